@@ -9,9 +9,14 @@ It knows the target side alone: whatever the source is, a sentence has the same 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers.output import OutputMatrix
 from rnnsearch_tf.layers.rectified import RectifiedLayers
@@ -40,7 +45,7 @@ class CSLM(TranslationModel):
     embedding_bias = False
     paper_initialization = "small uniform"
 
-    def _add_layers(self, seeds, common):
+    def _add_layers(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
         config = self.config
         self.rectified = RectifiedLayers(
             config.hidden_size,
@@ -67,12 +72,14 @@ class CSLM(TranslationModel):
         history = tf.concat([padded[:, k : k + length] for k in range(before)], axis=-1)
         return self.drop_hidden(self.rectified(history), training=training)
 
-    def start(self, source_ids: tf.Tensor) -> tuple:
+    def start(self, source_ids: tf.Tensor) -> tuple[Nest, tf.Tensor]:
         """No words yet; the mask [B, J] only tells the source's length."""
         none = tf.fill([tf.shape(source_ids)[0], self.config.ngram_order - 1], PAD_ID)
         return {"words": none}, source_ids != PAD_ID
 
-    def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
+    def step_pre_logits(
+        self, previous_ids: tf.Tensor, state: Nest, memory: Nest
+    ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
         """See :class:`TranslationModel`; there is no alignment: zeros."""
         # [B, K, n − 1]
         words = tf.concat([state["words"][..., 1:], previous_ids[..., tf.newaxis]], axis=-1)
@@ -81,5 +88,5 @@ class CSLM(TranslationModel):
         history = tf.reshape(vectors, tf.concat([tf.shape(previous_ids), [width]], axis=0))
         return self.rectified(history), no_alignment(previous_ids, memory), {"words": words}
 
-    def _layer_weights(self):
+    def _layer_weights(self) -> dict[str, np.ndarray]:
         return self.rectified.paper_weights() | self.output_layer.paper_weights()

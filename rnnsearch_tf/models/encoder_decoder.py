@@ -11,14 +11,17 @@ of the source as its last word.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import DeepOutput
-from rnnsearch_tf.layers.base import mean_of_words
+from rnnsearch_tf.layers.base import State, mean_of_words
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
 from rnnsearch_tf.layers.summary import SummaryMatrices
@@ -55,7 +58,7 @@ class EncoderDecoder(TranslationModel):
 
     system = "encoder_decoder"
 
-    def _add_layers(self, seeds, common):
+    def _add_layers(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
         config = self.config
         m = self.config.embedding_size
         n = self.config.hidden_size
@@ -87,7 +90,10 @@ class EncoderDecoder(TranslationModel):
         """What meets G_l, at every target position: float [B, I, rank], or [B, I, l]."""
         state, summary = self.start(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
-        advance = lambda inputs, state: self.decoder.advance(inputs, state, summary.context_term)  # noqa: E731
+
+        def advance(inputs: tf.Tensor, state: State) -> State:
+            return self.decoder.advance(inputs, state, summary.context_term)
+
         states = self.drop_hidden(
             scan(advance, self.decoder.inputs(words), state)["state"], training=training
         )
@@ -95,7 +101,7 @@ class EncoderDecoder(TranslationModel):
             states, words, summary.output_term[:, tf.newaxis], training
         )
 
-    def start(self, source_ids: tf.Tensor, training: bool = False) -> tuple:
+    def start(self, source_ids: tf.Tensor, training: bool = False) -> tuple[Nest, Summary]:
         """(h'_0 as {"state": [B, n]}, Summary)."""
         mask = source_ids != PAD_ID
         words = self.drop_words(self.source_embedding(source_ids), training=training)
@@ -107,7 +113,9 @@ class EncoderDecoder(TranslationModel):
         state = self.decoder.initial_state(self.summary_matrices.initial_state(context))
         return state, Summary(output_term, self.decoder.context_term(context), mask)
 
-    def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
+    def step_pre_logits(
+        self, previous_ids: tf.Tensor, state: Nest, memory: Summary
+    ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
         """See :class:`TranslationModel`; there is no alignment: zeros."""
         words = self.target_embedding(previous_ids)  # [B, K, m]
         state = self.decoder.advance(
@@ -122,17 +130,17 @@ class EncoderDecoder(TranslationModel):
         """A vector for each source phrase: c, float [B, n]."""
         return self._context(self.source_embedding(source_ids), source_ids != PAD_ID)
 
-    def _context(self, words, mask):
+    def _context(self, words: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
         zeros = tf.zeros([tf.shape(words)[0], self.config.hidden_size], words.dtype)
         return self.summary_matrices.context(
             self.encoder.read(words, self.encoder.initial_state(zeros), mask)["state"][:, -1]
         )
 
-    def _layer_weights(self):
+    def _layer_weights(self) -> dict[str, np.ndarray]:
         decoder = self.decoder.paper_weights("decoder.") | self.summary_matrices.paper_weights()
         return self.encoder.paper_weights("encoder.") | decoder | self.output_layer.paper_weights()
 
-    def paper_weights(self) -> dict:
+    def paper_weights(self) -> dict[str, np.ndarray]:
         """As in :class:`TranslationModel`; the output layer's by the letters of Cho et al.: O_h,
         O_y, O_c, O_w, G_l, G_r.
         """

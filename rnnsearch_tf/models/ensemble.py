@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import tensorflow as tf
 
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.layers.output import log_sum_exp
+from rnnsearch_tf.layers.output import OutputWeights, log_sum_exp
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.runtime.nests import Nest
 
 COMBINATIONS = ("probabilities", "log_probabilities")
 
@@ -35,8 +40,11 @@ class Ensemble:
     """
 
     def __init__(
-        self, models: list, combine: str = "probabilities", source_indices: list | None = None
-    ):
+        self,
+        models: Sequence[TranslationModel],
+        combine: str = "probabilities",
+        source_indices: Sequence[int] | None = None,
+    ) -> None:
         if combine not in COMBINATIONS:
             raise UsageError(f"combine: expected one of {', '.join(COMBINATIONS)}, got {combine!r}")
         self.models = list(models)
@@ -51,11 +59,11 @@ class Ensemble:
         self.target_vocabulary_size = self.models[0].target_vocabulary_size
 
     @property
-    def trainable_variables(self):
+    def trainable_variables(self) -> list[keras.Variable]:
         """The variables of all members."""
         return [variable for model in self.models for variable in model.trainable_variables]
 
-    def start(self, source_ids) -> tuple:
+    def start(self, source_ids: Nest) -> tuple[Nest, Nest]:
         """Read the source with every member.
 
         Args:
@@ -71,18 +79,20 @@ class Ensemble:
         )
         return states, memories
 
-    def output_weights(self, words: tf.Tensor | None = None, split_k: int = 1) -> list:
+    def output_weights(
+        self, words: tf.Tensor | None = None, split_k: int = 1
+    ) -> list[OutputWeights]:
         """The members' output weights, for :meth:`step`."""
         return [model.output_weights(words, split_k) for model in self.models]
 
     def step(
         self,
         previous_ids: tf.Tensor,
-        state,
-        memory,
-        output=None,
+        state: Nest,
+        memory: Nest,
+        output: list[OutputWeights] | None = None,
         word_biases: tf.Tensor | None = None,
-    ) -> tuple:
+    ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
         """The members' next words, combined; see search/interface.py and :class:`TranslationModel`.
 
         Returns:
@@ -90,16 +100,18 @@ class Ensemble:
             mean over the members that have attention and take the first source ids; zeros where
             there is none.
         """
-        output = output or [None] * len(self.models)
+        outputs: list[OutputWeights | None] = [*output] if output else [None] * len(self.models)
         steps = [
-            model.step(previous_ids, *rest, word_biases)
-            for model, *rest in zip(self.models, state, memory, output)
+            model.step(previous_ids, model_state, model_memory, model_output, word_biases)
+            for model, model_state, model_memory, model_output in zip(
+                self.models, state, memory, outputs
+            )
         ]
         logits, alignments, states = zip(*steps)
         aligned = [alignments[k] for k in self._aligners] or alignments[:1]
         return self._combined(tf.stack(logits)), tf.add_n(aligned) / len(aligned), states
 
-    def _combined(self, logits):
+    def _combined(self, logits: tf.Tensor) -> tf.Tensor:
         """Logits [members, B, K, V] → [B, K, V]."""
         if self.combine == "probabilities":
             log_probabilities = logits - log_sum_exp(logits, tf.nn.softmax(logits))[..., tf.newaxis]

@@ -7,7 +7,10 @@ from __future__ import annotations
 import contextlib
 import inspect
 import math
+import os
 import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 import tensorflow as tf
@@ -19,6 +22,10 @@ from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models.loss import TranslationLoss
 
 
+Batch: TypeAlias = dict[str, tf.Tensor]
+"""``source_ids`` [B, J], ``target_ids`` [B, I]; maybe ``links``, ``sample_weight``."""
+
+
 class NonFiniteGradient(UserError):
     """The gradient of a batch is NaN or infinite; nothing was learned from that batch."""
 
@@ -28,7 +35,8 @@ class StopAtNonFiniteGradient(keras.callbacks.Callback):
     TerminateOnNaN, goes first.
     """
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
+        logs = logs or {}
         values = {name: float(logs[name]) for name in ("loss", "gradient_norm") if name in logs}
         if self.model.stop_training or all(map(math.isfinite, values.values())):
             return
@@ -50,7 +58,7 @@ class KerasMethods(keras.Model):
     :class:`TranslationModel` computes: it has the loss per token, the update and its metrics.
     """
 
-    def compile(self, *arguments, **keywords):
+    def compile(self, *arguments: Any, **keywords: Any) -> None:
         """Keras's ``compile``.
 
         With a :class:`TranslationLoss` the metrics are the model's own: loss per token, perplexity,
@@ -81,7 +89,7 @@ class KerasMethods(keras.Model):
             refuse_probabilities("metrics", metrics)
         super().compile(*arguments, **keywords)
 
-    def compile_from_config(self, config):
+    def compile_from_config(self, config: dict[str, Any]) -> None:
         """As Keras does it when a model is loaded, but for a model with a ``compile`` of its own,
         which Keras leaves uncompiled.
         """
@@ -89,7 +97,7 @@ class KerasMethods(keras.Model):
         if self.optimizer is not None and self.built:
             self.optimizer.build(self.trainable_variables)
 
-    def fit(self, *arguments, **keywords):
+    def fit(self, *arguments: Any, **keywords: Any) -> keras.callbacks.History:
         """Keras's ``fit``.
 
         ``sample_weight`` [B] multiplies the losses of sentences. Of a model made in the scope of a
@@ -120,12 +128,12 @@ class KerasMethods(keras.Model):
         with datasets_may_end():
             return super().fit(**given)
 
-    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
+    def _maybe_symbolic_build(self, iterator: Any = None, data_batch: Any = None) -> None:
         """Nothing: the layers are built with the model. Keras would take the first batch for it,
         and the mean of the replicas' shares.
         """
 
-    def evaluate(self, *arguments, **keywords):
+    def evaluate(self, *arguments: Any, **keywords: Any) -> Any:
         """Keras's ``evaluate``; ``sample_weight`` [B] multiplies the losses of sentences."""
         given = bind_arguments(super().evaluate, arguments, keywords).arguments
         further = given.pop("kwargs", {})
@@ -133,12 +141,19 @@ class KerasMethods(keras.Model):
         with datasets_may_end():
             return super().evaluate(**given, **further)
 
-    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
+    def train_on_batch(
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        class_weight: Any = None,
+        return_dict: bool = False,
+    ) -> Any:
         """Keras's ``train_on_batch``, without ``class_weight``."""
         refuse_class_weight("train_on_batch", class_weight)
         return super().train_on_batch(x, y, sample_weight, return_dict=return_dict)
 
-    def quantize(self, mode, **keywords):
+    def quantize(self, mode: Any, **keywords: Any) -> None:
         """Refused: the layers have no quantized form; exports and shipped models store weights in
         fewer bits.
         """
@@ -147,7 +162,7 @@ class KerasMethods(keras.Model):
             f" {mode!r}; rnnsearch export stores weights in fewer bits"
         )
 
-    def save(self, filepath, *arguments, **keywords):
+    def save(self, filepath: str | os.PathLike[str], *arguments: Any, **keywords: Any) -> None:
         """Keras's ``save``, to a ``.keras`` file."""
         if str(filepath).endswith((".h5", ".hdf5")):
             raise UsageError(
@@ -156,7 +171,13 @@ class KerasMethods(keras.Model):
             )
         return super().save(filepath, *arguments, **keywords)
 
-    def export(self, filepath, format="tf_saved_model", input_signature=None, **keywords):
+    def export(
+        self,
+        filepath: str | os.PathLike[str],
+        format: str = "tf_saved_model",
+        input_signature: Any = None,
+        **keywords: Any,
+    ) -> None:
         """Keras's ``export``: ids in, logits out. With text and beam search inside, a model is
         exported by ``rnnsearch_tf.export``.
 
@@ -178,7 +199,7 @@ class KerasMethods(keras.Model):
             input_signature = [ids]
         super().export(filepath, format=format, input_signature=input_signature, **keywords)
 
-    def make_train_function(self, force=False):
+    def make_train_function(self, force: bool = False) -> None:
         """Keras's, after the optimizer is built, which a replica cannot do, and with the time
         taken.
         """
@@ -192,21 +213,21 @@ class KerasMethods(keras.Model):
             return
         update = self.train_function
 
-        def timed_update(iterator):
+        def timed_update(iterator: Any) -> dict[str, Any]:
             logs = dict(update(iterator))
             tokens = float(logs.pop("target_tokens"))
             logs[self.speed_metric.name] = self.speed_metric.tick(tokens)
             return logs
 
-        self.train_function = timed_update
+        self.train_function: Any = timed_update
 
-    def _has_keras_loss(self):
+    def _has_keras_loss(self) -> bool:
         """Whether ``compile`` was given a loss of the logits in place of the fused one."""
         return (
             self.compiled and self.loss is not None and not isinstance(self.loss, TranslationLoss)
         )
 
-    def _check_keras_batch(self, data):
+    def _check_keras_batch(self, data: Any) -> None:
         """Raise UsageError where a loss of logits finds no labels, or gradients would be summed."""
         _, labels, _ = keras.utils.unpack_x_y_sample_weight(data)
         if labels is None:
@@ -217,7 +238,7 @@ class KerasMethods(keras.Model):
             )
         self._refuse_replicas("loss=TranslationLoss()", repr(self.loss))
 
-    def _refuse_replicas(self, expected, found):
+    def _refuse_replicas(self, expected: str, found: str) -> None:
         """Raise UsageError where several replicas share a batch, which this would count several
         times.
         """
@@ -228,7 +249,7 @@ class KerasMethods(keras.Model):
             )
 
 
-def batch_inputs(data) -> dict[str, tf.Tensor]:
+def batch_inputs(data: Any) -> dict[str, tf.Tensor]:
     """The dictionary of a batch of ``fit`` or ``evaluate`` with the fused loss, its ids int32.
 
     Raises:
@@ -251,13 +272,13 @@ def batch_inputs(data) -> dict[str, tf.Tensor]:
     return with_int32_ids(inputs)
 
 
-def with_int32_ids(inputs):
+def with_int32_ids(inputs: Batch) -> Batch:
     """The same dictionary with ids of any integer type (NumPy's default is int64) as int32."""
     ids = {name: tf.cast(inputs[name], tf.int32) for name in ("source_ids", "target_ids")}
     return {**inputs, **ids}
 
 
-def word_weights(inputs, dtype):
+def word_weights(inputs: Batch, dtype: tf.DType) -> tf.Tensor | None:
     """Weights [N] of the real target words from ``sample_weight`` [B] or [B, I] of a batch; None
     where it has none.
     """
@@ -271,7 +292,7 @@ def word_weights(inputs, dtype):
     return tf.gather_nd(weights, places)
 
 
-def weights_as_input(given):
+def weights_as_input(given: dict[str, Any]) -> None:
     """Put ``sample_weight`` of arrays without y into x; Keras would drop it.
 
     Args:
@@ -283,12 +304,14 @@ def weights_as_input(given):
     given["x"] = {**given["x"], "sample_weight": weights}
 
 
-def bind_arguments(method, arguments, keywords):
+def bind_arguments(
+    method: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> inspect.BoundArguments:
     """The arguments of a call of a bound method by their names, as inspect.BoundArguments."""
     return inspect.signature(method).bind(*arguments, **keywords)
 
 
-def refuse_class_weight(call, class_weight):
+def refuse_class_weight(call: str, class_weight: Any) -> None:
     """Raise UsageError where classes are weighted: a sentence has no class."""
     if class_weight is not None:
         raise UsageError(
@@ -297,7 +320,7 @@ def refuse_class_weight(call, class_weight):
         )
 
 
-def refuse_probabilities(name, functions):
+def refuse_probabilities(name: str, functions: Any) -> None:
     """Raise UsageError where a loss or metric takes the logits of ``call`` for probabilities.
 
     Args:
@@ -314,7 +337,7 @@ def refuse_probabilities(name, functions):
             )
 
 
-def _takes_probabilities(function):
+def _takes_probabilities(function: Any) -> bool:
     if isinstance(function, str):
         if function in ("crossentropy", "ce"):
             return True
@@ -329,7 +352,7 @@ def _takes_probabilities(function):
 
 
 @contextlib.contextmanager
-def datasets_may_end():
+def datasets_may_end() -> Iterator[None]:
     """Inside, Keras does not warn at the end of a dataset of unknown size."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Your input ran out of data")

@@ -9,12 +9,17 @@ The source may be read in reverse, its end symbol still last (Sutskever et al. 2
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers.output import OutputMatrix
-from rnnsearch_tf.layers.recurrent_stack import RecurrentStack
+from rnnsearch_tf.layers.recurrent_stack import LayerStates, RecurrentStack
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 
@@ -28,10 +33,10 @@ class LayeredModel(TranslationModel):
 
     embedding_bias = False
     skips = False
-    unit = None  # that of every layer; None: the option's
+    unit: str | None = None  # that of every layer; None: the option's
     symbol = "W_o"  # what the paper calls the output matrix
 
-    def _add_layers(self, seeds, common):
+    def _add_layers(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
         config = self.config
         stack = common | dict(
             unit=self.unit or config.unit,
@@ -59,7 +64,7 @@ class LayeredModel(TranslationModel):
         self.decoder.build(self._decoder_input_size())
         self.output_layer.build(*self.decoder.output_sizes)
 
-    def _decoder_input_size(self):
+    def _decoder_input_size(self) -> int:
         return self.config.embedding_size
 
     def pre_logits(
@@ -71,7 +76,7 @@ class LayeredModel(TranslationModel):
         states = self.decoder(words, last_states(states), training=training)
         return self.drop_hidden(self.decoder.output(states), training=training)
 
-    def start(self, source_ids: tf.Tensor) -> tuple:
+    def start(self, source_ids: tf.Tensor) -> tuple[Nest, Nest]:
         """Read the source: (the encoder's last states, mask [B, J], which only tells the source's
         length).
         """
@@ -85,12 +90,14 @@ class LayeredModel(TranslationModel):
         states, _ = self.read(source_ids)
         return tf.concat([layer["state"] for layer in last_states(states)], axis=-1)
 
-    def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
+    def step_pre_logits(
+        self, previous_ids: tf.Tensor, state: Nest, memory: Nest
+    ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
         """See :class:`TranslationModel`; there is no alignment: zeros."""
         state = self.decoder.advance(self.target_embedding(previous_ids), state)
         return self.decoder.output(state), no_alignment(previous_ids, memory), state
 
-    def read(self, source_ids, training=False):
+    def read(self, source_ids: tf.Tensor, training: bool = False) -> tuple[LayerStates, tf.Tensor]:
         """(encoder states at every position, a tuple of dictionaries of [B, J, n]; mask [B, J])."""
         mask = source_ids != PAD_ID
         if self.config.reverse_source:
@@ -101,7 +108,7 @@ class LayeredModel(TranslationModel):
         )
         return states, mask
 
-    def _layer_weights(self):
+    def _layer_weights(self) -> dict[str, np.ndarray]:
         """Layer 1 of the encoder has ``encoder.1.W`` and so on; see :class:`RecurrentUnit` for the
         letters.
         """
@@ -139,17 +146,17 @@ class StackedNetwork(LayeredModel):
     symbol = "W_hy"
 
 
-def last_states(states):
+def last_states(states: LayerStates) -> LayerStates:
     """Of states [B, T, n] those after the last real position; padding keeps the state as it was."""
     return tf.nest.map_structure(lambda values: values[:, -1], states)
 
 
-def no_alignment(previous_ids, mask):
+def no_alignment(previous_ids: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """Zeros [B, K, J] in place of an alignment: previous_ids [B, K], mask [B, J]."""
     return tf.zeros(tf.concat([tf.shape(previous_ids), tf.shape(mask)[1:]], axis=0))
 
 
-def reverse_words(values, mask):
+def reverse_words(values: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """Rows of ids [B, J] or vectors [B, J, n] with the words before the end symbol in reverse; it
     and padding stay.
 

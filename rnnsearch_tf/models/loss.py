@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
@@ -45,7 +47,7 @@ class TranslationLoss(keras.losses.Loss):
         label_smoothing: float = 0.0,
         guided_alignment_weight: float = 0.0,
         name: str = "translation_loss",
-    ):
+    ) -> None:
         super().__init__(name=name, reduction="sum")
         if reduction not in REDUCTIONS:
             raise UsageError(
@@ -69,7 +71,9 @@ class TranslationLoss(keras.losses.Loss):
         count = sentences if self.reduction == "batch_mean" else words
         return total / tf.cast(tf.maximum(count, 1), losses.dtype)
 
-    def __call__(self, target_ids, logits, sample_weight=None):
+    def __call__(
+        self, target_ids: tf.Tensor, logits: tf.Tensor, sample_weight: tf.Tensor | None = None
+    ) -> tf.Tensor:
         """Scalar of target_ids int32 [B, I], logits [B, I, V], and weights [B] or [B, I] that
         multiply the losses, not what they are divided by.
         """
@@ -83,7 +87,7 @@ class TranslationLoss(keras.losses.Loss):
             losses *= weights if weights.shape.rank == 2 else weights[:, tf.newaxis]
         return self.reduce(tf.boolean_mask(losses, real), *batch_counts(target_ids))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             "reduction": self.reduction,
             "label_smoothing": self.label_smoothing,
@@ -92,7 +96,7 @@ class TranslationLoss(keras.losses.Loss):
         }
 
 
-def batch_counts(target_ids):
+def batch_counts(target_ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """(sentences, words) of a batch of targets, int32 [B, I] -> int32 scalars; a row of padding is
     no sentence.
     """

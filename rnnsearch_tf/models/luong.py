@@ -9,9 +9,14 @@ no state depends on an earlier alignment, and training attends at all positions 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.layers.attention import AttentionMemory
 from rnnsearch_tf.layers.base import mean_of_words
 from rnnsearch_tf.layers.luong_attention import LuongAttention
 from rnnsearch_tf.layers.scan import scan
@@ -40,7 +45,7 @@ class LuongModel(LayeredModel):
     has_attention = True
     symbol = "W_s"
 
-    def _add_layers(self, seeds, common):
+    def _add_layers(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
         config = self.config
         super()._add_layers(seeds, common)
         self.attention = LuongAttention(
@@ -56,7 +61,7 @@ class LuongModel(LayeredModel):
             "drop_readout", config.readout_dropout, config.hidden_size, seeds
         )
 
-    def _decoder_input_size(self):
+    def _decoder_input_size(self) -> int:
         return self.config.embedding_size + (
             self.config.hidden_size if self.config.input_feeding else 0
         )
@@ -69,7 +74,7 @@ class LuongModel(LayeredModel):
 
     def attended_pre_logits(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
-    ) -> tuple:
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """(:meth:`pre_logits`, the alignments [B, I, J])."""
         state, memory = self.start(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
@@ -82,7 +87,9 @@ class LuongModel(LayeredModel):
             )
         return self.drop_readout(attentional, training=training), alignments
 
-    def _feed(self, words, state, memory, training):
+    def _feed(
+        self, words: tf.Tensor, state: dict[str, Any], memory: AttentionMemory, training: bool
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """ŝ_t [B, I, n] and alignments [B, I, J], one position after the other, :meth:`advance`
         with K = 1; dropout is drawn beforehand.
         """
@@ -99,7 +106,9 @@ class LuongModel(LayeredModel):
         )
         return states["attentional"][:, :, 0], alignments[:, :, 0]
 
-    def start(self, source_ids: tf.Tensor, training: bool = False) -> tuple:
+    def start(
+        self, source_ids: tf.Tensor, training: bool = False
+    ) -> tuple[dict[str, Any], AttentionMemory]:
         """(the encoder's last states and, to feed, ŝ_0; AttentionMemory)."""
         states, mask = self.read(source_ids, training)
         annotations = self.encoder.output(states)  # [B, J, n]
@@ -118,13 +127,22 @@ class LuongModel(LayeredModel):
         _, memory = self.start(source_ids)
         return mean_of_words(memory.values, memory.mask)
 
-    def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
+    def step_pre_logits(
+        self, previous_ids: tf.Tensor, state: dict[str, Any], memory: AttentionMemory
+    ) -> tuple[tf.Tensor, tf.Tensor, dict[str, Any]]:
         """See :class:`TranslationModel`."""
         state, alignment = self._advance(self.target_embedding(previous_ids), state, memory)
         after = state if self.config.input_feeding else {"layers": state["layers"]}
         return state["attentional"], alignment, after
 
-    def _advance(self, words, state, memory, layer_factors=None, state_factors=1.0):
+    def _advance(
+        self,
+        words: tf.Tensor,
+        state: dict[str, Any],
+        memory: AttentionMemory,
+        layer_factors: tf.Tensor | None = None,
+        state_factors: tf.Tensor | float = 1.0,
+    ) -> tuple[dict[str, Any], tf.Tensor]:
         """One position of K hypotheses a sentence.
 
         Args:
@@ -145,5 +163,5 @@ class LuongModel(LayeredModel):
         )
         return {"layers": layers, "attentional": attentional}, alignment
 
-    def _layer_weights(self):
+    def _layer_weights(self) -> dict[str, np.ndarray]:
         return super()._layer_weights() | self.attention.paper_weights()

@@ -1,5 +1,7 @@
 """What ``fit`` reports of a translation model."""
 
+from __future__ import annotations
+
 import time
 
 import tensorflow as tf
@@ -10,14 +12,14 @@ from rnnsearch_tf.runtime.backend import keras
 class MeanOrNaN(keras.metrics.Mean):
     """A mean that is NaN where nothing was counted; Keras's is 0 then."""
 
-    def result(self):
+    def result(self) -> tf.Tensor:
         return tf.convert_to_tensor(self.total) / tf.convert_to_tensor(self.count)
 
 
 class Perplexity(MeanOrNaN):
     """exp of the mean negative log-likelihood of a target word."""
 
-    def result(self):
+    def result(self) -> tf.Tensor:
         return tf.exp(super().result())
 
 
@@ -29,15 +31,18 @@ class TokensPerSecond(keras.metrics.Metric):
     batch: a clock in the graph is refused under ``enable_op_determinism``.
     """
 
-    def __init__(self, name):
+    _first: tuple[float, float] | None  # time and words of the first batch
+    _rate: float
+
+    def __init__(self, name: str) -> None:
         super().__init__(name=name, dtype="float64")
         self.tokens = self.add_weight(name="tokens", initializer="zeros", dtype="float64")
         self.reset_clock()
 
-    def update_state(self, tokens):
+    def update_state(self, tokens: tf.Tensor) -> None:
         self.tokens.assign_add(tf.cast(tokens, tf.float64))
 
-    def tick(self, tokens):
+    def tick(self, tokens: float) -> float:
         """Read the clock; the rate, a float, given the words since the last reset."""
         now = time.monotonic()
         if self._first is None:
@@ -46,14 +51,14 @@ class TokensPerSecond(keras.metrics.Metric):
         self._rate = (tokens - left_out) / (now - started) if now > started else 0.0
         return self._rate
 
-    def result(self):
+    def result(self) -> float:
         return self._rate
 
-    def reset_state(self):
+    def reset_state(self) -> None:
         super().reset_state()
         self.reset_clock()
 
-    def reset_clock(self):
+    def reset_clock(self) -> None:
         """Count from the next batch on."""
         self._first = None
         self._rate = 0.0

@@ -15,12 +15,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import Decoder, DeepOutput, Encoder
-from rnnsearch_tf.layers.base import mean_of_words, cast_weights
+from rnnsearch_tf.layers.base import State, cast_weights, mean_of_words
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 
@@ -42,7 +47,7 @@ class RNNSearch(TranslationModel):
     system = "rnnsearch"
     has_attention = True
 
-    def _add_layers(self, seeds, common):
+    def _add_layers(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
         config = self.config
         m = self.config.embedding_size
         n = self.config.hidden_size
@@ -89,7 +94,7 @@ class RNNSearch(TranslationModel):
 
     def attended_pre_logits(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
-    ) -> tuple:
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """(:meth:`pre_logits`, the alignments α_i [B, I, J])."""
         state, memory = self._encode(source_ids, training)
         previous = self.previous_words(target_ids, training)  # y_{i−1}: [B, I, m]
@@ -114,7 +119,7 @@ class RNNSearch(TranslationModel):
 
     # Search: one target position at a time.
 
-    def start(self, source_ids: tf.Tensor) -> tuple:
+    def start(self, source_ids: tf.Tensor) -> tuple[State, Nest]:
         """Read the source: state before the first word, and what attention reads at every word.
 
         Each hypothesis of a beam would multiply its context with C and C_o at every word;
@@ -140,7 +145,9 @@ class RNNSearch(TranslationModel):
             values=cast_weights(both, self.decoder.product_dtype if self.has_attention else None)
         )
 
-    def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
+    def step_pre_logits(
+        self, previous_ids: tf.Tensor, state: State, memory: Nest
+    ) -> tuple[tf.Tensor, tf.Tensor, State]:
         """See :class:`TranslationModel`."""
         # [B, K, m]
         order = self.config.decoder_order
@@ -173,7 +180,7 @@ class RNNSearch(TranslationModel):
         memory = self._encode(source_ids)[1]
         return mean_of_words(memory.values, memory.mask) if self.has_attention else memory.values
 
-    def _encode(self, source_ids, training=False):
+    def _encode(self, source_ids: tf.Tensor, training: bool = False) -> tuple[State, Nest]:
         """(first state, memory) of a batch of source sentences."""
         mask = source_ids != PAD_ID
         words = self.drop_words(self.source_embedding(source_ids), training=training)
@@ -183,7 +190,7 @@ class RNNSearch(TranslationModel):
         )
         return self.decoder.initial_state(annotations, memory), memory
 
-    def _layer_weights(self):
+    def _layer_weights(self) -> dict[str, np.ndarray]:
         """Encoder weights are ``encoder.forward.U`` and so on; biases, where the option has them,
         b, b_s, b_o, b_softmax.
         """

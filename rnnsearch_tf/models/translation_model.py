@@ -10,21 +10,30 @@ Keras model.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
 from rnnsearch_tf.config.effects import check_effects
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers import WordEmbedding
 from rnnsearch_tf.layers.base import as_tensor
-from rnnsearch_tf.layers.dropout import dropout
+from rnnsearch_tf.layers.dropout import Dropout, dropout
 from rnnsearch_tf.layers.guided_alignment import guided_alignment_losses
 from rnnsearch_tf.layers.initializers import seed_stream
-from rnnsearch_tf.layers.output import output_weights, softmax_loss, word_logits
-from rnnsearch_tf.models.keras_fit import KerasMethods, batch_inputs, with_int32_ids, word_weights
+from rnnsearch_tf.layers.output import OutputWeights, output_weights, softmax_loss, word_logits
+from rnnsearch_tf.models.keras_fit import (
+    Batch,
+    KerasMethods,
+    batch_inputs,
+    with_int32_ids,
+    word_weights,
+)
 from rnnsearch_tf.models.loss import TranslationLoss, batch_counts
 from rnnsearch_tf.models.metrics import MeanOrNaN, Perplexity, TokensPerSecond
 from rnnsearch_tf.runtime.cores import split_batch
@@ -74,7 +83,7 @@ class TranslationModel(KerasMethods):
             workers.py.
     """
 
-    system = None  # the value of the option model.system
+    system: str | None = None  # the value of the option model.system
     has_attention = False  # whether the alignments that `step` returns mean anything
     reads_source = True  # whether there is a source embedding; only a language model has none
     paper_initialization = "paper"  # what ``initialization: paper`` is in this system's paper
@@ -82,15 +91,15 @@ class TranslationModel(KerasMethods):
 
     def __init__(
         self,
-        config=None,
-        source_vocabulary_size=None,
-        target_vocabulary_size=None,
-        seed=0,
-        name=None,
-        dtype=None,
-        trainable=True,
-        **options,
-    ):
+        config: ModelConfig | dict[str, Any] | None = None,
+        source_vocabulary_size: int | None = None,
+        target_vocabulary_size: int | None = None,
+        seed: int = 0,
+        name: str | None = None,
+        dtype: str | None = None,
+        trainable: bool = True,
+        **options: Any,
+    ) -> None:
         super().__init__(name=name, dtype=dtype, trainable=trainable)
         self.autocast = False  # see layers/base.py
         self.supports_jit = False  # XLA would compile every batch shape anew
@@ -136,7 +145,7 @@ class TranslationModel(KerasMethods):
             | ({} if self.embedding_bias else {"biases": "none"})
         )
         source_seed = next(seeds)
-        self.source_embedding = None
+        self.source_embedding: WordEmbedding = None  # type: ignore[assignment]  # of a CSLM
         if self.reads_source:
             self.source_embedding = WordEmbedding(
                 source_vocabulary_size,
@@ -164,14 +173,14 @@ class TranslationModel(KerasMethods):
         )
         self.built = True
 
-    def _dropout(self, name, share, size, seeds):
+    def _dropout(self, name: str, share: float, size: int, seeds: Iterator[int]) -> Dropout:
         """A layer that drops a share of values float [B, T, size]."""
         layer = dropout(share, seed=next(seeds), dtype=self.variable_dtype, name=name)
         layer.build((None, None, size))
         return layer
 
     @property
-    def metrics(self):
+    def metrics(self) -> list[keras.metrics.Metric]:
         own_metrics = [
             self.loss_metric,
             self.perplexity_metric,
@@ -183,7 +192,7 @@ class TranslationModel(KerasMethods):
             return [metric for metric in super().metrics if metric not in own_metrics]
         return own_metrics if self._tolerates_non_finite_gradient() else own_metrics[:-1]
 
-    def train_step(self, data):
+    def train_step(self, data: Any) -> dict[str, tf.Tensor]:
         """One update from one batch, or this worker's share of it (Keras calls it inside its
         ``tf.function``).
         """
@@ -241,7 +250,7 @@ class TranslationModel(KerasMethods):
         }
         return results | {"target_tokens": tf.convert_to_tensor(self.speed_metric.tokens)}
 
-    def test_step(self, data):
+    def test_step(self, data: Any) -> dict[str, tf.Tensor]:
         """Loss per token and perplexity of one batch."""
         if self._has_keras_loss():
             self._check_keras_batch(data)
@@ -253,7 +262,7 @@ class TranslationModel(KerasMethods):
         self._count(tf.reduce_sum(weighted_nll), tf.reduce_sum(nll), tf.size(nll))
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
 
-    def _sharded_losses(self, inputs, loss):
+    def _sharded_losses(self, inputs: Batch, loss: TranslationLoss) -> Sequence[tf.Tensor]:
         """``token_losses`` in training; each shard of the batch has operations of its own, so that
         no core waits for another.
         """
@@ -264,7 +273,7 @@ class TranslationModel(KerasMethods):
         losses = [self._training_losses(shard, loss) for shard in split_batch(inputs, shards)]
         return [tf.concat(values, axis=0) for values in zip(*losses)]
 
-    def _training_losses(self, inputs, loss):
+    def _training_losses(self, inputs: Batch, loss: TranslationLoss) -> tuple[tf.Tensor, tf.Tensor]:
         return self.token_losses(
             inputs,
             loss.label_smoothing,
@@ -273,8 +282,12 @@ class TranslationModel(KerasMethods):
         )
 
     def token_losses(
-        self, inputs, label_smoothing=0.0, training=False, guided_alignment_weight=0.0
-    ):
+        self,
+        inputs: Batch,
+        label_smoothing: float = 0.0,
+        training: bool = False,
+        guided_alignment_weight: float = 0.0,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Loss and negative log-likelihood of every real target word, padding left out.
 
         Args:
@@ -310,16 +323,16 @@ class TranslationModel(KerasMethods):
             )
         return losses, nll
 
-    def call(self, inputs, training=False):
+    def call(self, inputs: Batch, training: bool = False) -> tf.Tensor:
         inputs = with_int32_ids(inputs)
         pre_logits = self.pre_logits(inputs["source_ids"], inputs["target_ids"], training)
         return word_logits(pre_logits, self.output_weights())
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Batch, previous_mask: Nest = None) -> tf.Tensor:
         """The logits' mask, bool [B, I]: losses and metrics of Keras leave padding out."""
         return inputs["target_ids"] != PAD_ID
 
-    def previous_words(self, target_ids, training=False):
+    def previous_words(self, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
         """Embeddings of the words before each target position, none before the first: [B, I] → [B,
         I, m].
         """
@@ -327,14 +340,21 @@ class TranslationModel(KerasMethods):
         previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)
         return self.drop_words(self.target_embedding(previous_ids), training=training)
 
-    def output_weights(self, words=None, split_k=1):
+    def output_weights(self, words: tf.Tensor | None = None, split_k: int = 1) -> OutputWeights:
         """The output layer's weights for all words or some, to be handed to :meth:`step`; see
         layers/output.py.
         """
         matrix = as_tensor(self.target_embedding.E) if self.config.tie_target_embeddings else None
         return output_weights(self.output_layer, matrix, words, split_k)
 
-    def step(self, previous_ids, state, memory, output=None, word_biases=None):
+    def step(
+        self,
+        previous_ids: tf.Tensor,
+        state: Nest,
+        memory: Nest,
+        output: OutputWeights | None = None,
+        word_biases: tf.Tensor | None = None,
+    ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
         """Logits of the next word of K hypotheses a sentence; see search/interface.py.
 
         Args:
@@ -354,7 +374,7 @@ class TranslationModel(KerasMethods):
         logits = logits if word_biases is None else logits + word_biases[:, tf.newaxis]
         return logits, tf.cast(alignment, tf.float32), state
 
-    def paper_weights(self):
+    def paper_weights(self) -> dict[str, np.ndarray]:
         """Every weight by its symbol in the paper, as NumPy arrays for ``x @ W``: input size first.
 
         Embeddings are ``E_source`` and ``E_target``, with their biases ``b_E_source`` and
@@ -372,7 +392,7 @@ class TranslationModel(KerasMethods):
             weights[self.output_layer.symbol] = numpy(self.target_embedding.E).T
         return weights
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return super().get_config() | {
             "config": dataclasses.asdict(self.config),
             "source_vocabulary_size": self.source_vocabulary_size,
@@ -380,7 +400,13 @@ class TranslationModel(KerasMethods):
             "seed": self.seed,
         }
 
-    def _count(self, weighted_nll, nll, words, valid=True):
+    def _count(
+        self,
+        weighted_nll: tf.Tensor,
+        nll: tf.Tensor,
+        words: tf.Tensor,
+        valid: tf.Tensor | bool = True,
+    ) -> None:
         """Count sums over so many words into the loss, with sample weights, and the perplexity,
         without; unless ``valid`` is False.
         """
@@ -390,11 +416,11 @@ class TranslationModel(KerasMethods):
             mean = tf.math.divide_no_nan(total, number)  # a batch of padding counts for nothing
             metric.update_state(_zero_unless(valid, mean), sample_weight=weight)
 
-    def _tolerates_non_finite_gradient(self):
+    def _tolerates_non_finite_gradient(self) -> bool:
         """Whether a gradient that is not finite is one the optimizer was told to go on from."""
         return getattr(self.optimizer, "non_finite_gradient", "error") != "error"
 
-    def _require_links(self, inputs, loss):
+    def _require_links(self, inputs: Batch, loss: TranslationLoss) -> None:
         """Raise UsageError where guided alignment lacks what it compares."""
         if loss.guided_alignment_weight and not self.has_attention:
             raise UsageError(
@@ -410,7 +436,7 @@ class TranslationModel(KerasMethods):
                 " built-in one"
             )
 
-    def _loss_object(self):
+    def _loss_object(self) -> TranslationLoss:
         if isinstance(self.loss, TranslationLoss):
             return self.loss
         raise UsageError(
@@ -419,6 +445,6 @@ class TranslationModel(KerasMethods):
         )
 
 
-def _zero_unless(valid, value):
+def _zero_unless(valid: tf.Tensor | bool, value: tf.Tensor) -> tf.Tensor:
     """The value, or zero where it does not count, since 0 · NaN is NaN."""
     return tf.where(valid, value, tf.zeros_like(value))

@@ -25,9 +25,11 @@ first word, then K.
 from __future__ import annotations
 
 import typing
+from collections.abc import Callable
 
 import tensorflow as tf
 
+from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.search.hypotheses import (
     GreedyHistory,
@@ -42,6 +44,7 @@ from rnnsearch_tf.search.hypotheses import (
 from rnnsearch_tf.search.interface import Step
 from rnnsearch_tf.search.topk import (
     NO_HYPOTHESIS,
+    NextWords,
     best_continuations,
     continuations_by,
     exists,
@@ -84,7 +87,7 @@ class Sentences(typing.NamedTuple):
     """
 
     rows: tf.Tensor  # int32 [b], their rows in the batch
-    memory: typing.Any  # leaves [b, ...]
+    memory: Nest  # leaves [b, ...]
     minimum: tf.Tensor  # int32 [b], steps at which the end symbol is forbidden
     maximum: tf.Tensor  # int32 [b], steps allowed
 
@@ -94,7 +97,7 @@ class Beam(typing.NamedTuple):
 
     time: tf.Tensor  # int32, number of steps so far
     previous_ids: tf.Tensor  # int32 [b, k]
-    state: typing.Any  # leaves [b, k, ...]
+    state: Nest  # leaves [b, k, ...]
     live: tf.Tensor  # float32 [b, K], descending
     finished: Finished  # [b, K]
     done: tf.Tensor  # bool [b]
@@ -111,8 +114,19 @@ class Rules(typing.NamedTuple):
     first_word: int
 
 
+Advance: typing.TypeAlias = Callable[[Sentences, Beam, Step, Rules], Beam]
+"""Takes one step of these sentences and returns the beam after it."""
+
+
 def beam_search(
-    state, memory, step: Step, source_lengths, config: SearchConfig, *, advance=None, extra_steps=0
+    state: Nest,
+    memory: Nest,
+    step: Step,
+    source_lengths: tf.Tensor,
+    config: SearchConfig,
+    *,
+    advance: Advance | None = None,
+    extra_steps: tf.Tensor | int = 0,
 ) -> BeamResult:
     """The most probable outputs of every sentence, by beam search.
 
@@ -175,14 +189,14 @@ def beam_search(
     return _result(outcome, beam.history, beam.time, source_lengths, maximum, rules)
 
 
-def _with_dynamic_shape(tensor, shape):
+def _with_dynamic_shape(tensor: tf.Tensor, shape: tf.TensorShape) -> tf.Tensor:
     """The tensor with unknown sizes where they vary in the loop; TensorFlow's optimizer would take
     known ones as fixed.
     """
     return tf.raw_ops.PlaceholderWithDefault(input=tensor, shape=shape)
 
 
-def _sentences(memory, minimum, maximum) -> Sentences:
+def _sentences(memory: Nest, minimum: tf.Tensor, maximum: tf.Tensor) -> Sentences:
     """All sentences of the batch."""
     sentences = tf.nest.map_structure(
         tf.convert_to_tensor, Sentences(tf.range(tf.size(maximum)), memory, minimum, maximum)
@@ -190,7 +204,7 @@ def _sentences(memory, minimum, maximum) -> Sentences:
     return tf.nest.map_structure(_with_dynamic_shape, sentences, loop_shapes(sentences))
 
 
-def _start(state, batch_size, rules) -> Beam:
+def _start(state: Nest, batch_size: tf.Tensor, rules: Rules) -> Beam:
     """One live hypothesis per sentence, the empty one: k = 1."""
     beam_size = rules.config.beam_size
     none = tf.fill([batch_size, beam_size], NO_HYPOTHESIS)  # [B, K]
@@ -199,47 +213,57 @@ def _start(state, batch_size, rules) -> Beam:
     finished = Finished(none, none, zeros, zeros)
     done = tf.zeros([batch_size], tf.bool)
     varying = tf.fill([batch_size, 1], PAD_ID), add_hypotheses(state), live, finished, done
-    return Beam(
-        tf.constant(0),
-        *tf.nest.map_structure(_with_dynamic_shape, varying, loop_shapes(varying)),
-        empty_history(beam_size),
-    )
+    varying = tf.nest.map_structure(_with_dynamic_shape, varying, loop_shapes(varying))
+    return Beam._make((tf.constant(0), *varying, empty_history(beam_size)))
 
 
 def _shapes(beam: Beam) -> Beam:
     """Shapes of a beam in a loop in which b varies."""
-    history = beam.history._make(tf.TensorShape(None) for _ in beam.history)
-    return Beam(beam.time.shape, *loop_shapes(beam[1:-1]), history)
+    history = type(beam.history)(*(tf.TensorShape(None) for _ in beam.history))
+    return Beam._make((beam.time.shape, *loop_shapes(beam[1:-1]), history))
 
 
-def _advance_all(sentences: Sentences, beam: Beam, advance, step, rules: Rules):
+def _advance_all(
+    sentences: Sentences, beam: Beam, advance: Advance, step: Step, rules: Rules
+) -> Beam:
     """Steps of these sentences, until an eighth of them is done. Dropping them copies the memory,
     which pays only then.
     """
     enough = 7 * tf.size(sentences.rows)
 
-    most_remain = lambda beam: 8 * tf.math.count_nonzero(~beam.done, dtype=tf.int32) > enough  # noqa: E731
-    body = lambda beam: [advance(sentences, beam, step, rules)]  # noqa: E731
+    def most_remain(beam: Beam) -> tf.Tensor:
+        return 8 * tf.math.count_nonzero(~beam.done, dtype=tf.int32) > enough
+
     (beam,) = tf.while_loop(
-        most_remain, body, [beam], shape_invariants=[_shapes(beam)], parallel_iterations=1
+        most_remain,
+        lambda beam: [advance(sentences, beam, step, rules)],
+        [beam],
+        shape_invariants=[_shapes(beam)],
+        parallel_iterations=1,
     )
     return beam
 
 
-def _drop_finished(sentences: Sentences, beam: Beam, outcome: Outcome):
+def _drop_finished(
+    sentences: Sentences, beam: Beam, outcome: Outcome
+) -> tuple[Sentences, Beam, Outcome]:
     """(sentences, beam) without the sentences that are done, and the outcome of all."""
     places = sentences.rows[:, tf.newaxis]
-    update = lambda old, values: tf.tensor_scatter_nd_update(old, places, values)  # noqa: E731
-    outcome = tf.nest.map_structure(update, outcome, Outcome(beam.live, beam.finished))
+    outcome = tf.nest.map_structure(
+        lambda old, values: tf.tensor_scatter_nd_update(old, places, values),
+        outcome,
+        Outcome(beam.live, beam.finished),
+    )
     remaining = tf.reshape(tf.where(~beam.done), [-1])
 
-    def take(structure):
+    def take(structure: Nest) -> Nest:
         return tf.nest.map_structure(lambda leaf: tf.gather(leaf, remaining), structure)
 
-    return take(sentences), Beam(beam.time, *take(beam[1:-1]), beam.history), outcome
+    sentences = take(sentences)
+    return sentences, Beam._make((beam.time, *take(beam[1:-1]), beam.history)), outcome
 
 
-def _advance(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
+def _advance(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam:
     """One step of these sentences."""
     logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
     words = next_words(logits)
@@ -260,7 +284,7 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
     return Beam(length, chosen, state, live, finished, done, history)
 
 
-def _advance_greedy(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
+def _advance_greedy(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam:
     """As :func:`_advance`, for a beam of one: the hypothesis finishes if no word is likelier than
     the end symbol.
     """
@@ -286,7 +310,7 @@ def _advance_greedy(sentences: Sentences, beam: Beam, step, rules: Rules) -> Bea
     )
 
 
-def ending_now(words, live, beam: Beam, sentences: Sentences):
+def ending_now(words: NextWords, live: tf.Tensor, beam: Beam, sentences: Sentences) -> tf.Tensor:
     """Log-probabilities [b, k] of the hypotheses that end at this step; NO_HYPOTHESIS where the
     minimum length forbids it.
     """
@@ -294,7 +318,14 @@ def ending_now(words, live, beam: Beam, sentences: Sentences):
     return tf.where(early, NO_HYPOTHESIS, continuations_by(words, live, END_ID))
 
 
-def _fill_beam(finished: Finished, ending, continuing, length, places, rules: Rules):
+def _fill_beam(
+    finished: Finished,
+    ending: tf.Tensor,
+    continuing: tf.Tensor,
+    length: tf.Tensor,
+    places: int,
+    rules: Rules,
+) -> tuple[tf.Tensor, Finished]:
     """The beam after the step to `length` words: (log-probabilities of the live hypotheses, the
     finished ones).
     """
@@ -312,7 +343,7 @@ def _fill_beam(finished: Finished, ending, continuing, length, places, rules: Ru
     return continuing, add_finished(finished, ending, ending_keys, length)
 
 
-def finished_ranks(finished: Finished, rules: Rules):
+def finished_ranks(finished: Finished, rules: Rules) -> tf.Tensor:
     """What finished hypotheses compete for places by: in a shrinking beam they outrank everything,
     so that no place is given back.
     """
@@ -323,7 +354,9 @@ def finished_ranks(finished: Finished, rules: Rules):
     )
 
 
-def add_finished(finished: Finished, ending, ending_keys, length) -> Finished:
+def add_finished(
+    finished: Finished, ending: tf.Tensor, ending_keys: tf.Tensor, length: tf.Tensor
+) -> Finished:
     """The best K of the finished hypotheses and those that finish at this step, at `length` words;
     a key NO_HYPOTHESIS: none.
     """
@@ -338,12 +371,14 @@ def add_finished(finished: Finished, ending, ending_keys, length) -> Finished:
     )
 
 
-def is_done(live, finished: Finished, time, maximum, rules: Rules):
+def is_done(
+    live: tf.Tensor, finished: Finished, time: tf.Tensor, maximum: tf.Tensor, rules: Rules
+) -> tf.Tensor:
     """True for a sentence whose n-best list cannot change any more, bool [b]."""
     return ~exists(live[:, 0]) | (time >= maximum) | is_settled(live, finished, maximum, rules)
 
 
-def is_settled(live, finished: Finished, maximum, rules: Rules):
+def is_settled(live: tf.Tensor, finished: Finished, maximum: tf.Tensor, rules: Rules) -> tf.Tensor:
     """True where no live hypothesis can get into the n-best list any more, bool [b]: the early
     stop, which is exact.
 
@@ -368,7 +403,7 @@ def is_settled(live, finished: Finished, maximum, rules: Rules):
     return exists(worst) & (worst >= penalize(live[:, 0], maximum, rules.penalty))
 
 
-def penalize(log_probabilities, lengths, exponent):
+def penalize(log_probabilities: tf.Tensor, lengths: tf.Tensor, exponent: float) -> tf.Tensor:
     """The length penalty: log-probability / length^exponent, the end symbol counted; NO_HYPOTHESIS
     stays.
     """
@@ -378,7 +413,14 @@ def penalize(log_probabilities, lengths, exponent):
     return tf.where(exists(log_probabilities), log_probabilities / divisor, NO_HYPOTHESIS)
 
 
-def _result(outcome: Outcome, history, steps, source_lengths, maximum, rules: Rules) -> BeamResult:
+def _result(
+    outcome: Outcome,
+    history: History | GreedyHistory,
+    steps: tf.Tensor,
+    source_lengths: tf.Tensor,
+    maximum: tf.Tensor,
+    rules: Rules,
+) -> BeamResult:
     """The n-best lists: of the finished hypotheses, or of the unfinished where none finished."""
     # The coverage penalty needs the alignments of all K hypotheses; without it the best N are known
     # before backtracking.
@@ -407,7 +449,7 @@ def _result(outcome: Outcome, history, steps, source_lengths, maximum, rules: Ru
     )
 
 
-def _rank_by_coverage(result: BeamResult, source_lengths, rules: Rules) -> BeamResult:
+def _rank_by_coverage(result: BeamResult, source_lengths: tf.Tensor, rules: Rules) -> BeamResult:
     """The best N of K hypotheses by score + β Σ_j log min(Σ_i α_ij, 1) (Wu et al. 2016, eq. 14).
 
     The end symbols of both sides count. Attention to a source position counts as at least 1e-9, so

@@ -35,9 +35,11 @@ from __future__ import annotations
 
 import functools
 import typing
+from collections.abc import Callable
 
 import tensorflow as tf
 
+from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.search.beam import (
     Beam,
@@ -54,6 +56,7 @@ from rnnsearch_tf.search.beam import (
 from rnnsearch_tf.search.interface import Step
 from rnnsearch_tf.search.topk import (
     NO_HYPOTHESIS,
+    NextWords,
     best_continuations,
     best_of_each,
     continuations_with,
@@ -75,11 +78,11 @@ class Phrases(typing.NamedTuple):
     ends_within: tf.Tensor  # bool [V], whether a piece leaves its word open
 
     @property
-    def flat_ids(self):
+    def flat_ids(self) -> tf.Tensor:
         """int32 [B, P·L]."""
         return tf.reshape(self.ids, [tf.shape(self.ids)[0], tf.reduce_prod(tf.shape(self.ids)[1:])])
 
-    def among(self, words) -> Phrases:
+    def among(self, words: tf.Tensor) -> Phrases:
         """The phrases for a search among some words only, int32 [S], ascending, PAD_ID and theirs
         among them: ids are places there.
         """
@@ -92,7 +95,7 @@ class Phrases(typing.NamedTuple):
             tf.gather(self.ends_within, words),
         )
 
-    def ids_of(self, places, words):
+    def ids_of(self, places: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
         """The ids of such places, int32 of any shape."""
         offset = places - tf.size(words)
         return tf.where(
@@ -134,7 +137,12 @@ class Candidates(typing.NamedTuple):
 
 
 def constrained_search(
-    state, memory, step: Step, source_lengths, phrases: Phrases, config: SearchConfig
+    state: Nest,
+    memory: Nest,
+    step: Step,
+    source_lengths: tf.Tensor,
+    phrases: Phrases,
+    config: SearchConfig,
 ) -> BeamResult:
     """The most probable outputs that have every phrase, by beam search.
 
@@ -197,7 +205,7 @@ def _constraints(phrases: Phrases) -> Constraints:
     )
 
 
-def _concatenate_phrases(values, real):
+def _concatenate_phrases(values: tf.Tensor, real: tf.Tensor) -> tf.Tensor:
     """values int32 [b, P, L] where they are real, one after the other: int32 [b, T], T at least 1,
     zeros after the last.
     """
@@ -206,16 +214,21 @@ def _concatenate_phrases(values, real):
     return tf.pad(row, [[0, 0], [0, tf.cast(tf.shape(row)[1] == 0, tf.int32)]])
 
 
-def _look_up(table, ids):
+def _look_up(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
     """The table [V] at the ids; False for a word that the vocabulary lacks."""
     known = ids < tf.size(table)
     return known & tf.gather(table, tf.where(known, ids, 0))
 
 
-def _advance(sentences: Sentences, beam: Beam, step, rules: Rules, begins_within) -> Beam:
+def _advance(
+    sentences: Sentences, beam: Beam, step: Step, rules: Rules, begins_within: tf.Tensor
+) -> Beam:
     """One step of these sentences; see ``_advance`` in beam.py."""
     (memory, constraints), (state, progress) = sentences.memory, beam.state
-    to_model_ids = lambda ids: tf.where(ids < tf.size(begins_within), ids, UNKNOWN_ID)  # noqa: E731
+
+    def to_model_ids(ids: tf.Tensor) -> tf.Tensor:
+        return tf.where(ids < tf.size(begins_within), ids, UNKNOWN_ID)
+
     logits, alignment, state = step(to_model_ids(beam.previous_ids), state, memory)
     words = next_words(logits)
     # k
@@ -243,7 +256,10 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules, begins_within
     )
     # [b, K]
     continuing, order = tf.math.top_k(tf.where(kept, totals, NO_HYPOTHESIS), rules.config.beam_size)
-    take_kept = lambda values: tf.gather(values, order, batch_dims=1)  # noqa: E731
+
+    def take_kept(values: tf.Tensor) -> tf.Tensor:
+        return tf.gather(values, order, batch_dims=1)
+
     parents = take_kept(candidates.parents)
     chosen = take_kept(candidates.words)
     history = beam.history.write(beam.time, sentences.rows, parents, chosen, alignment)
@@ -257,7 +273,12 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules, begins_within
 
 
 def _candidates(
-    words, live, progress: Progress, constraints: Constraints, to_model_ids, rules: Rules
+    words: NextWords,
+    live: tf.Tensor,
+    progress: Progress,
+    constraints: Constraints,
+    to_model_ids: Callable[[tf.Tensor], tf.Tensor],
+    rules: Rules,
 ) -> Candidates:
     """All continuations that may get a place, none of them twice: K + k + k·P."""
     best = Candidates(*best_continuations(words, live, rules.config.beam_size, rules.first_word))
@@ -270,22 +291,29 @@ def _candidates(
         missing, continuations_with(words, live, to_model_ids(wanted)), NO_HYPOTHESIS
     )
     wanted_parents = tf.zeros_like(wanted) + hypotheses[..., tf.newaxis]
-    flat = lambda values: tf.reshape(values, [tf.shape(values)[0], -1])  # noqa: E731
+
+    def flat(values: tf.Tensor) -> tf.Tensor:
+        return tf.reshape(values, [tf.shape(values)[0], -1])
+
     further = zip(
         (each_totals, hypotheses, each_words), map(flat, (wanted_totals, wanted_parents, wanted))
     )
-    totals, parents, words = (
+    totals, parents, chosen = (
         tf.concat([first, *more], axis=1) for first, more in zip(best, further)
     )
 
-    same = lambda values: values[:, tf.newaxis] == values[:, :, tf.newaxis]  # noqa: E731
+    def same(values: tf.Tensor) -> tf.Tensor:
+        return values[:, tf.newaxis] == values[:, :, tf.newaxis]
+
     duplicate = tf.reduce_any(
-        same(parents) & same(words) & _is_earlier(totals) & exists(totals)[:, tf.newaxis], axis=2
+        same(parents) & same(chosen) & _is_earlier(totals) & exists(totals)[:, tf.newaxis], axis=2
     )
-    return Candidates(tf.where(duplicate, NO_HYPOTHESIS, totals), parents, words)
+    return Candidates(tf.where(duplicate, NO_HYPOTHESIS, totals), parents, chosen)
 
 
-def _phrase_status(progress: Progress, constraints: Constraints):
+def _phrase_status(
+    progress: Progress, constraints: Constraints
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Of each phrase [b, k, P]: whether its last word was just said, whether it is missing, and how
     many of its words were just said.
     """
@@ -294,14 +322,12 @@ def _phrase_status(progress: Progress, constraints: Constraints):
     return just_complete, ~(progress.met | just_complete), matched
 
 
-def _longest_match(matching, constraints: Constraints):
+def _longest_match(matching: tf.Tensor, constraints: Constraints) -> tf.Tensor:
     """The largest number of an agreeing word [b, k, T] in each phrase: int32 [b, k, P], 0 where
     none agrees.
     """
-    batch_size, places, count = (
-        *tf.unstack(tf.shape(matching)[:2]),
-        tf.shape(constraints.lengths)[1],
-    )
+    batch_size, places = tf.unstack(tf.shape(matching)[:2])
+    count = tf.shape(constraints.lengths)[1]
     segments = (
         tf.reshape(tf.range(batch_size * places), [batch_size, places, 1]) * count
         + constraints.phrases[:, tf.newaxis]
@@ -311,7 +337,7 @@ def _longest_match(matching, constraints: Constraints):
     return tf.reshape(tf.maximum(most, 0), [batch_size, places, count])
 
 
-def _needed(progress: Progress, constraints: Constraints):
+def _needed(progress: Progress, constraints: Constraints) -> tf.Tensor:
     """Words of phrases that a hypothesis needs before it may end: int32 [b, k].
 
     Phrases are counted one after the other, but what is said already of one of them. If its next
@@ -319,7 +345,10 @@ def _needed(progress: Progress, constraints: Constraints):
     """
     just_complete, missing, matched = _phrase_status(progress, constraints)
     lengths = tf.zeros_like(matched) + constraints.lengths[:, tf.newaxis]
-    total = lambda mask: tf.reduce_sum(tf.where(mask, lengths, 0), axis=2)  # noqa: E731
+
+    def total(mask: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_sum(tf.where(mask, lengths, 0), axis=2)
+
     open_words = just_complete & ~progress.met & constraints.ends_within[:, tf.newaxis]
     lost = tf.where(
         _next_word(constraints.begins_within, matched, constraints),
@@ -332,7 +361,7 @@ def _needed(progress: Progress, constraints: Constraints):
 
 
 def _extend(
-    progress: Progress, constraints: Constraints, candidates: Candidates, continues_word
+    progress: Progress, constraints: Constraints, candidates: Candidates, continues_word: tf.Tensor
 ) -> Progress:
     """The progress [b, N] of the candidates, whose last words go on in the word before or not."""
     progress = Progress(*(tf.gather(x, candidates.parents, batch_dims=1) for x in progress))
@@ -346,7 +375,13 @@ def _extend(
     return Progress(prefix_matched & word_matches, progress.met | (just_complete & ~lost))
 
 
-def _allocate(finished_keys, ending_keys, keys, needed, beam_size):
+def _allocate(
+    finished_keys: tf.Tensor,
+    ending_keys: tf.Tensor,
+    keys: tf.Tensor,
+    needed: tf.Tensor,
+    beam_size: int,
+) -> tf.Tensor:
     """Which hypotheses that end and which candidates get a place: bool [b, k + N].
 
     The rank of a candidate is how many are better among the finished hypotheses and the candidates
@@ -358,10 +393,10 @@ def _allocate(finished_keys, ending_keys, keys, needed, beam_size):
     needed = tf.pad(needed, [[0, 0], [tf.shape(ended)[1], 0]])
     is_ended = tf.range(tf.shape(all_keys)[1]) < tf.shape(ended)[1]  # [M]
 
-    def row(x):
+    def row(x: tf.Tensor) -> tf.Tensor:
         return x[:, tf.newaxis]
 
-    def column(x):
+    def column(x: tf.Tensor) -> tf.Tensor:
         return x[:, :, tf.newaxis]
 
     better = (row(all_keys) > column(all_keys)) | (
@@ -375,13 +410,13 @@ def _allocate(finished_keys, ending_keys, keys, needed, beam_size):
     return (exists(all_keys) & (turns <= last))[:, tf.shape(finished_keys)[1] :]
 
 
-def _is_earlier(values):
+def _is_earlier(values: tf.Tensor) -> tf.Tensor:
     """True at [m, n] where n < m, for values [b, M]: bool [M, M]."""
     places = tf.range(tf.shape(values)[1])
     return places < places[:, tf.newaxis]
 
 
-def _next_word(values, matched, constraints: Constraints):
+def _next_word(values: tf.Tensor, matched: tf.Tensor, constraints: Constraints) -> tf.Tensor:
     """values [b, T] of the word after those matched [b, k, P], of a complete phrase those of its
     last word: [b, k, P].
     """

@@ -7,37 +7,63 @@ or a tuple of `sources` tensors where the members of an ensemble tokenize the so
 from __future__ import annotations
 
 import functools
+import typing
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID, SearchConfig
-from rnnsearch_tf.search.beam import beam_search
+from rnnsearch_tf.search.beam import BeamResult, beam_search
 from rnnsearch_tf.search.constrained import Phrases, constrained_search
-from rnnsearch_tf.search.sampling import sample
-from rnnsearch_tf.search.scoring import score_targets
+from rnnsearch_tf.search.interface import Model, Step
+from rnnsearch_tf.search.sampling import Samples, sample
+from rnnsearch_tf.search.scoring import TargetScores, score_targets
+from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.text.phrases import word_joints
+
+if typing.TYPE_CHECKING:
+    from rnnsearch_tf.text.pipeline import Text
 
 IDS = tf.TensorSpec([None, None], tf.int32)
 """Ids of any number of sentences of any length, so that a function is traced once."""
 
 
-def search_graph(model, config: SearchConfig, sources=1, shortlist=None, split_k=1):
+Graph: typing.TypeAlias = Callable[..., typing.Any]
+"""A ``tf.function`` of source ids and further inputs."""
+
+
+def search_graph(
+    model: Model,
+    config: SearchConfig,
+    sources: int = 1,
+    shortlist: Shortlist | None = None,
+    split_k: int = 1,
+) -> Graph:
     """source_ids → BeamResult; arguments as of :func:`search_model`."""
 
-    def search(source_ids):
+    def search(source_ids: Nest) -> BeamResult:
         return search_model(model, source_ids, _lengths(source_ids), config, shortlist, split_k)
 
     return _graph(model, sources, search)
 
 
-def constrained_search_graph(model, config: SearchConfig, sources, shortlist, split_k, target_text):
+def constrained_search_graph(
+    model: Model,
+    config: SearchConfig,
+    sources: int,
+    shortlist: Shortlist | None,
+    split_k: int,
+    target_text: Text,
+) -> Graph:
     """(source_ids, ids of phrases int32 [B, P, L] as of text/phrases.py) → BeamResult; see
     :func:`search_model`.
     """
     joints = word_joints(target_text)
 
-    def search(source_ids, phrase_ids):
+    def search(source_ids: Nest, phrase_ids: tf.Tensor) -> BeamResult:
         return search_model(
             model,
             source_ids,
@@ -52,15 +78,15 @@ def constrained_search_graph(model, config: SearchConfig, sources, shortlist, sp
 
 
 def search_model(
-    model,
-    source_ids,
-    source_lengths,
+    model: Model,
+    source_ids: Nest,
+    source_lengths: tf.Tensor,
     config: SearchConfig,
-    shortlist=None,
-    split_k=1,
+    shortlist: Shortlist | None = None,
+    split_k: int = 1,
     phrases: Phrases | None = None,
-    alignments=True,
-):
+    alignments: bool = True,
+) -> BeamResult:
     """Beam search of a batch, among all words or those that a
     :class:`~rnnsearch_tf.search.shortlist.Shortlist` allows.
 
@@ -88,34 +114,49 @@ def search_model(
     words, biases = shortlist(tf.nest.flatten(source_ids)[0], phrases and phrases.flat_ids)
     output = model.output_weights(words)
 
-    def step(previous_ids, state, memory):
+    def shortlist_step(
+        previous_ids: tf.Tensor, state: Nest, memory: Nest
+    ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
         memory, biases = memory
         return model.step(tf.gather(words, previous_ids), state, memory, output, biases)
 
+    known_phrases = phrases and phrases.among(words)
     result = searched(
-        state, (memory, biases), step, source_lengths, config, phrases and phrases.among(words)
+        state, (memory, biases), shortlist_step, source_lengths, config, known_phrases
     )
     return result._replace(
         ids=tf.gather(words, result.ids) if phrases is None else phrases.ids_of(result.ids, words)
     )
 
 
-def _search(state, memory, step, source_lengths, config, phrases, alignments):
+def _search(
+    state: Nest,
+    memory: Nest,
+    step: Step,
+    source_lengths: tf.Tensor,
+    config: SearchConfig,
+    phrases: Phrases | None,
+    alignments: bool,
+) -> BeamResult:
     step = step if alignments or config.coverage_penalty else _without_alignments(step)
     if phrases is None:
         return beam_search(state, memory, step, source_lengths, config)
     return constrained_search(state, memory, step, source_lengths, phrases, config)
 
 
-def _without_alignments(step):
-    def step_without(previous_ids, state, memory):
+def _without_alignments(step: Step) -> Step:
+    def step_without(
+        previous_ids: tf.Tensor, state: Nest, memory: Nest
+    ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
         logits, alignment, state = step(previous_ids, state, memory)
         return logits, alignment[..., :0], state
 
     return step_without
 
 
-def hoist_weights(variables, values=None):
+def hoist_weights(
+    variables: Sequence[keras.Variable], values: Sequence[tf.Tensor] | None = None
+) -> AbstractContextManager[typing.Any]:
     """A context in which these variables have constant values, read in the graph that is being
     traced.
 
@@ -138,19 +179,19 @@ def hoist_weights(variables, values=None):
     return keras.StatelessScope(list(zip(variables, values)), initialize_variables=False)
 
 
-def score_targets_graph(model, _, sources=1):
+def score_targets_graph(model: Model, _: SearchConfig, sources: int = 1) -> Graph:
     """(source_ids, target_ids) → TargetScores."""
 
-    def score(source_ids, target_ids):
+    def score(source_ids: Nest, target_ids: tf.Tensor) -> TargetScores:
         return score_targets(*model.start(source_ids), model.step, target_ids)
 
     return _graph(model, sources, score, IDS)
 
 
-def sample_graph(model, config: SearchConfig, sources=1):
+def sample_graph(model: Model, config: SearchConfig, sources: int = 1) -> Graph:
     """(source_ids, seeds, temperature) → Samples."""
 
-    def draw(source_ids, seeds, temperature):
+    def draw(source_ids: Nest, seeds: tf.Tensor, temperature: tf.Tensor) -> Samples:
         return sample(
             *model.start(source_ids),
             model.step,
@@ -165,7 +206,9 @@ def sample_graph(model, config: SearchConfig, sources=1):
     )
 
 
-def _graph(model, sources, function, *further):
+def _graph(
+    model: Model, sources: int, function: Callable[..., typing.Any], *further: tf.TensorSpec
+) -> Graph:
     """The function of source ids, and of inputs of the further specifications, as a graph that
     reads every weight once.
     """
@@ -174,14 +217,14 @@ def _graph(model, sources, function, *further):
         autograph=False, input_signature=[IDS if sources == 1 else (IDS,) * sources, *further]
     )
     @functools.wraps(function)
-    def graph(*inputs):
+    def graph(*inputs: Nest) -> typing.Any:
         with hoist_weights(model.trainable_variables):
             return function(*inputs)
 
     return graph
 
 
-def _lengths(source_ids):
+def _lengths(source_ids: Nest) -> tf.Tensor:
     """Source lengths int32 [B], the end symbol counted; by the first tokenization where there are
     several.
     """

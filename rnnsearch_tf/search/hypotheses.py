@@ -10,10 +10,11 @@ import typing
 
 import tensorflow as tf
 
+from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import END_ID, PAD_ID, SearchConfig
 
 
-def minimum_lengths(source_lengths, config: SearchConfig):
+def minimum_lengths(source_lengths: tf.Tensor, config: SearchConfig) -> tf.Tensor:
     """Steps at which the end symbol is forbidden: ⌊minimum_length_ratio · J⌋, as in the authors'
     program (0.5).
 
@@ -26,7 +27,7 @@ def minimum_lengths(source_lengths, config: SearchConfig):
     return _floor_of_product(config.minimum_length_ratio, source_lengths)
 
 
-def maximum_lengths(source_lengths, config: SearchConfig):
+def maximum_lengths(source_lengths: tf.Tensor, config: SearchConfig) -> tf.Tensor:
     """Steps allowed: ⌊maximum_length_ratio · J⌋ + extra_length, at least 1.
 
     Args:
@@ -40,18 +41,18 @@ def maximum_lengths(source_lengths, config: SearchConfig):
     )
 
 
-def _floor_of_product(ratio, lengths):
+def _floor_of_product(ratio: float, lengths: tf.Tensor) -> tf.Tensor:
     # In binary 0.29 · 100 is 28.999999999999996: the small term gives the 29 that was written.
     product = tf.constant(ratio, tf.float64) * tf.cast(lengths, tf.float64)
     return tf.cast(tf.floor(product + 1e-9), tf.int32)
 
 
-def add_hypotheses(state):
+def add_hypotheses(state: Nest) -> Nest:
     """The initial state with an axis of hypotheses, of size one: [B, ...] → [B, 1, ...]."""
     return tf.nest.map_structure(lambda leaf: tf.expand_dims(tf.convert_to_tensor(leaf), 1), state)
 
 
-def loop_shapes(values):
+def loop_shapes(values: Nest) -> Nest:
     """Shapes of a state [B, K, ...] or a memory [B, ...] in a loop in which B varies: [None, K,
     ...] or [None, ...].
     """
@@ -60,18 +61,24 @@ def loop_shapes(values):
     )
 
 
-def set_shapes(state, shapes):
+def set_shapes(state: Nest, shapes: Nest) -> Nest:
     """The state with these static shapes, which a step may have lost."""
     tf.nest.map_structure(lambda leaf, shape: leaf.set_shape(shape), state, shapes)
     return state
 
 
-def empty_history(beam_size):
+def empty_history(beam_size: int) -> History | GreedyHistory:
     """An empty History for this beam size; a GreedyHistory for a beam of one."""
 
-    def array(dtype, *sizes):
-        sizes = dict(element_shape=tf.TensorShape([None, *sizes]), infer_shape=False)  # b varies
-        return tf.TensorArray(dtype, size=0, dynamic_size=True, clear_after_read=False, **sizes)
+    def array(dtype: tf.DType, *sizes: int | None) -> tf.TensorArray:
+        return tf.TensorArray(
+            dtype,
+            size=0,
+            dynamic_size=True,
+            clear_after_read=False,
+            infer_shape=False,
+            element_shape=tf.TensorShape([None, *sizes]),  # b varies
+        )
 
     if beam_size == 1:
         return GreedyHistory(
@@ -95,11 +102,20 @@ class History(typing.NamedTuple):
     words: tf.TensorArray  # int32 [b, K]: the word that the step added
     alignments: tf.TensorArray  # float32 [b, k, J]: of the hypotheses before the step
 
-    def write(self, time, rows, parents, words, alignment) -> "History":
+    def write(
+        self,
+        time: tf.Tensor,
+        rows: tf.Tensor,
+        parents: tf.Tensor,
+        words: tf.Tensor,
+        alignment: tf.Tensor,
+    ) -> "History":
         values = (rows, parents, words, tf.cast(alignment, tf.float32))
         return History(*(array.write(time, value) for array, value in zip(self, values)))
 
-    def read(self, steps, lengths, places, ended):
+    def read(
+        self, steps: tf.Tensor, lengths: tf.Tensor, places: tf.Tensor, ended: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Follow the back pointers from the last word of each hypothesis to the first.
 
         Args:
@@ -115,19 +131,24 @@ class History(typing.NamedTuple):
         """
         batch_size = tf.shape(lengths)[:1]
 
-        def back(time, places, words, alignments):
+        def back(
+            time: tf.Tensor, places: tf.Tensor, words: tf.TensorArray, alignments: tf.TensorArray
+        ) -> tuple[tf.Tensor, ...]:
             time = time - 1
             inside = time < lengths
             ends = ended & (time == lengths - 1)
             rows = self.rows.read(time)
             # a sentence that was dropped: any
             row = tf.scatter_nd(rows[:, tf.newaxis], tf.range(tf.size(rows)), batch_size)
-            of = lambda values, place: tf.gather(tf.gather(values, row), place, batch_dims=1)  # noqa: E731
+
+            def select(values: tf.Tensor, place: tf.Tensor) -> tf.Tensor:
+                return tf.gather(tf.gather(values, row), place, batch_dims=1)
+
             word = tf.where(
-                inside, tf.where(ends, END_ID, of(self.words.read(time), places)), PAD_ID
+                inside, tf.where(ends, END_ID, select(self.words.read(time), places)), PAD_ID
             )
-            places = tf.where(inside & ~ends, of(self.parents.read(time), places), places)
-            alignment = of(self.alignments.read(time), tf.where(inside, places, 0))  # [B, N, J]
+            places = tf.where(inside & ~ends, select(self.parents.read(time), places), places)
+            alignment = select(self.alignments.read(time), tf.where(inside, places, 0))  # [B, N, J]
             alignment = tf.where(inside[..., tf.newaxis], alignment, 0.0)
             return time, places, words.write(time, word), alignments.write(time, alignment)
 
@@ -155,12 +176,21 @@ class GreedyHistory(typing.NamedTuple):
     words: tf.TensorArray  # int32 [b, 1]
     alignments: tf.TensorArray  # float32 [b, 1, J]
 
-    def write(self, time, rows, parents, words, alignment) -> "GreedyHistory":
+    def write(
+        self,
+        time: tf.Tensor,
+        rows: tf.Tensor,
+        parents: tf.Tensor,
+        words: tf.Tensor,
+        alignment: tf.Tensor,
+    ) -> "GreedyHistory":
         del parents  # there is one place
         values = (rows, tf.zeros_like(rows) + time, words, tf.cast(alignment, tf.float32))
         return GreedyHistory(*(array.write(time, value) for array, value in zip(self, values)))
 
-    def read(self, steps, lengths, places, ended):
+    def read(
+        self, steps: tf.Tensor, lengths: tf.Tensor, places: tf.Tensor, ended: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """As :meth:`History.read`."""
         del places
         where = tf.stack([self.rows.concat(), self.times.concat()], axis=1)

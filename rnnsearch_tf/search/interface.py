@@ -15,6 +15,8 @@ import typing
 
 import tensorflow as tf
 
+from rnnsearch_tf.runtime.nests import Nest
+
 
 class Step(typing.Protocol):
     """One decoder step: the next target position of every hypothesis of every sentence.
@@ -35,5 +37,25 @@ class Step(typing.Protocol):
     """
 
     def __call__(
-        self, previous_ids: tf.Tensor, state: typing.Any, memory: typing.Any
-    ) -> tuple[tf.Tensor, tf.Tensor, typing.Any]: ...
+        self, previous_ids: tf.Tensor, state: Nest, memory: Nest
+    ) -> tuple[tf.Tensor, tf.Tensor, Nest]: ...
+
+
+class Model(typing.Protocol):
+    """What search uses of a model; ``output_weights`` only with a shortlist or a split product."""
+
+    @property
+    def trainable_variables(self) -> list[tf.Variable]: ...
+
+    def start(self, source_ids: Nest) -> tuple[Nest, Nest]: ...
+
+    def step(
+        self,
+        previous_ids: tf.Tensor,
+        state: Nest,
+        memory: Nest,
+        output: typing.Any = None,
+        word_biases: tf.Tensor | None = None,
+    ) -> tuple[tf.Tensor, tf.Tensor, Nest]: ...
+
+    def output_weights(self, words: tf.Tensor | None = None, split_k: int = 1) -> typing.Any: ...

@@ -5,17 +5,23 @@ program does.
 from __future__ import annotations
 
 import dataclasses
+import typing
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from rnnsearch_tf.config import PAD_ID, SearchConfig
 from rnnsearch_tf.search.beam import BeamResult
 
+Result = typing.TypeVar("Result", bound=tuple[np.ndarray, ...])
+
 LARGEST_BEAM = 500
 """Beam size at which the authors' program gives up."""
 
 
-def search_until_finished(search, config: SearchConfig, size: int) -> BeamResult:
+def search_until_finished(
+    search: Callable[[np.ndarray, SearchConfig], BeamResult], config: SearchConfig, size: int
+) -> BeamResult:
     """Beam search of `size` sentences; those without a finished hypothesis are searched again.
 
     The rule of the authors' program: first with the unknown word allowed, then with the beam
@@ -46,13 +52,14 @@ def search_until_finished(search, config: SearchConfig, size: int) -> BeamResult
     result = search(rows, config)
     while True:
         rows = rows[~result.finished[rows, 0]]
-        config = wider(config)
-        if not len(rows) or config is None:
+        wider_config = wider(config)
+        if not len(rows) or wider_config is None:
             return result
+        config = wider_config
         result = merge_rows([(np.arange(size), result), (rows, search(rows, config))])
 
 
-def merge_rows(pieces):
+def merge_rows(pieces: Sequence[tuple[np.ndarray, Result]]) -> Result:
     """Merge results for different rows of a batch; where two pieces have the same row, the later
     one counts.
 
@@ -65,12 +72,13 @@ def merge_rows(pieces):
     """
     size = 1 + max(max(rows, default=-1) for rows, _ in pieces)
 
-    def merge(values):
+    def merge(values: Sequence[np.ndarray]) -> np.ndarray:
         shape = [size, *np.max([array.shape[1:] for array in values], axis=0).astype(int)]
         merged = np.full(shape, PAD_ID, values[0].dtype)
         for (rows, _), array in zip(pieces, values):
             merged[rows] = PAD_ID
-            merged[(rows, *(slice(length) for length in array.shape[1:]))] = array
+            place: tuple[typing.Any, ...] = (rows, *(slice(size) for size in array.shape[1:]))
+            merged[place] = array
         return merged
 
     return type(pieces[0][1])(*map(merge, zip(*(result for _, result in pieces))))

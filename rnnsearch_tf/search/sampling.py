@@ -6,6 +6,7 @@ import typing
 
 import tensorflow as tf
 
+from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.search.hypotheses import (
@@ -30,7 +31,14 @@ class Samples(typing.NamedTuple):
 
 
 def sample(
-    state, memory, step: Step, source_lengths, seeds, config: SearchConfig, *, temperature=1.0
+    state: Nest,
+    memory: Nest,
+    step: Step,
+    source_lengths: tf.Tensor,
+    seeds: tf.Tensor,
+    config: SearchConfig,
+    *,
+    temperature: float | tf.Tensor = 1.0,
 ) -> Samples:
     """One random output for every row, word by word: p(y_i) ∝ p_model(y_i | y_<i,
     x)^(1/temperature).
@@ -69,7 +77,15 @@ def sample(
     memory = tf.nest.map_structure(tf.convert_to_tensor, memory)
     shapes = loop_shapes(state)
 
-    def advance(time, previous_ids, state, totals, lengths, done, words):
+    def advance(
+        time: tf.Tensor,
+        previous_ids: tf.Tensor,
+        state: Nest,
+        totals: tf.Tensor,
+        lengths: tf.Tensor,
+        done: tf.Tensor,
+        words: tf.TensorArray,
+    ) -> tuple[typing.Any, ...]:
         logits, _, state = step(previous_ids[:, tf.newaxis], state, memory)
         log_probabilities = tf.cast(logits[:, 0] - next_words(logits).log_sum, tf.float64)  # [B, V]
         word = _draw(log_probabilities, noise[:, time], temperature, time < minimum, config)
@@ -113,18 +129,18 @@ def sample(
     return Samples(ids, lengths, totals, tf.reduce_any(ids == END_ID, axis=1))
 
 
-def check_temperature(temperature):
+def check_temperature(temperature: float) -> None:
     """Raise UsageError unless the temperature is a finite number above 0."""
     if not 0 < temperature < float("inf"):
         raise UsageError(f"temperature: expected a number above 0, got {temperature}")
 
 
-def _noise(seeds, steps):
+def _noise(seeds: tf.Tensor, steps: tf.Tensor) -> tf.Tensor:
     """Random numbers in [0, 1), float64 [B, steps]. With fewer steps the first numbers are the same
     (Philox).
     """
 
-    def row(seed):
+    def row(seed: tf.Tensor) -> tf.Tensor:
         return tf.random.stateless_uniform(
             [steps], seed=tf.stack([seed, 0]), dtype=tf.float64, alg="philox"
         )
@@ -134,7 +150,13 @@ def _noise(seeds, steps):
     return tf.map_fn(row, seeds, fn_output_signature=tf.TensorSpec([None], tf.float64))[:-1]
 
 
-def _draw(log_probabilities, noise, temperature, end_forbidden, config):
+def _draw(
+    log_probabilities: tf.Tensor,
+    noise: tf.Tensor,
+    temperature: float | tf.Tensor,
+    end_forbidden: tf.Tensor,
+    config: SearchConfig,
+) -> tf.Tensor:
     """The word where the cumulative probability passes the noise: int32 [B]."""
     vocabulary_size = tf.shape(log_probabilities)[1]
     ids = tf.range(vocabulary_size)

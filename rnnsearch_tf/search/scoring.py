@@ -6,6 +6,7 @@ import typing
 
 import tensorflow as tf
 
+from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.search.hypotheses import add_hypotheses, loop_shapes, set_shapes
 from rnnsearch_tf.search.interface import Step
@@ -21,7 +22,7 @@ class TargetScores(typing.NamedTuple):
     alignments: tf.Tensor  # float32 [B, I, J]; 0 at padding
 
 
-def score_targets(state, memory, step: Step, target_ids) -> TargetScores:
+def score_targets(state: Nest, memory: Nest, step: Step, target_ids: tf.Tensor) -> TargetScores:
     """The log-probability and the alignment of every token of given outputs.
 
     log p(y | x) = Σ_i log p(y_i | y_<i, x): Bahdanau et al. 2015, eq. 2. The
@@ -55,7 +56,9 @@ def score_targets(state, memory, step: Step, target_ids) -> TargetScores:
     batch_size = target_ids.shape[0]
     shapes = loop_shapes(state)
 
-    def advance(i, state, log_probabilities, alignments):
+    def advance(
+        i: tf.Tensor, state: Nest, log_probabilities: tf.TensorArray, alignments: tf.TensorArray
+    ) -> tuple[typing.Any, ...]:
         logits, alignment, state = step(previous_by_position[i][:, tf.newaxis], state, memory)
         # [B]
         chosen = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
@@ -12,6 +13,7 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.search.topk import NO_HYPOTHESIS
 from rnnsearch_tf.text.characters import word_in_form
+from rnnsearch_tf.text.vocabulary import Vocabulary
 
 
 class Shortlist(tf.Module):
@@ -30,7 +32,7 @@ class Shortlist(tf.Module):
         vocabulary_size: int, of the target.
     """
 
-    def __init__(self, candidates, frequent, vocabulary_size):
+    def __init__(self, candidates: np.ndarray, frequent: int, vocabulary_size: int) -> None:
         super().__init__(name="shortlist")
         self._candidates = tf.constant(candidates, tf.int32)
         self._always = tf.range(vocabulary_size) < len(SPECIAL_TOKENS) + frequent  # [V]
@@ -39,13 +41,13 @@ class Shortlist(tf.Module):
     @classmethod
     def load(
         cls,
-        path,
-        frequent,
-        translations,
-        source_vocabulary,
-        target_vocabulary,
-        source_form="NFC",
-        target_form="NFC",
+        path: Path,
+        frequent: int,
+        translations: int,
+        source_vocabulary: Vocabulary,
+        target_vocabulary: Vocabulary,
+        source_form: str = "NFC",
+        target_form: str = "NFC",
     ) -> Shortlist:
         """Read a file of `source-word target-word probability` lines, in any order; words unknown
         to a vocabulary are skipped.
@@ -78,7 +80,9 @@ class Shortlist(tf.Module):
             candidates[word, : len(best)] = best
         return cls(candidates, frequent, target_vocabulary.size)
 
-    def __call__(self, source_ids, more_ids=None):
+    def __call__(
+        self, source_ids: tf.Tensor, more_ids: tf.Tensor | None = None
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """The target words that a batch may use.
 
         Args:
@@ -107,7 +111,7 @@ class Shortlist(tf.Module):
         return words, tf.where(tf.gather(allowed, words, axis=1), 0.0, NO_HYPOTHESIS)
 
 
-def _fields(line, where):
+def _fields(line: str, where: str) -> tuple[str, str, float]:
     """(source word, target word, probability)."""
     fields = line.split(" ")
     try:

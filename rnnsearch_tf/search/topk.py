@@ -18,12 +18,12 @@ _SMALLEST_BLOCK = 32
 _PADDED_BLOCK = 64
 
 
-def exists(log_probabilities):
+def exists(log_probabilities: tf.Tensor) -> tf.Tensor:
     """True where there is a hypothesis: bool, same shape. False for NaN and −inf."""
     return log_probabilities > 0.5 * NO_HYPOTHESIS
 
 
-def or_none(log_probabilities):
+def or_none(log_probabilities: tf.Tensor) -> tf.Tensor:
     """The log-probabilities, with NO_HYPOTHESIS wherever no hypothesis exists."""
     return tf.where(exists(log_probabilities), log_probabilities, NO_HYPOTHESIS)
 
@@ -36,7 +36,7 @@ class NextWords(typing.NamedTuple):
     log_sum: tf.Tensor  # float [B, K], log Σ exp of the blocks
 
 
-def next_words(logits) -> NextWords:
+def next_words(logits: tf.Tensor) -> NextWords:
     """Cut the logits of a step into blocks for :func:`best_continuations`, which normalizes only
     the few words that it keeps.
 
@@ -65,14 +65,14 @@ def next_words(logits) -> NextWords:
     return NextWords(blocks, maxima, log_sum)
 
 
-def continuations_by(words: NextWords, live, word):
+def continuations_by(words: NextWords, live: tf.Tensor, word: int) -> tf.Tensor:
     """Log-probabilities [B, K] of the hypotheses continued by one word, a special token: those are
     in the first block.
     """
     return _totals(words.blocks[:, :, 0, word], words.log_sum, live)
 
 
-def continuations_with(words: NextWords, live, ids):
+def continuations_with(words: NextWords, live: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
     """Log-probabilities [B, K, n] of the hypotheses continued by each of the words ids int32 [B, K,
     n].
     """
@@ -82,7 +82,7 @@ def continuations_with(words: NextWords, live, ids):
     return _totals(chosen, words.log_sum[..., tf.newaxis], live[..., tf.newaxis])
 
 
-def best_of_each(words: NextWords, live, first_word):
+def best_of_each(words: NextWords, live: tf.Tensor, first_word: int) -> tuple[tf.Tensor, tf.Tensor]:
     """The best continuation of each hypothesis by itself; arguments as of
     :func:`best_continuations`.
 
@@ -101,7 +101,9 @@ def best_of_each(words: NextWords, live, first_word):
     return tf.reshape(totals, shape), tf.reshape(chosen, shape)
 
 
-def best_continuations(words: NextWords, live, count, first_word):
+def best_continuations(
+    words: NextWords, live: tf.Tensor, count: int, first_word: int
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """The `count` best (hypothesis, word) pairs of each sentence; ties go to the earlier
     hypothesis, then word.
 
@@ -133,45 +135,44 @@ def best_continuations(words: NextWords, live, count, first_word):
         _totals(maxima, log_sum[..., tf.newaxis], live[..., tf.newaxis]), [-1, all_blocks]
     )
     chosen = tf.math.top_k(maxima, taken, sorted=False).indices
-    chosen = -tf.math.top_k(
-        -chosen, taken
-    ).values  # [B, C] in the order of the pairs, so that ties fall as in one top-k
+    # [B, C] in the order of the pairs, so that ties are broken as in one top-k
+    chosen = -tf.math.top_k(-chosen, taken).values
     parents = chosen // number  # [B, C]
 
     # [B, C, block]
     values = tf.gather(tf.reshape(blocks, [-1, all_blocks, block]), chosen, batch_dims=1)
     # [B, C, block]
-    words = tf.expand_dims((chosen - parents * number) * block, 2) + tf.range(block)
+    ids = tf.expand_dims((chosen - parents * number) * block, 2) + tf.range(block)
     log_sum, live = (
         tf.expand_dims(tf.gather(x, parents, batch_dims=1), 2) for x in (log_sum, live)
     )
-    totals = tf.where(words < first_word, NO_HYPOTHESIS, _totals(values, log_sum, live))
-    totals, words = (tf.reshape(x, [-1, taken * block]) for x in (totals, words))
+    totals = tf.where(ids < first_word, NO_HYPOTHESIS, _totals(values, log_sum, live))
+    totals, ids = (tf.reshape(x, [-1, taken * block]) for x in (totals, ids))
     # there may be fewer pairs than are wanted
     if blocks.shape[2] is None or number * block < count:
         totals = tf.pad(totals, [[0, 0], [0, count]], constant_values=NO_HYPOTHESIS)
-        words = tf.pad(words, [[0, 0], [0, count]])
+        ids = tf.pad(ids, [[0, 0], [0, count]])
         parents = tf.pad(parents, [[0, 0], [0, count]])
     totals, index = tf.math.top_k(totals, count)
     # An empty place may have come from the padding of the blocks, whose ids no step can read.
-    words = tf.where(exists(totals), tf.gather(words, index, batch_dims=1), PAD_ID)
+    ids = tf.where(exists(totals), tf.gather(ids, index, batch_dims=1), PAD_ID)
     parents = tf.gather(parents, index // block, batch_dims=1)
-    return totals, parents, words
+    return totals, parents, ids
 
 
-def _totals(values, log_sum, live):
+def _totals(values: tf.Tensor, log_sum: tf.Tensor, live: tf.Tensor) -> tf.Tensor:
     """live + (values − log_sum). Rounding may leave a log-probability above 0: it is cut there, as
     the early stop relies on it.
     """
     return or_none(tf.minimum(tf.cast(values - log_sum, tf.float32), 0.0) + live)
 
 
-def _size(values, axis):
+def _size(values: tf.Tensor, axis: int) -> int | tf.Tensor:
     """An int where it is known, else a tensor."""
     return tf.shape(values)[axis] if values.shape[axis] is None else values.shape[axis]
 
 
-def _block_size(vocabulary_size):
+def _block_size(vocabulary_size: int | None) -> int | None:
     """The largest block size that divides the vocabulary evenly, so that no padding (a copy) is
     needed; None: there is none.
     """

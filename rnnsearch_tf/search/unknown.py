@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import tensorflow as tf
 
 from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
@@ -19,7 +21,7 @@ class Lexicon(tf.Module):
         translations: dict of source word to target word.
     """
 
-    def __init__(self, translations: dict[str, str]):
+    def __init__(self, translations: dict[str, str]) -> None:
         super().__init__(name="lexicon")
         translations = translations or {"": ""}  # a table cannot be empty
         keys = tf.constant(list(translations), tf.string)
@@ -29,7 +31,7 @@ class Lexicon(tf.Module):
         )
 
     @classmethod
-    def load(cls, path, source_form="NFC", target_form="NFC") -> "Lexicon":
+    def load(cls, path: Path, source_form: str = "NFC", target_form: str = "NFC") -> Lexicon:
         """Read a file of `source-word target-word` lines, plain or .gz, UTF-8; empty lines are
         passed over.
 
@@ -42,8 +44,8 @@ class Lexicon(tf.Module):
             UserError: the file cannot be read, a line has not two words, or a
                 source word comes again with another translation; names file:line.
         """
-        translations = {}
-        first_seen = {}
+        translations: dict[str, str] = {}
+        first_seen: dict[str, int] = {}
         for number, line in enumerate(read_lines(path), start=1):
             words = line.split()
             if not words:
@@ -62,7 +64,7 @@ class Lexicon(tf.Module):
             first_seen.setdefault(source, number)
         return cls(translations)
 
-    def lookup(self, words):
+    def lookup(self, words: tf.Tensor) -> tf.Tensor:
         """The translation of each word, the word itself where there is none: string tensor, same
         shape.
         """
@@ -70,7 +72,12 @@ class Lexicon(tf.Module):
         return tf.where(found == "", words, found)
 
 
-def replace_unknown(tokens, alignments, source_tokens, lexicon: Lexicon | None = None):
+def replace_unknown(
+    tokens: tf.RaggedTensor,
+    alignments: tf.Tensor,
+    source_tokens: tf.RaggedTensor,
+    lexicon: Lexicon | None = None,
+) -> tf.RaggedTensor:
     """Replace each unknown word by the source word with the largest attention weight, or by its
     translation.
 

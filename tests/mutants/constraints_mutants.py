@@ -35,8 +35,8 @@ CONSTRAINTS = [
     Mutant(
         "search/constrained.py",
         "a candidate twice",
-        "Candidates(tf.where(duplicate, NO_HYPOTHESIS, totals), parents, words)",
-        "Candidates(totals, parents, words)",
+        "Candidates(tf.where(duplicate, NO_HYPOTHESIS, totals), parents, chosen)",
+        "Candidates(totals, parents, chosen)",
         (WIDE,),
     ),
     Mutant(

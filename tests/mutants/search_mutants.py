@@ -52,8 +52,8 @@ SEARCH = [
     Mutant(
         "search/beam.py",
         "memory of other sentences after pruning",
-        "return take(sentences), Beam",
-        "sentences = take(sentences)._replace(memory=sentences.memory)\n    return sentences, Beam",
+        "sentences = take(sentences)\n",
+        "sentences = take(sentences)._replace(memory=sentences.memory)\n",
         (f"{BEAM}::test_a_sentence_alone_is_the_sentence_in_a_batch",),
     ),
     Mutant(
@@ -168,7 +168,7 @@ SEARCH = [
     Mutant(
         "search/topk.py",
         "a word that is no continuation",
-        "totals = tf.where(words < first_word, NO_HYPOTHESIS, _totals(values, log_sum, live))",
+        "totals = tf.where(ids < first_word, NO_HYPOTHESIS, _totals(values, log_sum, live))",
         "totals = _totals(values, log_sum, live)",
         (f"{TOPK}::test_the_best_of_one_hypothesis",),
     ),
@@ -269,8 +269,8 @@ SEARCH = [
     Mutant(
         "search/topk.py",
         "an empty place has a word of the padding",
-        "tf.where(exists(totals), tf.gather(words, index, batch_dims=1), PAD_ID)",
-        "tf.gather(words, index, batch_dims=1)",
+        "tf.where(exists(totals), tf.gather(ids, index, batch_dims=1), PAD_ID)",
+        "tf.gather(ids, index, batch_dims=1)",
         (
             f"{TOPK}::test_blocked_top_k",
             f"{TOPK}::test_fewer_words_than_are_wanted_where_their_number_is_open",
@@ -316,7 +316,7 @@ SEARCH = [
     Mutant(
         "search/topk.py",
         "ties fall by block",
-        "chosen = -tf.math.top_k(\n        -chosen, taken\n    ).values",
+        "chosen = -tf.math.top_k(-chosen, taken).values",
         "pass",
         (f"{TOPK}::test_blocked_top_k",),
     ),
@@ -337,7 +337,7 @@ SEARCH = [
     Mutant(
         "search/hypotheses.py",
         "parents are not followed",
-        "tf.where(inside & ~ends, of(self.parents.read(time), places), places)",
+        "tf.where(inside & ~ends, select(self.parents.read(time), places), places)",
         "places + 0",
         (f"{BEAM}::test_beam_is_the_reference_beam",),
     ),
