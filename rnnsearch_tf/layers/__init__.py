@@ -1,4 +1,4 @@
-"""Layers of RNNsearch, one idea a file. Weights keep the letters of the paper.
+"""The layers of the systems, one idea per file. Weights keep the letters of the papers.
 
 May import errors, runtime and config.
 """

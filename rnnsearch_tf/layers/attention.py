@@ -26,7 +26,7 @@ from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stre
 
 
 class AttentionMemory(NamedTuple):
-    """What attention reads of a source sentence, computed once.
+    """The encoded source sentence as attention reads it, computed once per sentence.
 
     Attributes:
         values: float [B, J, 2n]: h_j, or a linear function of h_j, such as C h_j: the vectors that
@@ -41,23 +41,24 @@ class AttentionMemory(NamedTuple):
 
 
 class Attention(PaperLayer):
-    """Base of the attentions: what reads a source sentence for a decoder.
+    """Base class of the attention layers.
 
-    Called as Keras's attention layers are, with query and value as arguments or as a list:
+    Like the attention layers of Keras, it takes query and value as two arguments or as a list:
     ``layer(state, annotations)`` or ``layer([state, annotations])``. A subclass provides::
 
         build(state_shape, annotations_shape)
-        memory(annotations, mask) -> what it reads of a sentence, computed once
-        initial_state(memory) -> {name: [B, ...]}, what it remembers before the first word
-        attend(state, memory, **remembered) -> (context, alignment, what it remembers)
+        memory(annotations, mask) -> the encoded sentence, computed once
+        initial_state(memory) -> {name: [B, ...]}, its own state before the first word
+        attend(state, memory, **own_state) -> (context, alignment, its own state afterwards)
 
     Call arguments:
-        state: float [B, K, n]: s_{i−1} of K hypotheses a sentence, each at its first word where
-            attention remembers earlier ones.
-        annotations: float [B, J, 2n]: h_j, shared by the K.
-        annotations_mask: bool [B, J], True at real positions; None: the mask that Keras carries
-            along with the annotations, or all are real.
-        mask: of a list of both, the list of their masks; that of the states is handed on.
+        state: float [B, K, n]: s_{i−1} of K hypotheses of each sentence. An attention with a state
+            of its own treats each of them as the first word.
+        annotations: float [B, J, 2n]: h_j, shared by the K hypotheses.
+        annotations_mask: bool [B, J], True at real positions; None: the Keras mask of the
+            annotations, or all positions are real.
+        mask: masks of the two inputs when they are given as a list; the mask of the states is
+            passed on.
 
     Returns:
         (context [B, K, 2n], alignment [B, K, J]). Padded positions have weight 0.
@@ -77,10 +78,10 @@ class Attention(PaperLayer):
             _, annotations_mask = mask
         memory = self.memory(annotations, real_positions(annotations, annotations_mask))
         # K = 1
-        remembered = tf.nest.map_structure(
+        own_state = tf.nest.map_structure(
             lambda values: values[:, tf.newaxis], self.initial_state(memory)
         )
-        return self.attend(state, memory, **remembered)[:2]
+        return self.attend(state, memory, **own_state)[:2]
 
     def compute_output_shape(
         self, state_shape: Shape, annotations_shape: Shape | None = None
@@ -93,7 +94,7 @@ class Attention(PaperLayer):
         return (mask[0] if isinstance(mask, (list, tuple)) else mask), None
 
     def initial_state(self, memory: Nest) -> State:
-        """What attention itself remembers between words: nothing, unless a subclass has more."""
+        """State of the attention itself, carried between words: none, unless a subclass has one."""
         return {}
 
 
@@ -101,14 +102,14 @@ class Attention(PaperLayer):
 class BahdanauAttention(Attention):
     """Additive attention with the paper's W_a, U_a and v_a.
 
-    (Keras's ``AdditiveAttention`` has neither W_a nor U_a and is another model.)
+    (Keras's ``AdditiveAttention`` has neither W_a nor U_a; it is a different model.)
 
     Args:
         alignment_size: n', hidden units of the alignment model.
-        biases: with ``all``, a bias inside the tanh; else none.
+        biases: ``all`` adds a bias inside the tanh; otherwise there is none.
 
-    Call arguments and results: as of :class:`Attention`; K may be the target positions too. A
-    sentence of padding only has the context 0.
+    Call arguments and results: see :class:`Attention`; K may also be the target positions. The
+    context of a sentence with only padding is 0.
     """
 
     alignment_size: int
@@ -133,19 +134,19 @@ class BahdanauAttention(Attention):
         self.built = True
 
     def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> AttentionMemory:
-        """U_a h_j once for a sentence: AttentionMemory of annotations [B, J, 2n], mask [B, J]."""
+        """AttentionMemory, with U_a h_j, of annotations [B, J, 2n] and mask [B, J]."""
         projected = self.matmul(annotations, self.U_a, self.b_a)
         return AttentionMemory(annotations, projected, mask)
 
     def state_weights(self) -> State:
-        """The weights of :meth:`attend`, as tensors by name."""
+        """The weights of :meth:`attend`: {name: tensor}."""
         return {"W_a": as_tensor(self.W_a), "v_a": as_tensor(self.v_a)}
 
     def attend(
         self, query: tf.Tensor, memory: AttentionMemory
     ) -> tuple[tf.Tensor, tf.Tensor, State]:
-        """(c_i [B, K, 2n], α_i [B, K, J], what it remembers) for s_{i−1} [B, K, n] and the
-        AttentionMemory of :meth:`memory`.
+        """(c_i [B, K, 2n], α_i [B, K, J], {}) for s_{i−1} [B, K, n] and the result of
+        :meth:`memory`.
         """
         return (
             *additive_attention(self.matmul(query, self.W_a), memory, self.v_a, self.product_dtype),
@@ -154,8 +155,8 @@ class BahdanauAttention(Attention):
 
 
 def query_and_value(query: Nest, value: Nest) -> tuple[Any, Any]:
-    """(query, value) of a call, which were given as two arguments or as a list of both; so too of
-    their shapes.
+    """(query, value) of a call that takes two arguments or one list of both; the same for their
+    shapes.
     """
     return query if value is None else (query, value)
 
@@ -163,7 +164,7 @@ def query_and_value(query: Nest, value: Nest) -> tuple[Any, Any]:
 def additive_attention(
     query: tf.Tensor, memory: AttentionMemory, v_a: tf.Tensor, dtype: str | None = None
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """One step of attention, with the weights as tensors.
+    """One step of additive attention, with the weights as tensors.
 
     Args:
         query: float [B, K, n']: W_a s_{i−1}.
@@ -172,7 +173,7 @@ def additive_attention(
         dtype: operand dtype of the products.
 
     Returns:
-        (context [B, K, 2n], or as wide as the memory's annotations are; alignment [B, K, J]).
+        (context [B, K, 2n], or as wide as the values of the memory; alignment [B, K, J]).
     """
     hidden = alignment_hidden(query, memory.keys)  # [B, K, J, n']
     return weighted_sum(tf.squeeze(matmul(hidden, v_a), axis=-1), memory, dtype)
@@ -181,7 +182,7 @@ def additive_attention(
 def weighted_sum(
     energies: tf.Tensor, memory: AttentionMemory, dtype: str | None = None
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """(c_i [B, K, 2n], α_i [B, K, J]) of the energies e_ij [B, K, J]; memory and dtype as in
+    """(c_i [B, K, 2n], α_i [B, K, J]) from the energies e_ij [B, K, J]; for memory and dtype see
     :func:`additive_attention`.
     """
     alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])
@@ -189,11 +190,13 @@ def weighted_sum(
 
 
 def alignment_hidden(query: tf.Tensor, projected_annotations: tf.Tensor) -> tf.Tensor:
-    """tanh(W_a s_{i−1} + U_a h_j): query [B, K, n'], projected [B, J, n'] → [B, K, J, n']."""
+    """tanh(W_a s_{i−1} + U_a h_j) of W_a s_{i−1} [B, K, n'] and U_a h_j [B, J, n']: [B, K, J,
+    n'].
+    """
     if query.shape[1] == 1:
         return tf.tanh(query[:, :, tf.newaxis] + projected_annotations[:, tf.newaxis])
-    # A sum that broadcasts both sides is slow on a CPU: the query is repeated, and only the
-    # annotations are broadcast.
+    # A sum that broadcasts both operands is slow on a CPU: repeat the query, and broadcast only the
+    # annotations.
     batch_size, places, size = tf.unstack(tf.shape(query))
     length = tf.shape(projected_annotations)[1]
     repeated = tf.tile(query, [1, 1, length])  # [B, K, J n']
@@ -202,9 +205,9 @@ def alignment_hidden(query: tf.Tensor, projected_annotations: tf.Tensor) -> tf.T
 
 
 def masked_softmax(energies: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Softmax over the last axis where mask is True; 0 elsewhere, and everywhere if nothing is.
+    """Softmax over the last axis where mask is True; 0 elsewhere, also if no position is True.
 
-    A finite minimum stands in for −∞, which gives NaN on a row of padding only.
+    A finite minimum replaces −∞, which would give NaN for a row with only padding.
     """
     lowest = tf.constant(energies.dtype.min / 2, energies.dtype)
     return tf.nn.softmax(tf.where(mask, energies, lowest)) * tf.cast(mask, energies.dtype)

@@ -1,8 +1,8 @@
-"""What all layers here share: options named once, weights by the paper's letters, products.
+"""Base class of the layers, and the matrix products that they use.
 
-Reduced precision happens in products alone: under ``mixed_bfloat16`` their operands are cast to
-bfloat16; sums, gates and softmaxes stay in float32. (bfloat16 element by element is slow on a CPU,
-and loses digits where nothing is gained.)
+Only matrix products run in reduced precision: under ``mixed_bfloat16`` their operands are cast to
+bfloat16, while sums, gates and softmaxes stay in float32. (Element-wise operations in bfloat16 are
+slow on a CPU and lose precision for no gain.)
 """
 
 from __future__ import annotations
@@ -35,65 +35,66 @@ State: TypeAlias = dict[str, tf.Tensor]
 """State of a recurrent layer by name, float [B, ...]."""
 
 KERAS_KEYWORDS = ("name", "dtype", "trainable", "activity_regularizer")
-"""Arguments of ``keras.layers.Layer`` that every layer here takes besides its options."""
+"""Arguments of ``keras.layers.Layer`` that every layer accepts besides its options."""
 
 ALTERNATIVES = {
     "initializer": (
-        "the option initialization says how the weights begin; set_weights replaces them"
+        "the option initialization chooses the initial weights; set_weights replaces them"
     ),
     "regularizer": "set the attribute regularizer of a weight once the layer is built",
     "constraint": "set the attribute constraint of a weight once the layer is built",
-    "sequences": "the layer gives the states of all positions",
-    "state": "the layer gives the states of all positions; take the last one of them",
+    "sequences": "the layer returns the states of all positions",
+    "state": "the layer returns the states of all positions; take the last one",
     "backwards": (
         "an Encoder reads both ways with bidirectional=True, without keras.layers.Bidirectional"
     ),
 }
-"""What to do in place of keywords of Keras's recurrent layers, by their last word."""
+"""Advice for keywords of Keras's recurrent layers, by the last word of the keyword."""
 
 AT_LEAST_ONE = ("I", "J")
-"""Axes of positions, which may not be empty."""
+"""Axes of positions; their size must be at least 1."""
 
 
 @dataclass_transform()
 class PaperLayer(keras.layers.Layer):
-    """A Keras layer that names its options once, and its weights by the paper's letters.
+    """A Keras layer that declares its options once and names its weights by the paper's letters.
 
-    A subclass lists its options with their defaults, as a dataclass does::
+    A subclass declares its options with their defaults, like a dataclass::
 
         class RectifiedLayers(PaperLayer):
             first_size: int
             second_size: int
 
-    They are the arguments of its constructor, with those below as keywords. The layer has them as
-    attributes, and ``get_config`` returns them. What is to be made of them before ``build``, a
-    layer makes in ``__post_init__``.
+    The options are the arguments of its constructor; those below are keyword-only. They become
+    attributes, and ``get_config`` returns them. ``__post_init__`` may derive further attributes
+    from them before ``build``.
 
-    An option is checked as the model's option of that name is (``options.py``), any other by its
-    type: a size is at least 1. Where a class has other limits, ``limits`` names them, as keywords
-    of ``option``.
+    An option is checked like the model option of the same name (``options.py``). Any other is
+    checked by its type: a size is at least 1. A class with other limits lists them in ``limits``,
+    as keywords of ``option``.
 
-    Keras casts floating-point arguments to the compute dtype, and weights too under a mixed policy.
-    Here only the operands of products are computed in it: arguments are cast to the dtype of the
-    weights, and weights stay as they are.
+    Keras casts floating-point arguments to the compute dtype, and under a mixed policy weights too.
+    Here only the operands of matrix products are cast to it: arguments are cast to the dtype of the
+    weights, and weights keep theirs.
 
     Args:
-        biases: ``groundhog`` (as the authors' program has them), ``none`` or ``all``.
+        biases: ``groundhog`` (those of the authors' program), ``none`` or ``all``.
         initialization: see ``initializers.py``.
-        seed: int; the same seed draws the same weights. None: another one for every layer, which
+        seed: int; the same seed draws the same weights. None: a random seed for each layer, which
             ``keras.utils.set_random_seed`` determines.
-        keywords: of ``keras.layers.Layer``: ``name``, ``dtype``, ``trainable``,
+        keywords: arguments of ``keras.layers.Layer``: ``name``, ``dtype``, ``trainable``,
             ``activity_regularizer``.
 
     Attributes:
-        output_size: int, width of the result; known once the layer is built.
-        shapes: the axes of the arguments of ``call``, such as {"embeddings": "B J m"}. A letter is
-            the same size wherever it stands, I and J are at least 1, the last axis is as wide as
-            the layer was built for, and an axis named like an option has its value; "…" stands for
-            any axes. Empty: nothing is checked.
+        output_size: int, width of the result; None until the layer is built.
+        weight_seed: int, the seed in use: ``seed``, or the random one.
+        shapes: the axes of the arguments of ``call``, such as {"embeddings": "B J m"}. The same
+            letter means the same size, I and J are at least 1, the last axis has the size that the
+            layer was built for, and an axis named like an option has the value of that option; "…"
+            stands for any axes. Empty: nothing is checked.
 
     Raises:
-        UsageError: an option has a wrong value; in a call, an argument has other axes.
+        UsageError: an option has an invalid value, or an argument of a call has the wrong shape.
     """
 
     _: dataclasses.KW_ONLY
@@ -107,7 +108,7 @@ class PaperLayer(keras.layers.Layer):
         dropout={"minimum": 0.0, "maximum": 0.95},
     )
     shapes = dict[str, str]()
-    # what Keras casts floating-point arguments of a call to
+    # the dtype to which Keras casts floating-point arguments of a call
     input_dtype = keras.layers.Layer.variable_dtype
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -128,11 +129,11 @@ class PaperLayer(keras.layers.Layer):
         self.__post_init__()
 
     def __post_init__(self) -> None:
-        """What a subclass makes of its options."""
+        """Hook: derive attributes from the options."""
 
     @classmethod
     def _refuse_others(cls, keywords: Iterable[str]) -> None:
-        """Raise UsageError for keywords that are no options."""
+        """Raise UsageError for keywords that are not options."""
         options = list(cls.__signature__.parameters)[:-1]
         for name in keywords:
             if name not in (*options, *KERAS_KEYWORDS):
@@ -148,7 +149,7 @@ class PaperLayer(keras.layers.Layer):
                 )
 
     def _checked(self, name: str, value: Any, hint: Any) -> Any:
-        """An option's value, of its type and within its limits."""
+        """Check the type and the limits of an option's value, and return it."""
         field = next(
             (field for field in dataclasses.fields(ModelConfig) if field.name == name), None
         )
@@ -164,7 +165,7 @@ class PaperLayer(keras.layers.Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        cls._refuse_others(config)  # Keras would hide the words in an error of its own
+        cls._refuse_others(config)  # Keras would hide the message in its own error
         return super().from_config(config)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
@@ -174,7 +175,7 @@ class PaperLayer(keras.layers.Layer):
         return super().__call__(*arguments, **keywords)
 
     def _check_arguments(self, given: dict[str, Any]) -> None:
-        """Raise UsageError where an argument of a call has other axes than ``shapes`` says."""
+        """Raise UsageError if the shape of an argument contradicts ``shapes``."""
         first = next(iter(given.values()), None)
         if isinstance(first, (list, tuple)):  # query and value as a list
             given = given | dict(zip(self.shapes, first))
@@ -194,7 +195,7 @@ class PaperLayer(keras.layers.Layer):
                     raise UsageError(f"{type(self).__name__}: {name}: {fault}")
 
     def _built_sizes(self) -> dict[str, int | None]:
-        """The widths of the arguments that the layer was built for, by the letter of their axis."""
+        """Sizes of the last axes that the layer was built for, by the letter of the axis."""
         built = self.get_build_config() or {}
         shapes = list(built.get("shapes_dict", built).values())
         if shapes and isinstance(shapes[0][0], (list, tuple)):  # query and value as a list
@@ -209,7 +210,7 @@ class PaperLayer(keras.layers.Layer):
         )
 
     def enable_lora(self, *arguments: Any, **keywords: Any) -> None:
-        """Raises UsageError: there is no LoRA of these layers."""
+        """Raise UsageError: these layers do not support LoRA."""
         raise UsageError(
             f"{type(self).__name__}: expected a layer of Keras's own, got enable_lora of one that"
             " has no low-rank updates; train it as it is, and freeze other layers with"
@@ -217,48 +218,49 @@ class PaperLayer(keras.layers.Layer):
         )
 
     def shared_options(self) -> dict[str, Any]:
-        """What a layer inside this one has as this one has it."""
+        """Options passed on to sublayers."""
         return dict(biases=self.biases, initialization=self.initialization, dtype=self.dtype_policy)
 
     @property
     def output_shape(self) -> Shape:
-        """What ``summary`` shows: any number of sentences and positions, then the width."""
+        """Shape shown by ``summary``: sentences, positions, width."""
         return (None, None, self.output_size)
 
     def compute_output_spec(self, *arguments: Any, **keywords: Any) -> Nest:
-        """By tracing ``call``: of a layer with ``compute_output_shape`` Keras would take the
-        compute dtype for the result's.
+        """Trace ``call``. For a layer with ``compute_output_shape``, Keras would otherwise assume
+        that the result has the compute dtype.
         """
         return keras.Operation.compute_output_spec(self, *arguments, **keywords)
 
     @property
     def biased(self) -> bool:
-        """Whether the layer has biases at all."""
+        """Whether the layer has any biases."""
         return self.biases != "none"
 
     @property
     def product_dtype(self) -> str | None:
-        """Operand dtype of products under a mixed policy, else None."""
+        """Operand dtype of matrix products under a mixed policy; otherwise None."""
         return None if self.compute_dtype == self.variable_dtype else self.compute_dtype
 
     def matmul(
         self, x: tf.Tensor, W: tf.Variable, b: tf.Variable | None = None, transpose: bool = False
     ) -> tf.Tensor:
-        """x @ W + b, or x @ Wᵀ + b, of weights of this layer: float [..., a] → [..., b]; operands
-        in the policy's compute dtype.
+        """x @ W + b, or x @ Wᵀ + b, with weights of this layer: float [..., a] → [..., b].
+
+        The operands of the product are cast to the compute dtype of the policy.
 
         Args:
             x: float [..., a].
             W: weight [a, b], or [b, a] with ``transpose``.
-            b: weight [b], or None. One that is shorter belongs to the first columns alone.
+            b: weight [b], or None. A shorter bias applies to the first columns only.
             transpose: multiply by the transpose of W.
         """
         bias = None if b is None else pad_bias(as_tensor(b), W.shape[0 if transpose else 1])
         return matmul(x, as_tensor(W), self.product_dtype, transpose_right=transpose, bias=bias)
 
     def batched_matmul(self, left: tf.Tensor, right: tf.Tensor) -> tf.Tensor:
-        """A product for each sentence: float [B, a, b], [B, b, c] → [B, a, c]; operands in the
-        policy's compute dtype.
+        """One product per sentence: float [B, a, b], [B, b, c] → [B, a, c]; the operands are cast
+        to the compute dtype of the policy.
         """
         return batched_matmul(left, right, self.product_dtype)
 
@@ -275,8 +277,8 @@ class PaperLayer(keras.layers.Layer):
             name: str.
             shape: tuple of int.
             initializer: see ``initializers.py``.
-            letters: the paper's letters of the blocks of equal width that stand side by side in the
-                weight. None: it is one block, and its name is the letter.
+            letters: the paper's letters of the matrices of equal width that the weight stores side
+                by side. None: it is one matrix, and its name is the letter.
         """
         weight = self.add_weight(
             name=name,
@@ -289,19 +291,19 @@ class PaperLayer(keras.layers.Layer):
         return weight
 
     def vector(self, name: str, size: int, letters: Sequence[str] | None = None) -> keras.Variable:
-        """Add a bias: zero at the start (Appendix B.1), under ``initialization: uniform`` drawn
-        like every weight.
+        """Add a bias, initialized with zeros (Appendix B.1); ``initialization: uniform`` draws it
+        like any other weight.
         """
         return self.matrix(name, (size,), self.bias_initializer(name), letters)
 
     def bias_initializer(self, name: str) -> Initializer:
-        """What a bias of this name begins with."""
+        """The initializer of the bias of this name."""
         seed = self.weight_seed + zlib.crc32(name.encode())
         return initializer(self.initialization, "bias", seed)
 
     def paper_weights(self, prefix: str = "") -> dict[str, np.ndarray]:
-        """The weights of this layer and of those inside it: {prefix + the paper's letter: NumPy
-        array}; lower case is a vector.
+        """The weights of this layer and its sublayers: {prefix + the paper's letter: NumPy array};
+        a lower-case letter is a vector.
         """
         weights: dict[str, np.ndarray] = {}
         for weight in self.weights:
@@ -314,8 +316,8 @@ class PaperLayer(keras.layers.Layer):
 
 
 def _signature(layer_class: type[PaperLayer]) -> inspect.Signature:
-    """The signature of a layer's constructor: the options of the classes, PaperLayer's and Keras's
-    own as keywords.
+    """The signature of a layer's constructor: the options of its classes; those of PaperLayer and
+    the arguments of Keras are keyword-only.
     """
     parameters = {}
     for base in layer_class.__mro__[: layer_class.__mro__.index(PaperLayer) + 1]:
@@ -337,14 +339,13 @@ def _signature(layer_class: type[PaperLayer]) -> inspect.Signature:
 def _argument_error(
     value: Any, axes: list[str], sizes: dict[str, int | None], floating: bool
 ) -> str | None:
-    """What is wrong with an argument of a call, or None; sizes that are seen here for the first
-    time are added.
+    """The error message for an argument of a call, or None if the argument is valid.
 
     Args:
-        value: what has a shape and a dtype.
+        value: an object with a shape and a dtype.
         axes: letters of its axes.
-        sizes: {letter: size} of those that are known.
-        floating: whether it has to be of a floating-point dtype.
+        sizes: {letter: size} of the known axes; new sizes are added.
+        floating: whether a floating-point dtype is required; otherwise bool.
     """
     expected = (
         f"{'float' if floating else 'bool'}"
@@ -379,25 +380,25 @@ def _argument_error(
 
 
 def as_tensor(variable: Any) -> Any:
-    """The value of a Keras variable; None for None."""
+    """The value of a Keras variable as a tensor; None for None."""
     return None if variable is None else tf.convert_to_tensor(variable)
 
 
 def real_positions(values: tf.Tensor, mask: tf.Tensor | None = None) -> tf.Tensor:
-    """A mask [B, J] as bool; without one, True at every position of values [B, J, …]."""
+    """The mask [B, J] as bool; if None, True at every position of values [B, J, …]."""
     return tf.fill(tf.shape(values)[:2], True) if mask is None else tf.cast(mask, tf.bool)
 
 
 def mean_of_words(vectors: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """The mean over the real positions of a sentence: float [B, J, n], bool [B, J] -> float [B, n];
-    zero where there is none.
+    """Mean over the real positions of each sentence: float [B, J, n], bool [B, J] → float [B, n];
+    zero for a sentence without real positions.
     """
     real = tf.cast(mask, vectors.dtype)[..., tf.newaxis]
     return tf.math.divide_no_nan(tf.reduce_sum(vectors * real, axis=1), tf.reduce_sum(real, axis=1))
 
 
 def pad_bias(bias: tf.Tensor, size: int) -> tf.Tensor:
-    """A bias of the first columns, zeros behind it: [width] → [size]."""
+    """Append zeros to a bias of the first columns: [width] → [size]."""
     return bias if bias.shape[0] == size else tf.pad(bias, [[0, size - bias.shape[0]]])
 
 
@@ -413,9 +414,9 @@ def matmul(
     Args:
         left: float [..., a]; all leading axes are rows.
         right: float [a, b], or [b, a] with ``transpose_right``.
-        dtype: what the operands are cast to, for example "bfloat16"; None: as they are.
+        dtype: dtype to which the operands are cast, for example "bfloat16"; None: no cast.
         transpose_right: multiply by the transpose of ``right``.
-        bias: float [b] or None. TensorFlow makes one operation of the product and this sum.
+        bias: float [b] or None. TensorFlow fuses the product and this sum.
 
     Returns:
         float [..., b].
@@ -431,8 +432,8 @@ def matmul(
 
 
 def with_leading_axes(rows: tf.Tensor, like: tf.Tensor, *sizes: int | None) -> tf.Tensor:
-    """Rows [R, …] in the leading axes of `like`, all but its last, and axes of these sizes; None:
-    the rows' own last.
+    """Reshape rows [R, …] to the leading axes of `like` (all but its last), followed by axes of
+    these sizes; None stands for the size of the last axis of the rows.
     """
     shape: list[int | None] = [*like.shape[:-1], *sizes]
     if shape.count(None) <= 1:  # no operation is needed to find the shape
@@ -450,7 +451,7 @@ def batched_matmul(
     transpose_left: bool = False,
     transpose_right: bool = False,
 ) -> tf.Tensor:
-    """A product for each entry of the leading axes, which both sides share.
+    """Matrix product over the last two axes; both operands have the same leading axes.
 
     Args:
         left: float [..., a, b].
@@ -469,11 +470,11 @@ def batched_matmul(
 
 
 def weight_gradient(inputs: tf.Tensor, deltas: tf.Tensor, dtype: str | None = None) -> tf.Tensor:
-    """Gradient of a weight matrix, all positions and sentences in one product.
+    """Gradient of a weight matrix, as one product over all positions and sentences.
 
     Args:
-        inputs: float [..., a]: what the matrix was multiplied with.
-        deltas: float [..., b]: gradients of the results, same leading axes.
+        inputs: float [..., a]: the left operands of the matrix.
+        deltas: float [..., b]: gradients of the products, with the same leading axes.
         dtype: as in :func:`matmul`.
 
     Returns:
@@ -485,8 +486,8 @@ def weight_gradient(inputs: tf.Tensor, deltas: tf.Tensor, dtype: str | None = No
 
 
 def cast_weights(weights: Nest, dtype: str | None = None) -> Nest:
-    """Weights cast for products in the graph where they were read: once, where a loop would
-    otherwise cast them at every step.
+    """Cast weights to the operand dtype of products, in the graph in which they were read, so that
+    a loop does not cast them again at every step.
     """
 
     def cast(weight: tf.Tensor) -> tf.Tensor:

@@ -1,10 +1,10 @@
-"""Content attention that knows which words it has attended to before (See et al. 2017, eqs. 10–11;
-Tu et al. 2016).
+"""Content attention with coverage: it takes into account which words it has attended to before
+(See et al. 2017, eqs. 10–11; Tu et al. 2016).
 
     coverage_ij = Σ_{k<i} α_kj
     e_ij = v_aᵀ tanh(W_a s_{i−1} + U_a h_j + w_c coverage_ij)
 
-The extra loss of See et al. is left out.
+The coverage loss of See et al. is left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rnnsearch_tf.layers.initializers import initializer, seed_stream
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class CoverageAttention(BahdanauAttention):
-    """:class:`BahdanauAttention` with the weight w_c [n'] of the coverage; arguments as there."""
+    """:class:`BahdanauAttention` with the coverage weight w_c [n']; it has the same arguments."""
 
     def build(self, state_shape: Shape, annotations_shape: Shape | None = None) -> None:
         super().build(state_shape, annotations_shape)
@@ -31,10 +31,10 @@ class CoverageAttention(BahdanauAttention):
         )
 
     def initial_state(self, memory: AttentionMemory) -> State:
-        """Nothing is covered before the first word: {"coverage": [B, J]}."""
+        """Zero coverage before the first word: {"coverage": [B, J]}."""
         return {"coverage": tf.zeros_like(memory.values[:, :, 0])}
 
-    def attend(  # type: ignore[override]  # it remembers the coverage
+    def attend(  # type: ignore[override]  # takes the coverage
         self, query: tf.Tensor, memory: AttentionMemory, coverage: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, State]:
         """(c_i [B, K, 2n], α_i [B, K, J], {"coverage": [B, K, J]}) for s_{i−1} [B, K, n]."""

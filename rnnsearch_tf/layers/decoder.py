@@ -5,12 +5,12 @@ One step attends, then updates:
     c_i = Σ_j α_ij h_j                attend
     s_i = unit(E y, s_{i−1}, c_i)     update
 
-The unit sees c_i only through C c_i, which is Σ_j α_ij C h_j: C meets every annotation once
-a sentence, in one large product, and a step sums up the results (:meth:`Decoder.project_context`).
+The unit uses c_i only in C c_i = Σ_j α_ij C h_j. So C is multiplied with all annotations once per
+sentence, in one large product, and each step sums the results (:meth:`Decoder.project_context`).
 
-Which word y enters, y_i or y_{i−1}, is the option ``decoder_order``; the model decides it by
-what it hands in as ``inputs``. Training takes all target positions in one loop, search one at a
-time.
+The option ``decoder_order`` determines the word y, y_i or y_{i−1}; the model implements it by the
+``inputs`` that it passes. Training computes all target positions in one loop; search computes one
+position at a time.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ ATTENTIONS: dict[str, Callable[..., Attention]] = {
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class Decoder(PaperLayer):
-    """The recurrent decoder, without its output layer; the paper's unless told otherwise.
+    """The recurrent decoder without its output layer; by default that of the paper.
 
     Args:
         hidden_size: n.
-        alignment_size: n', hidden units of the alignment model, or the number of Gaussian windows.
+        alignment_size: n', hidden units of the alignment model; or the number of Gaussian windows.
         attention: ``content``, ``coverage``, ``gaussian_window``, or None for the fixed context of
             RNNencdec.
         unit: ``gru``, ``gru_reset_after`` or ``lstm``.
-        layer_normalization, forget_bias: of the unit, see :class:`RecurrentUnit`.
+        layer_normalization, forget_bias: options of the unit, see :class:`RecurrentUnit`.
 
     Call arguments:
-        embeddings: float [B, I, m]: the word that enters the unit at each target position.
+        embeddings: float [B, I, m]: the input word at each target position.
         annotations: float [B, J, 2n]: h_j; with a fixed context [B, J, n].
-        annotations_mask: bool [B, J], True at real positions; None: the mask that Keras carries
-            along with the annotations, or all are real.
-        mask: of the words, which Keras carries along; states and contexts have it too. It changes
-            no number.
+        annotations_mask: bool [B, J], True at real positions; None: the Keras mask of the
+            annotations, or all positions are real.
+        mask: Keras mask of the words, passed on to states and contexts. It does not change the
+            results.
 
     Returns:
         (states [B, I, n], contexts [B, I, 2n], alignments [B, I, J]): s_i, c_i and α_i.
@@ -118,19 +118,19 @@ class Decoder(PaperLayer):
     def compute_mask(
         self, embeddings: tf.Tensor, mask: tf.Tensor | None = None
     ) -> tuple[tf.Tensor | None, tf.Tensor | None, None]:
-        """States and contexts have the mask of the target words, the alignments none."""
+        """States and contexts have the mask of the target words; the alignments have none."""
         return mask, mask, None
 
     def initial_state(self, annotations: tf.Tensor, memory: Nest) -> State:
-        """The state before the first word: s_0 = tanh(W_s ←h_1), of RNNencdec tanh(W_s →h_{T_x}).
+        """The state before the first word: s_0 = tanh(W_s ←h_1); for RNNencdec tanh(W_s →h_{T_x}).
 
         Args:
-            annotations: float [B, J, 2n], of RNNencdec [B, J, n].
+            annotations: float [B, J, 2n]; for RNNencdec [B, J, n].
             memory: from ``alignment_model.memory``.
 
         Returns:
-            Dictionary of float [B, ...]: ``state`` (s_0), and what unit and attention remember
-            besides.
+            Dictionary of float [B, ...]: ``state`` (s_0), and further state of the unit and of the
+            attention.
         """
         first = (
             annotations[:, 0, annotations.shape[-1] // 2 :]
@@ -141,17 +141,16 @@ class Decoder(PaperLayer):
         return self.recurrent_unit.initial_state(s_0) | self.alignment_model.initial_state(memory)
 
     def inputs(self, embeddings: tf.Tensor) -> tf.Tensor:
-        """What the word brings to the unit: E y [..., m] → [W e | W_z e | W_r e] + b [..., 3n] (of
-        an LSTM 4n).
+        """The unit's inputs from the word: E y [..., m] → [W e | W_z e | W_r e] + b [..., 3n]; 4n
+        for an LSTM.
         """
         return self.recurrent_unit.inputs(embeddings)
 
     def project_context(self, annotations: tf.Tensor) -> tf.Tensor:
-        """What attention sums up for the unit: h_j [..., 2n] → [C h_j | C_z h_j | C_r h_j] [...,
-        3n]; so too of a c_i.
+        """The values that attention sums for the unit: h_j [..., 2n] → [C h_j | C_z h_j | C_r h_j]
+        [..., 3n]; the same function projects c_i.
 
-        Layer normalization of C c_i is not a sum over j: under it attention sums up the h_j
-        themselves.
+        With layer normalization, C c_i is not a sum over j; attention then sums the h_j themselves.
         """
         return (
             annotations
@@ -160,20 +159,24 @@ class Decoder(PaperLayer):
         )
 
     def attend(self, state: State, memory: Nest) -> tuple[tf.Tensor, tf.Tensor, State]:
-        """(Σ_j α_ij · annotation j of the memory [B, K, …], alignment [B, K, J], state) for the
-        state of K hypotheses a sentence.
+        """(Σ_j α_ij · value j of the memory [B, K, …], alignment [B, K, J], state) for the state of
+        K hypotheses of each sentence.
         """
-        remembered = {
+        attention_state = {
             name: values for name, values in state.items() if name not in ("state", "cell")
         }
-        context, alignment, remembered = self.alignment_model.attend(
-            state["state"], memory, **remembered
+        context, alignment, attention_state = self.alignment_model.attend(
+            state["state"], memory, **attention_state
         )
-        return context, alignment, state | remembered
+        return context, alignment, state | attention_state
 
     def update(self, state: State, inputs: tf.Tensor, projected_context: tf.Tensor) -> State:
-        """The state after a word: of :meth:`attend`'s state, inputs [B, K, 3n or 4n] and
-        :meth:`project_context` of c_i.
+        """The state after a word.
+
+        Args:
+            state: from :meth:`attend`.
+            inputs: float [B, K, 3n or 4n], from :meth:`inputs`.
+            projected_context: :meth:`project_context` of c_i.
         """
         inputs += (
             self.recurrent_unit.context_term(projected_context)
@@ -198,7 +201,7 @@ class Decoder(PaperLayer):
     def all_steps(
         self, inputs: tf.Tensor, state: State, memory: Nest
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """All steps with given words (training), from a state and a memory of their own dropout.
+        """All steps with given words (training). State and memory may differ in dropout.
 
         Args:
             inputs: float [B, I, 3n or 4n], from :meth:`inputs`.
@@ -222,8 +225,8 @@ class Decoder(PaperLayer):
         return states, self.batched_matmul(alignments, memory.values), alignments
 
     def _scan(self, inputs: tf.Tensor, state: State, memory: Nest) -> tuple[tf.Tensor, tf.Tensor]:
-        """:meth:`attend` and :meth:`update` at every position, differentiated by TensorFlow:
-        (states, alignments).
+        """(states, alignments) of :meth:`attend` and :meth:`update` at every position, with
+        TensorFlow's gradient.
         """
 
         def step(inputs: tf.Tensor, carried: tuple[State, tf.Tensor]) -> tuple[State, tf.Tensor]:

@@ -1,4 +1,4 @@
-"""Dropout whose random state is saved with the model, for a resumed training to go on with."""
+"""Dropout whose random state is saved with the model, so that training can be resumed."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import tensorflow as tf
 from rnnsearch_tf.runtime.backend import keras
 
 SEED_STRIDE = 1_000_003
-"""The seeds of two workers, or of two replicas, differ by this, so that each drops other values."""
+"""Difference between the seeds of two workers or replicas, so that each drops other values."""
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class Dropout(keras.layers.Dropout):
-    """Keras's dropout; Keras itself starts its random numbers anew when a model is loaded."""
+    """Dropout that saves its random state; Keras restarts the random numbers of a loaded model."""
 
     def random_state(self) -> np.ndarray | None:
-        """Where its random numbers stand, as an array; None where nothing is dropped."""
+        """State of the random number generator, as an array; None if the rate is 0."""
         return keras.ops.convert_to_numpy(self.seed_generator.state) if self.rate > 0 else None
 
     def set_random_state(self, state: np.ndarray | None) -> None:
-        """Go on with the random numbers from what :meth:`random_state` gave."""
+        """Restore a state from :meth:`random_state`."""
         if self.rate > 0 and state is not None:
             self.seed_generator.state.assign(state)
 
@@ -38,8 +38,8 @@ class Dropout(keras.layers.Dropout):
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class ReplicaDropout(Dropout):
-    """Dropout under a strategy with several replicas, each of which drops other values; Keras's
-    drops the same in all.
+    """Dropout that drops different values in each replica of a strategy; Keras's dropout drops the
+    same values in all of them.
     """
 
     def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
@@ -47,24 +47,23 @@ class ReplicaDropout(Dropout):
             return inputs
         seed = self.seed_generator.next()
         number = tf.cast(tf.distribute.get_replica_context().replica_id_in_sync_group, seed.dtype)
-        # as Keras makes 32 bits of 64
+        # reduced to 32 bits as Keras does it
         seed = tf.math.floormod(seed + tf.stack([SEED_STRIDE * number, 0]), tf.int32.max - 1)
         return tf.nn.experimental.stateless_dropout(inputs, self.rate, seed=tf.cast(seed, tf.int32))
 
 
 def dropout(share: float, **options: Any) -> Dropout:
-    """The dropout layer for the strategy in whose scope this is called; options as of Keras's."""
+    """The dropout layer for the current distribution strategy; options of Keras's Dropout."""
     several = tf.distribute.get_strategy().num_replicas_in_sync > 1
     return (ReplicaDropout if several else Dropout)(share, **options)
 
 
 def vary_dropout(layers: Iterable[Dropout], worker: int) -> None:
-    """Let the dropout of a worker draw other numbers than the chief's, from whose state its own
-    follows.
+    """Derive a worker's dropout state from the chief's, so that each worker drops other values.
 
     Args:
-        layers: Dropout layers, all in the chief's state.
-        worker: int, this worker's number.
+        layers: Dropout layers with the state of the chief.
+        worker: int, index of this worker.
     """
     for layer in layers:
         state = layer.random_state()

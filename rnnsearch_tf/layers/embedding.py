@@ -1,6 +1,6 @@
-"""Word embeddings E (Bahdanau et al. 2015, Appendix A.2): one row of m numbers a word.
+"""Word embeddings E (Bahdanau et al. 2015, Appendix A.2): one row of m numbers per word.
 
-The authors' program adds one bias vector to every embedding; the paper writes none.
+The authors' program adds a bias vector to every embedding; the paper has none.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from rnnsearch_tf.layers.initializers import initializer
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class WordEmbedding(PaperLayer):
-    """ids → vectors; the vector of id 0 is zero, bias included.
+    """Maps ids to vectors; the vector of id 0 is zero, bias included.
 
     Id 0 is padding, and "no word" before the first target word, whose term the authors'
-    program leaves out of every sum. A scaled embedding is looked up √m times as large as it is
-    stored (Vaswani et al. 2017, §3.4): under Adam, whose steps are of one size for all weights, a
-    word then learns √m times as fast, and a matrix that is the output matrix too has the right
-    scale for both.
+    program leaves out of every sum. A scaled embedding multiplies the stored vectors by √m
+    (Vaswani et al. 2017, §3.4). Under Adam, whose steps have the same size for all weights, words
+    then learn √m times as fast, and a matrix that is also the output matrix has the right scale for
+    both uses.
 
     Args:
         vocabulary_size: V.
         embedding_size: m.
-        tied: the matrix is the model's output matrix too.
-        scaled: what is looked up is √m times what is stored.
-        mask_zero: the vectors have a Keras mask, False at id 0, which layers behind it take.
+        tied: the matrix is also the output matrix of the model.
+        scaled: multiply the stored vectors by √m.
+        mask_zero: give the vectors a Keras mask, False at id 0, for the layers that follow.
         biases: ``none`` leaves out the bias vector.
 
     Call arguments:
-        ids: int32 or int64 [...]; other dtypes are cast to int32, as ``keras.layers.Embedding``
-            casts them.
+        ids: int32 or int64 [...]; other dtypes are cast to int32, as in
+            ``keras.layers.Embedding``.
 
     Returns:
         float [..., m].
@@ -46,7 +46,7 @@ class WordEmbedding(PaperLayer):
     mask_zero: bool = False
 
     def __post_init__(self) -> None:
-        self.autocast = False  # ids that come as floats keep all their digits
+        self.autocast = False  # ids given as floats keep all their digits
         self.supports_masking = self.mask_zero
         self.factor = self.embedding_size**0.5 if self.scaled else 1.0
 

@@ -2,7 +2,7 @@
 
     →h_j = unit(E x_j, →h_{j−1}),   ←h_j = unit(E x_j, ←h_{j+1}),   h_j = [→h_j ; ←h_j]
 
-Both directions share one word embedding and start from zero.
+Both directions share the word embedding and start from zero.
 """
 
 from __future__ import annotations
@@ -20,24 +20,23 @@ DIRECTIONS = ("forward", "backward")
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class Encoder(PaperLayer):
-    """Annotations of a source sentence by two recurrent networks, the paper's gated ones unless
-    told otherwise.
+    """Annotations of a source sentence from two recurrent networks; by default the paper's gated
+    units.
 
     Args:
         hidden_size: n, units of each direction.
-        bidirectional: read backward too; RNNencdec does not.
+        bidirectional: also read backward; RNNencdec does not.
         unit: ``gru``, ``gru_reset_after`` or ``lstm``.
-        layer_normalization, forget_bias: of the units, see :class:`RecurrentUnit`.
+        layer_normalization, forget_bias: options of the units, see :class:`RecurrentUnit`.
 
     Call arguments:
         embeddings: float [B, J, m]: source words.
-        mask: bool [B, J], True at real positions. A padded position keeps the state as it
-            was, so padding changes nothing. None: the mask of ``mask_zero``, which Keras hands on,
-            or all are real.
-        training: a gradient is asked for; see :meth:`RecurrentUnit.read`.
+        mask: bool [B, J], True at real positions. The state does not change at padding, so padding
+            has no effect. None: the Keras mask of the embeddings, or all positions are real.
+        training: whether a gradient is needed; see :meth:`RecurrentUnit.read`.
 
     Returns:
-        annotations float [B, J, 2n], forward half first; [B, J, n] of one direction. ←h_1 is
+        annotations float [B, J, 2n], forward half first; [B, J, n] for one direction. ←h_1 is
         ``annotations[:, 0, n:]``.
     """
 
@@ -50,7 +49,7 @@ class Encoder(PaperLayer):
     shapes = {"embeddings": "B J m", "mask": "B J"}
 
     def __post_init__(self) -> None:
-        self.supports_masking = True  # the annotations have the mask of the words
+        self.supports_masking = True  # the annotations keep the mask of the words
         seeds = seed_stream(self.weight_seed)
         self.units = [
             RecurrentUnit(
@@ -89,7 +88,9 @@ class Encoder(PaperLayer):
         )
 
     def paper_weights(self, prefix: str = "encoder.") -> dict[str, np.ndarray]:
-        """Weights by the paper's letters, behind ``encoder.forward.`` and ``encoder.backward.``."""
+        """Weights by the paper's letters, prefixed with ``encoder.forward.`` or
+        ``encoder.backward.``.
+        """
         return {
             key: value
             for unit in self.units
@@ -98,4 +99,4 @@ class Encoder(PaperLayer):
 
 
 BiGRUEncoder = Encoder
-"""The paper's encoder is the one without options."""
+"""The encoder of the paper: an Encoder with its default options."""

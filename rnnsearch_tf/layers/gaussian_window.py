@@ -1,13 +1,13 @@
-"""Windows that only move right (Graves 2013, eqs. 46–51; Bahdanau et al. 2015, §6.1, compare with
-it).
+"""Gaussian windows that move only to the right (Graves 2013, eqs. 46–51; Bahdanau et al. 2015,
+§6.1, compare with them).
 
     α, β, κ̂ = exp of W s_{i−1} + b, k windows each
     κ_i = κ_{i−1} + κ̂
     φ_ij = Σ_k α_k exp(−β_k (κ_ik − j)²),  j = 1 … T_x
     c_i = Σ_j φ_ij h_j
 
-As in Graves's paper the weights φ_ij do not sum to one over j. Departure: b_α begins at
-−ln k, so that the heights of the k windows together begin at one.
+As in Graves's paper, the weights φ_ij do not sum to one over j. Departure: b_α is initialized with
+−ln k, so that the heights of the k windows initially sum to one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PARTS = ("alpha", "beta", "kappa")
 
 
 class WindowMemory(NamedTuple):
-    """What the windows slide over.
+    """The encoded source sentence as the windows read it.
 
     Attributes:
         values: float [B, J, 2n]: h_j, or a linear function of h_j.
@@ -42,14 +42,14 @@ class WindowMemory(NamedTuple):
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class GaussianWindow(Attention):
-    """Attention by position alone: the annotations do not change the weights.
+    """Attention by position only: the weights do not depend on the annotations.
 
     Args:
         windows: k.
         biases: ``none`` leaves out b.
         initialization: W has the role ``alignment``.
 
-    Call arguments and results: as of :class:`Attention`; a window's weights need not sum up to 1.
+    Call arguments and results: see :class:`Attention`; the weights need not sum to 1.
     """
 
     windows: int
@@ -71,14 +71,12 @@ class GaussianWindow(Attention):
         self.built = True
 
     def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> WindowMemory:
-        """WindowMemory of annotations [B, J, 2n] and mask [B, J]; padding does not count as a
-        position.
-        """
+        """WindowMemory of annotations [B, J, 2n] and mask [B, J]; padding has no position."""
         positions = tf.cumsum(tf.cast(mask, annotations.dtype), axis=1)
         return WindowMemory(annotations, positions, mask)
 
     def initial_state(self, memory: WindowMemory) -> State:
-        """All windows stand before the first word: {"location": κ_0 = 0, [B, k]}."""
+        """All windows start before the first word: {"location": κ_0 = 0, [B, k]}."""
         return {
             "location": (
                 tf.zeros_like(memory.values[:, 0, :1]) * tf.zeros(self.windows, memory.values.dtype)

@@ -1,11 +1,11 @@
-"""What it costs that a model looks elsewhere than an aligner's links say (guided alignment, Chen et
+"""Guided alignment: the cost of attention that differs from the links of a word aligner (Chen et
 al. 2016).
 
     D(A, α)_i = − Σ_j A_ij log α_ij
 
-A_ij is 1 / (number of source words that target word i is linked to) at its links and 0 elsewhere, α
-the model's alignment. A target word without links costs nothing. Departure: Gaussian windows, whose
-weights do not sum to one over j, are divided by their sum first.
+A_ij is 1 / (number of source words that target word i is linked to) at its links and 0 elsewhere; α
+is the model's alignment. A target word without links costs nothing. Departure: the weights of
+Gaussian windows, which do not sum to one over j, are first divided by their sum.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from __future__ import annotations
 import tensorflow as tf
 
 SMALLEST_WEIGHT = 1e-30
-"""A smaller α_ij is taken for this one, in place of log 0."""
+"""Lower limit of α_ij, which avoids log 0."""
 
 
 def guided_alignment_losses(alignments: tf.Tensor, links: tf.Tensor) -> tf.Tensor:
-    """D of every target word.
+    """D(A, α)_i of every target word.
 
     Args:
         alignments: float [B, I, J]: α.

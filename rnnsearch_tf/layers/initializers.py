@@ -1,7 +1,7 @@
-"""How weights begin: Appendix B.1 of Bahdanau et al. 2015, and an initialization that learns
+"""Weight initialization: Appendix B.1 of Bahdanau et al. 2015, and an initialization that learns
 faster.
 
-Every matrix asks for its initializer by the role it plays:
+The initializer of a matrix depends on its role:
 
     role        ``paper``                                        ``variance_preserving``
     recurrent   orthogonal: left singular vectors of a Gaussian  same
@@ -16,16 +16,16 @@ Every matrix asks for its initializer by the role it plays:
 
 Glorot uniform (Glorot and Bengio 2010, eq. 16) of a matrix that maps a values to b values is
 U(±√(6 / (a + b))). Several matrices of a paper may be stored as one weight, [W | W_z | W_r];
-each of them has its own limit, from its own sizes. Where a unit sees the sum of k products,
-W e + U h + C c, the variance of each is divided by k, so that the sum keeps it: limit √(6 / (a + b)
-/ k).
+each of them has its own limit, from its own sizes. If the input of a unit is the sum of k products,
+W e + U h + C c, the variance of each is divided by k, so that the sum has the variance of one:
+limit √(6 / (a + b) / k).
 
-A word vector with components of variance 1 moves the units behind it as much as their own states
-do. An embedding that is looked up √m times as large as it is stored (``embedding.py``), or that is
-the output matrix too, is stored with variance 1/m: role small.
+A word vector with components of variance 1 affects the units that read it as much as their own
+states do. An embedding that is scaled by √m (``embedding.py``), or that is also the output matrix,
+is stored with variance 1/m: role small.
 
 ``uniform`` (Sutskever et al. 2014, §3.4) draws every weight between −0.08 and 0.08;
-``small uniform``, which is ``paper`` for the CSLM (Cho et al. 2014a, §4.1.2), between −0.01 and
+``small uniform``, the paper's choice for the CSLM (Cho et al. 2014a, §4.1.2), between −0.01 and
 0.01.
 """
 
@@ -64,15 +64,15 @@ def orthogonal(seed: int, scale: float = 1.0) -> Initializer:
 def glorot_blocks(
     seed: int, rows: Sequence[int] | None = None, columns: int | None = None, terms: int = 1
 ) -> Initializer:
-    """Initializer: Glorot uniform for each of the matrices that are stored as one weight.
+    """Initializer: Glorot uniform for each of several matrices that are stored as one weight.
 
     Args:
-        seed: int; the same matrices every time.
-        rows: list of int, input sizes of the matrices one below the other, which sum up to the
-            weight's first axis. None: one.
-        columns: int, output size of the matrices side by side; it divides the weight's second axis.
-            None: one.
-        terms: products in the sum that these matrices' products are parts of.
+        seed: int; the same seed gives the same matrices.
+        rows: list of int, input sizes of the matrices that are stacked vertically; they sum up to
+            the first axis of the weight. None: one matrix.
+        columns: int, output size of each of the matrices side by side; it divides the second axis
+            of the weight. None: one matrix.
+        terms: number of products in the sum to which the products of these matrices belong.
     """
 
     def draw(shape: tuple[int, ...], dtype: str | None = None) -> tf.Tensor:
@@ -102,11 +102,11 @@ def initializer(
         role: recurrent, small recurrent, alignment, energy, embedding, small embedding, bias,
             peephole or other, as in the table above.
         seed: int; give each weight its own.
-        rows, columns, terms: of the matrices that are stored as this one weight, see
+        rows, columns, terms: the matrices that are stored as this one weight, see
             :func:`glorot_blocks`.
 
     Returns:
-        What ``add_weight`` takes: a function of (shape, dtype).
+        A function of (shape, dtype), as ``add_weight`` takes it.
     """
     if kind == "uniform":
         return keras.initializers.RandomUniform(-0.08, 0.08, seed=seed)
@@ -129,9 +129,7 @@ def initializer(
 
 
 def seed_stream(seed: int) -> Iterator[int]:
-    """A stream of seeds, a different one for each weight, the same each time for one start: ints,
-    for ``next``.
-    """
+    """Endless stream of seeds, one for each weight; the same ``seed`` gives the same stream."""
     generator = np.random.default_rng(seed)
     while True:
         yield int(generator.integers(2**31 - 1))

@@ -23,16 +23,16 @@ from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stre
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class LuongAttention(Attention):
-    """From decoder states to attentional states ŝ_t, which it gives in place of contexts.
+    """Maps decoder states to attentional states ŝ_t, which it returns in place of contexts.
 
     Args:
         hidden_size: n, of states, annotations and attentional states.
         score: ``dot``, ``general`` or ``concat``.
-        alignment_size: n', hidden units of ``concat``; the others have none.
-        biases: with ``all``, a bias b_a inside the tanh of ``concat``; else none.
+        alignment_size: n', hidden units of ``concat``; unused by the other scores.
+        biases: ``all`` adds a bias b_a inside the tanh of ``concat``; otherwise there is none.
 
-    Call arguments and results: as of :class:`Attention`, for s_t of K hypotheses a sentence or of K
-    target positions. A sentence of padding only has the context 0.
+    Call arguments and results: see :class:`Attention`; s_t is of K hypotheses of each sentence or
+    of K target positions. The context of a sentence with only padding is 0.
     """
 
     hidden_size: int
@@ -64,10 +64,10 @@ class LuongAttention(Attention):
 
         self.W_c = self.matrix("W_c", (2 * n, n), draw("other"))
         concat = self.score == "concat"
-        # The decoder's state comes first: rows :n of W_a meet it; those after, or all of general's,
-        # the annotation.
+        # concat: rows :n of W_a are for the decoder's state, rows n: for the annotation. general:
+        # all rows are for the annotation.
         rows, columns = (2 * n, size) if concat else (n, n)
-        self.W_a: keras.Variable = None  # of dot
+        self.W_a: keras.Variable = None  # with dot
         if self.score != "dot":
             self.W_a = self.matrix("W_a", (rows, columns), draw("alignment"))
         self.v_a = self.matrix("v_a", (size, 1), draw("energy")) if concat else None
@@ -75,9 +75,7 @@ class LuongAttention(Attention):
         self.built = True
 
     def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> AttentionMemory:
-        """What a source sentence brings, computed once: AttentionMemory of annotations [B, J, n]
-        and mask [B, J].
-        """
+        """AttentionMemory of annotations [B, J, n] and mask [B, J], computed once per sentence."""
         if self.score == "dot":
             projected = annotations
         elif self.score == "general":
@@ -90,8 +88,8 @@ class LuongAttention(Attention):
     def attend(
         self, state: tf.Tensor, memory: AttentionMemory
     ) -> tuple[tf.Tensor, tf.Tensor, State]:
-        """(ŝ_t [B, K, n], alignment [B, K, J], what it remembers) for s_t [B, K, n] and the
-        AttentionMemory of :meth:`memory`.
+        """(ŝ_t [B, K, n], alignment [B, K, J], {}) for s_t [B, K, n] and the result of
+        :meth:`memory`.
         """
         if self.score == "concat":
             query = self.matmul(state, self.W_a[: self.hidden_size])

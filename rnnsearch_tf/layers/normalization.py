@@ -1,9 +1,9 @@
-"""Layer normalization (Ba et al. 2016): every gate's share of every product by itself.
+"""Layer normalization (Ba et al. 2016), separately for each gate of each product.
 
     LN(a) = g ∘ (a − mean(a)) / √(variance(a) + ε)
 
-Departures from Ba et al.: the blocks of [W | W_z | W_r] are normalized one by one, not
-together, and there is no shift: a unit's biases are the option ``biases``.
+Departures from Ba et al.: the blocks of [W | W_z | W_r] are normalized separately, not together,
+and there is no shift; the option ``biases`` adds biases to a unit.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ EPSILON = 1e-5
 
 
 def normalized(values: tf.Tensor, gain: tf.Tensor | None, size: int) -> tf.Tensor:
-    """LN of each block of ``size`` values of the last axis; the values as they are where there is
-    no gain.
+    """Normalize each block of ``size`` values of the last axis; without gain, return the values
+    unchanged.
 
     Args:
         values: float [..., k·size].

@@ -1,19 +1,19 @@
-"""The output layers: from decoder states to logits, and to the loss.
+"""The output layers: from decoder states to logits and to the loss.
 
-The paper's is a deep output with maxout (Bahdanau et al. 2015, Appendix A.2.2):
+The paper has a deep output with maxout (Bahdanau et al. 2015, Appendix A.2.2):
 
     t̃_i = U_o s + V_o E y_{i−1} + C_o c_i          2l values
     t_i = max(t̃_{i,2k}, t̃_{i,2k+1})               l values
     p(y_i) ∝ exp(y_iᵀ W_o t_i)
 
 The authors' program factors W_o through a smaller space, l → rank → V: option ``output_rank``.
-Other systems have the output matrix alone, :class:`OutputMatrix`.
+Other systems have only the output matrix, :class:`OutputMatrix`.
 
 :func:`softmax_loss` is the cross-entropy over the whole vocabulary, fused with its gradient. The
-logits of one batch are the largest thing in training (240 MB for 2,000 positions and 30,000 words),
-so they are passed over as few times as can be. The softmax p is one operation, and the loss is read
-off it; p − 1[y] is one copy of it; label smoothing is two rank-one corrections. (TensorFlow's own
-operation for loss and gradient takes several times as long.)
+logits of a batch are the largest tensor in training (240 MB for 2,000 positions and 30,000 words),
+so they are read and written as few times as possible. The softmax p is one operation, from which
+the loss is taken; p − 1[y] is one copy of it; label smoothing is two rank-one corrections.
+(TensorFlow's own operation for loss and gradient takes several times as long.)
 """
 
 from __future__ import annotations
@@ -39,37 +39,37 @@ from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stream
 
 SMALLEST = 1e-30
-"""Probabilities above it have all their digits in float32."""
+"""Probabilities above this have full precision in float32."""
 
 SPLIT_ROWS = 16
-"""Rows up to which a product is split: with more, all cores have work anyway."""
+"""A product with at most this many rows is split; more rows already keep all cores busy."""
 
 LARGEST_SPLIT = 4
-"""Products that one is split into at most."""
+"""Maximum number of products that one product is split into."""
 
 ALIGNED_ROWS = 32
-"""A slice of a matrix that begins at a multiple of this many rows is not copied by TensorFlow."""
+"""TensorFlow does not copy a slice of a matrix that starts at a multiple of this many rows."""
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class DeepOutput(PaperLayer):
-    """From decoder state, previous word and context to the logits of the next word.
+    """Logits of the next word from decoder state, previous word and context.
 
     Args:
         vocabulary_size: V.
         maxout_size: l.
         output_rank: rank of the factored output matrix; None: one matrix l → V.
-        dropout: share of maxout outputs dropped in training; the paper has none.
-        tied: the output matrix is not a weight of this layer but is given with each call.
-        context_sizes: where the context is several vectors side by side, their sizes: each then has
-            a matrix of its own in C_o.
+        dropout: rate of dropout on the maxout outputs in training; the paper has none.
+        tied: the output matrix is not a weight of this layer but an argument of each call.
+        context_sizes: sizes of the vectors if the context consists of several side by side; each of
+            them then has its own matrix in C_o.
         biases: ``none`` leaves out b_o (on the hidden term) and b_softmax.
 
     Call arguments:
         state: float [..., n].
         embeddings: float [..., m]: E y_{i−1}.
         context: float [..., 2n]: c_i.
-        output_matrix: for a tied layer, the target embedding E [V, l].
+        output_matrix: the target embedding E [V, l] of a tied layer.
 
     Returns:
         logits float [..., V].
@@ -85,7 +85,7 @@ class DeepOutput(PaperLayer):
     shapes = {"state": "… n", "embeddings": "… m", "context": "… h"}
 
     def __post_init__(self) -> None:
-        self.supports_masking = True  # the logits have the mask of the states
+        self.supports_masking = True  # the logits keep the mask of the states
         self.drop = dropout(self.dropout, seed=self.weight_seed, dtype=self.variable_dtype)
         self.symbol = "W_o2" if self.output_rank else "W_o"
 
@@ -133,13 +133,13 @@ class DeepOutput(PaperLayer):
         context_term: tf.Tensor,
         training: bool = False,
     ) -> tf.Tensor:
-        """What meets the output matrix: t_i, or W_o1ᵀ t_i where it is factored.
+        """The factor of the output matrix: t_i, or W_o1ᵀ t_i if W_o is factored.
 
         Args:
             state: float [..., n].
             embeddings: float [..., m]: E y_{i−1}.
             context_term: float [..., 2l], from :meth:`context_term`.
-            training: dropout is active.
+            training: whether dropout is active.
 
         Returns:
             float [..., l], or [..., rank].
@@ -180,7 +180,7 @@ class OutputMatrix(PaperLayer):
 
     Args:
         vocabulary_size: V.
-        symbol: what the system's paper calls the matrix.
+        symbol: the letter of the matrix in the paper of the system.
         tied: the matrix is not a weight of this layer but is given with each call.
         biases: ``none`` leaves out b_softmax.
     """
@@ -190,8 +190,11 @@ class OutputMatrix(PaperLayer):
     tied: bool = False
 
     def build(self, *features_sizes: int) -> None:
-        """The sizes of the features [..., l]; where several layers' stand side by side, each has a
-        matrix of its own.
+        """Create the weights.
+
+        Args:
+            features_sizes: size of the features [..., l]; or several sizes if they are the outputs
+                of several layers side by side, each of which has its own matrix.
         """
         other = initializer(
             self.initialization,
@@ -211,14 +214,21 @@ class OutputMatrix(PaperLayer):
 
 
 class OutputWeights(NamedTuple):
-    """The weights of an output layer, for all V words of the vocabulary or for S of them."""
+    """The weights of an output layer, for all V words of the vocabulary or for S of them.
 
-    matrix: tf.Tensor  # [l, V], or the embedding [V, l] of a tied layer
-    bias: tf.Tensor | None  # [V]
+    Attributes:
+        matrix: float [l, V]; of a tied layer, the embedding [V, l].
+        bias: float [V] or None.
+        tied: whether the matrix is an embedding.
+        split_k: number of products into which :func:`split_k_matmul` splits one; 1: no split.
+        dtype: operand dtype of the products, see ``base.py``; None: that of the operands.
+    """
+
+    matrix: tf.Tensor
+    bias: tf.Tensor | None
     tied: bool
-    # products that :func:`split_k_matmul` should make of one; 1: the product is not split
     split_k: int
-    dtype: str | None  # operand dtype of the products, see ``base.py``
+    dtype: str | None
 
 
 def output_weights(
@@ -227,14 +237,13 @@ def output_weights(
     words: tf.Tensor | None = None,
     split_k: int = 1,
 ) -> OutputWeights:
-    """The OutputWeights of a layer with W_o and b_softmax, or of a tied one with the embedding [V,
-    l] given.
+    """The OutputWeights of an output layer.
 
     Args:
         layer: OutputMatrix or DeepOutput.
-        output_matrix: for a tied layer, the target embedding E [V, l].
-        words: int32 [S], ids of the words to compute; None: all. Made before a loop, the columns
-            are gathered once.
+        output_matrix: the target embedding E [V, l] of a tied layer.
+        words: int32 [S], ids of the words to compute; None: all. A call before a loop gathers their
+            columns only once.
         split_k: see OutputWeights.
     """
     tied = output_matrix is not None
@@ -247,7 +256,7 @@ def output_weights(
 
 
 def word_logits(features: tf.Tensor, weights: OutputWeights) -> tf.Tensor:
-    """Logits [..., V] of features [..., l], of all words or of those in the OutputWeights."""
+    """Logits [..., V] of features [..., l], for the words of the OutputWeights."""
     matrix, bias, tied, split_k, dtype = weights
     if tied or split_k == 1:
         return matmul(features, matrix, dtype, transpose_right=tied, bias=bias)
@@ -257,8 +266,8 @@ def word_logits(features: tf.Tensor, weights: OutputWeights) -> tf.Tensor:
 def split_k_matmul(
     features: tf.Tensor, matrix: tf.Tensor, dtype: str | None, bias: tf.Tensor | None, split_k: int
 ) -> tf.Tensor:
-    """``matmul``; for few rows the sum of several products, each with some rows of the matrix,
-    that run on a core each.
+    """:func:`matmul`; for few rows, the sum of several products with slices of the matrix, which
+    run in parallel on several cores.
     """
     rows = tf.reshape(features, [-1, matrix.shape[0]])
     matrix = cast_weights(matrix, dtype)
@@ -298,7 +307,7 @@ def softmax_loss(
         bias: float [V] or None.
         target_ids: int32 [N].
         label_smoothing: ε.
-        transpose: the matrix is given transposed (a tied embedding).
+        transpose: whether the matrix is transposed (a tied embedding).
         dtype: operand dtype of the products, see ``base.py``.
 
     Returns:
@@ -317,7 +326,7 @@ def softmax_loss(
         target_logits, target_probabilities = (
             tf.gather(values, target_ids, batch_dims=1) for values in (logits, probabilities)
         )
-        # a probability that is too small for float32 is rare, and costs two more passes
+        # a probability too small for float32 is rare; it costs two more passes over the logits
         nll = tf.cond(
             tf.reduce_all(target_probabilities > SMALLEST),
             lambda: -tf.math.log(target_probabilities),
@@ -354,8 +363,8 @@ def softmax_loss(
 
 
 def log_sum_exp(logits: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
-    """log Σ exp over the last axis, given the softmax: its largest value is exp(max logit) / Σ exp,
-    and far from zero.
+    """log Σ exp over the last axis, given the softmax, whose largest value, exp(max logit) / Σ exp,
+    is far from zero.
     """
     return tf.reduce_max(logits, axis=-1) - tf.math.log(tf.reduce_max(probabilities, axis=-1))
 
@@ -363,8 +372,8 @@ def log_sum_exp(logits: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
 def _smoothing_terms(
     matrix: tf.Tensor, target_ids: tf.Tensor, scaled: tf.Tensor, transpose: bool
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Gradients of Σ_n (own logit − mean logit): of the pre_logits before scaling, and of the
-    matrix.
+    """Gradients of Σ_n (target logit − mean logit) with respect to the pre_logits, before scaling,
+    and to the matrix.
     """
     vocabulary_size = matrix.shape[0 if transpose else 1]
     by_word = matrix if transpose else tf.transpose(matrix)  # [V, l]

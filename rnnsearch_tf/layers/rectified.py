@@ -13,7 +13,7 @@ from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stre
 class RectifiedLayers(PaperLayer):
     """max(0, W_2ᵀ max(0, W_1ᵀ x + b_1) + b_2).
 
-    The paper names no letters; W_1 and W_2 are this project's.
+    The paper has no letters for the weights; W_1 and W_2 are this project's.
 
     Args:
         first_size, second_size: units of the two layers.

@@ -1,4 +1,4 @@
-"""Several recurrent layers, one above the other, over a sentence or one position at a time.
+"""Stacked recurrent layers, over a whole sentence or one position at a time.
 
     h^1_t = H(x_t, h^1_{t−1})
     h^k_t = H(h^{k−1}_t, h^k_{t−1})             Sutskever et al. 2014, §2; with skip connections
@@ -29,12 +29,11 @@ class RecurrentStack(PaperLayer):
     """A stack of :class:`RecurrentUnit`; its state is a tuple of theirs, lowest first.
 
     Args:
-        layers: how many.
-        hidden_size: n, of each.
-        skips: the input goes to every layer, and every layer to the output.
-        dropout: share of a layer's outputs dropped on the way to the next, in training (Zaremba et
-            al. 2014).
-        unit, layer_normalization, peepholes, forget_bias: of every unit, see
+        layers: number of layers.
+        hidden_size: n, of each layer.
+        skips: skip connections: every layer reads the input, and the output has every layer.
+        dropout: rate of dropout between the layers in training (Zaremba et al. 2014).
+        unit, layer_normalization, peepholes, forget_bias: options of every unit, see
             :class:`RecurrentUnit`.
     """
 
@@ -83,14 +82,14 @@ class RecurrentStack(PaperLayer):
         mask: tf.Tensor | None = None,
         training: bool = False,
     ) -> LayerStates:
-        """All positions, layer after layer.
+        """All positions, one layer after the other.
 
         Args:
             values: float [B, T, d].
-            state: as :meth:`zero_state`, before the first position.
-            mask: bool [B, T], True at real positions; elsewhere the states stay as they were. None:
-                all are real.
-            training: dropout is active, and a gradient is asked for.
+            state: state before the first position, such as :meth:`zero_state`.
+            mask: bool [B, T], True at real positions; elsewhere the states do not change. None: all
+                positions are real.
+            training: whether dropout is active and a gradient is needed.
 
         Returns:
             The states after every position: a tuple of dictionaries of float [B, T, n].
@@ -112,8 +111,8 @@ class RecurrentStack(PaperLayer):
         Args:
             values: float [..., d].
             state: a tuple of dictionaries of float [..., n].
-            factors: dropout factors [..., layers, n] on what goes from a layer to the next, from
-                :meth:`dropout_factors`; None: 1.
+            factors: dropout factors [..., layers, n] for the outputs of each layer, from
+                :meth:`dropout_factors`; None: no dropout.
 
         Returns:
             The next state.
@@ -128,8 +127,8 @@ class RecurrentStack(PaperLayer):
         return tuple(states)
 
     def dropout_factors(self, values: tf.Tensor, training: bool) -> tf.Tensor:
-        """Dropout factors of all positions of values [B, T, d] beforehand, for a scan of
-        :meth:`advance`: [B, T, layers, n].
+        """Dropout factors [B, T, layers, n] for all positions of values [B, T, d], to be drawn
+        before a scan of :meth:`advance`.
         """
         ones = tf.ones_like(values[..., :1, tf.newaxis]) * tf.ones(
             [self.layers, self.hidden_size], self.variable_dtype
@@ -137,7 +136,7 @@ class RecurrentStack(PaperLayer):
         return self.drop(ones, training=training)
 
     def output(self, states: LayerStates) -> tf.Tensor:
-        """What the stack shows: its top layer [..., n], with skip connections all layers side by
+        """The output of the stack: its top layer [..., n]; with skip connections all layers side by
         side [..., layers · n].
         """
         return tf.concat(
@@ -146,17 +145,17 @@ class RecurrentStack(PaperLayer):
 
     @property
     def output_sizes(self) -> tuple[int, ...]:
-        """The size of each layer that :meth:`output` shows."""
+        """The size of each layer in :meth:`output`."""
         return (self.hidden_size,) * (self.layers if self.skips else 1)
 
     def _layer_input(self, values: tf.Tensor, below: tf.Tensor | None) -> tf.Tensor:
-        """What a layer reads: the input, or the layer below, or both."""
+        """The input of a layer: that of the stack, the layer below, or both."""
         if below is None:
             return values
         return tf.concat([values, below], axis=-1) if self.skips else below
 
     def paper_weights(self, prefix: str = "") -> dict[str, np.ndarray]:
-        """Every unit's weights, behind ``prefix`` and the layer's number from 1."""
+        """The weights of every unit, prefixed with ``prefix`` and the layer's number from 1."""
         weights: dict[str, np.ndarray] = {}
         for k, unit in enumerate(self.units):
             weights |= unit.paper_weights(f"{prefix}{k + 1}.")

@@ -2,12 +2,12 @@
 context.
 
     gru               the gated hidden unit, see ``kernels/gru.py``
-    gru_reset_after   another, which cuDNN has, see ``kernels/gru_reset_after.py``
-    cho               that of Cho et al. 2014a, see there too
+    gru_reset_after   the gated unit of cuDNN, see ``kernels/gru_reset_after.py``
+    cho               the gated unit of Cho et al. 2014a, see ``kernels/gru_reset_after.py``
     lstm              see ``kernels/lstm.py``
 
-With layer normalization every product with a weight, and the cell inside an LSTM's tanh(cell), is
-normalized.
+Layer normalization is applied to every product with a weight, and to the cell inside an LSTM's
+tanh(cell).
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ GATES = {
     "cho": _GATED,
     "lstm": ("", "_input", "_forget", "_output"),
 }
-"""Endings of the symbols of a unit's blocks, in the order they stand side by side; the candidate
-first.
+"""Suffixes of the letters of a unit's blocks, in the order in which they are stored side by side;
+the candidate comes first.
 """
 
 KEEP_GATES = {
@@ -50,26 +50,25 @@ KEEP_GATES = {
     "cho": ("_z", 1),
     "lstm": ("_forget", 1),
 }
-"""The gate that says how much of the state stays, and the sign of what makes it more: z of Bahdanau
-et al. 2015 is the share that is new.
+"""The gate that decides how much of the state is kept, and the sign of a bias that keeps more: z of
+Bahdanau et al. 2015 is the share of the new value.
 """
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RecurrentUnit(PaperLayer):
-    """One unit: :meth:`advance` goes one position further; where kernels/ has all positions at
-    once, training and encoders take those.
+    """A recurrent unit. :meth:`advance` computes one position; training and encoders compute all
+    positions at once, by a kernel of ``kernels/`` if there is one.
 
     Args:
         hidden_size: n.
         unit: ``gru``, ``gru_reset_after``, ``cho`` or ``lstm``.
         layer_normalization: normalize the products.
-        peepholes: the gates of an LSTM see its cell.
-        forget_bias: float, the bias towards keeping the state that a unit begins with: b_forget of
-            an LSTM, of a gated unit b_z by its sign in KEEP_GATES, which has it with
-            ``biases: all``.
-        biases: ``none``; ``groundhog``: the candidate of a gated unit, all of an LSTM; ``all``,
-            with gru_reset_after b_U too.
+        peepholes: the gates of an LSTM also read its cell.
+        forget_bias: float, initial bias towards keeping the state: b_forget of an LSTM; of a gated
+            unit b_z, with its sign in KEEP_GATES, which requires ``biases: all``.
+        biases: ``none``; ``groundhog``: the candidate of a gated unit, and all gates of an LSTM;
+            ``all``: also b_U of gru_reset_after.
     """
 
     hidden_size: int
@@ -90,7 +89,7 @@ class RecurrentUnit(PaperLayer):
 
     @property
     def state_size(self) -> int:
-        """Raises UsageError: ``keras.layers.RNN`` asks its cell for it."""
+        """Raise UsageError; ``keras.layers.RNN`` reads this attribute of its cell."""
         raise UsageError(
             "RecurrentUnit: expected to be a part of an Encoder or a RecurrentStack, got"
             f" keras.layers.RNN around it; take Encoder({self.hidden_size}, bidirectional=False,"
@@ -98,8 +97,12 @@ class RecurrentUnit(PaperLayer):
         )
 
     def build(self, input_sizes: int | tuple[int, ...], context_size: int | None = None) -> None:
-        """Input sizes: an int, or a tuple where several vectors stand side by side, each with a
-        matrix of its own in W.
+        """Create the weights.
+
+        Args:
+            input_sizes: size of the input; a tuple of sizes if the input consists of several
+                vectors side by side, each of which has its own matrix in W.
+            context_size: size of the context; None: no context.
         """
         n = self.hidden_size
         seeds = seed_stream(self.weight_seed)
@@ -112,8 +115,7 @@ class RecurrentUnit(PaperLayer):
 
         # [W | W_z | W_r]
         self.W, self.W_gain = self._matrix("W", gates, sum(input_sizes), draw("other", input_sizes))
-        # A gated unit's candidate does not see h' itself but r ∘ h': its U stands apart from [U_z |
-        # U_r].
+        # The candidate of a gated unit reads r ∘ h', not h', so U is separate from [U_z | U_r].
         separate_U = self.unit == "gru"
         recurrent = "small recurrent" if self.unit == "cho" else "recurrent"
         self.U, self.U_gain = self._matrix(
@@ -144,7 +146,7 @@ class RecurrentUnit(PaperLayer):
     def _matrix(
         self, letter: str, gates: Sequence[str], size: int, initializer: Initializer
     ) -> tuple[keras.Variable, keras.Variable | None]:
-        """(weight [size, gates · n], the gain of its product or None)."""
+        """(weight [size, gates · n], gain of the layer normalization of its product or None)."""
         width = len(gates) * self.hidden_size
         name = letter if not gates[0] else f"{letter}_gates"
         letters = [f"{letter}{gate}" for gate in gates]
@@ -157,7 +159,7 @@ class RecurrentUnit(PaperLayer):
         )
 
     def _bias(self, gates: Sequence[str]) -> keras.Variable | None:
-        """b, that of the gate in KEEP_GATES moved by the forget bias."""
+        """b; the forget bias is added to the gate in KEEP_GATES."""
         if not self.biased:
             return None
         letters = [
@@ -177,17 +179,17 @@ class RecurrentUnit(PaperLayer):
         return self.matrix("b", moved.shape, first, letters)
 
     def inputs(self, values: tf.Tensor) -> tf.Tensor:
-        """What does not depend on the state: e [..., m] → [W e | W_z e | W_r e] + b, [..., 3n] (of
-        an LSTM 4n).
+        """The terms that do not depend on the state: e [..., m] → [W e | W_z e | W_r e] + b
+        [..., 3n]; 4n for an LSTM.
         """
         return self._product(values, self.W, self.W_gain, self.b)
 
     def context_term(self, context: tf.Tensor) -> tf.Tensor:
-        """What a context adds to inputs: c [..., 2n] → [C c | C_z c | C_r c], [..., 3n or 4n]."""
+        """The terms that a context adds: c [..., 2n] → [C c | C_z c | C_r c] [..., 3n or 4n]."""
         return self._product(context, self.C, self.C_gain)
 
     def initial_state(self, output: tf.Tensor) -> State:
-        """The state that shows ``output`` [..., n]; an LSTM's cell starts at zero."""
+        """The state with this output [..., n]; the cell of an LSTM starts at zero."""
         return (
             {"state": output, "cell": tf.zeros_like(output)}
             if self.unit == "lstm"
@@ -200,11 +202,11 @@ class RecurrentUnit(PaperLayer):
         """The next state.
 
         Args:
-            inputs: float [..., 3n or 4n], from :meth:`inputs`; with a context, its
-                :meth:`context_term` added, but not of ``cho``.
-            state: dictionary of float [..., n]: ``state`` (h', what the unit shows) and, of an
+            inputs: float [..., 3n or 4n], from :meth:`inputs`, plus the :meth:`context_term` if
+                there is a context, except for ``cho``.
+            state: dictionary of float [..., n]: ``state`` (h', the output of the unit) and, for an
                 LSTM, ``cell``.
-            context_term: of ``cho``, whose reset gate holds it back too: float [..., 3n].
+            context_term: float [..., 3n], for ``cho`` only: its reset gate also scales this term.
 
         Returns:
             A dictionary like ``state``.
@@ -258,17 +260,17 @@ class RecurrentUnit(PaperLayer):
         backward: bool = False,
         training: bool = False,
     ) -> State:
-        """:meth:`inputs` and :meth:`all_steps` of a whole sentence, the unit that cuDNN has by
-        cuDNN in training on a GPU.
+        """:meth:`inputs` and :meth:`all_steps` of a whole sentence. Training on a GPU uses cuDNN
+        for the unit that cuDNN implements.
 
-        Search, and with it what is exported, has the loop, so that it runs anywhere.
+        Search always uses the loop, so that an exported model runs anywhere.
 
         Args:
             values: float [B, T, m].
-            state: before the first position that is read, from :meth:`initial_state`.
-            mask: bool [B, T] or None. Where False the state stays as it was.
-            backward: from the last position to the first.
-            training: whether a gradient is asked for.
+            state: state before the first position that is read, from :meth:`initial_state`.
+            mask: bool [B, T] or None. Where it is False, the state does not change.
+            backward: read from the last position to the first.
+            training: whether a gradient is needed.
 
         Returns:
             A dictionary like ``state`` of float [B, T, n], in the order of ``values``.
@@ -286,8 +288,8 @@ class RecurrentUnit(PaperLayer):
 
         Args:
             inputs: float [B, T, 3n or 4n], from :meth:`inputs`.
-            state: before the first position, from :meth:`initial_state`.
-            mask: bool [B, T] or None. Where False the state stays as it was.
+            state: state before the first position, from :meth:`initial_state`.
+            mask: bool [B, T] or None. Where it is False, the state does not change.
 
         Returns:
             A dictionary like ``state`` of float [B, T, n].
@@ -298,7 +300,7 @@ class RecurrentUnit(PaperLayer):
         return kernel(inputs, state, self.state_weights(), mask, self.product_dtype)
 
     def _fits_cudnn(self) -> bool:
-        """Whether there is a GPU whose cuDNN computes what this unit does."""
+        """Whether a GPU is available and cuDNN implements this unit."""
         plain = (
             self.unit == "gru_reset_after"
             and not self.layer_normalization
@@ -309,7 +311,7 @@ class RecurrentUnit(PaperLayer):
     def _read_by_cudnn(
         self, values: tf.Tensor, state: State, mask: tf.Tensor | None, backward: bool
     ) -> State:
-        """:meth:`read` by cuDNN; sentences with padding on the left, or empty ones, by the loop."""
+        """:meth:`read` by cuDNN; by the loop if a sentence is empty or has padding on the left."""
         weights = {name: as_tensor(getattr(self, name)) for name in ("W", "U", "b", "b_U")}
 
         def read(mask: tf.Tensor) -> State:
@@ -322,5 +324,5 @@ class RecurrentUnit(PaperLayer):
         )
 
     def state_weights(self) -> dict[str, tf.Tensor]:
-        """The weights that meet the state, as tensors by name."""
+        """The weights that multiply the state: {name: tensor, or None}."""
         return {"U": as_tensor(self.U), "U_gates": as_tensor(self.U_gates), "p": as_tensor(self.p)}

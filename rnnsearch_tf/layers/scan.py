@@ -1,7 +1,7 @@
-"""One step function over all positions of a sequence, differentiated by TensorFlow.
+"""Run a step function over all positions of a sequence, with TensorFlow's gradient.
 
-For everything that has no gradient written by hand (``kernels/``): training then scans the very
-function that search calls one position at a time.
+Used where ``kernels/`` has no handwritten gradient: training then scans the same function that
+search calls one position at a time.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ def scan(
 
     Args:
         step: function (inputs of one position, state) → state; nests of tensors [B, ...].
-            What a step gives out besides is a part of its state.
+            Further outputs of a step are part of its state.
         inputs: nest of tensors [B, T, ...], T ≥ 1.
         state: nest of tensors [B, ...].
-        mask: bool [B, T] or None. Where False the state stays as it was.
+        mask: bool [B, T] or None. Where it is False, the state does not change.
 
     Returns:
         The states after every position: a nest like ``state`` of tensors [B, T, ...].
@@ -66,7 +66,7 @@ def scan(
 
 
 def _unstack(values: tf.Tensor) -> tf.TensorArray:
-    # a mask may be an array of NumPy's, where there is no graph
+    # in eager mode a mask may be a NumPy array
     time_first = _swap_batch_and_time(tf.convert_to_tensor(values))
     return tf.TensorArray(time_first.dtype, tf.shape(time_first)[0]).unstack(time_first)
 
@@ -77,5 +77,5 @@ def _swap_batch_and_time(values: tf.Tensor) -> tf.Tensor:
 
 
 def _expand_mask(mask: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
-    """[B] with axes of size one, to meet [B, ...]."""
+    """Append axes of size one to a mask [B], to broadcast it against values [B, ...]."""
     return tf.reshape(mask, [-1] + [1] * (values.shape.rank - 1))

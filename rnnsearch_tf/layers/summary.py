@@ -1,4 +1,4 @@
-"""What a whole phrase becomes in the RNN Encoder–Decoder (Cho et al. 2014a, Appendix A).
+"""The summary of a source phrase in the RNN Encoder–Decoder (Cho et al. 2014a, Appendix A).
 
 c = tanh(V h_N)
 h'_0 = tanh(V' c)

@@ -70,10 +70,10 @@ def words(seed=0):
             dict(recurrent_constraint="max_norm"),
             "got recurrent_constraint; set the attribute constraint of a weight",
         ),
-        (dict(return_state=True), "got return_state; the layer gives the states of all positions"),
+        (dict(return_state=True), "got return_state; the layer returns the states of all positions"),
         (
             dict(return_sequences=True),
-            "got return_sequences; the layer gives the states of all positions",
+            "got return_sequences; the layer returns the states of all positions",
         ),
         (dict(bises="all"), "got bises; did you mean biases?"),
         (dict(colour="red"), "got colour; its options are "),

@@ -1,7 +1,8 @@
-"""Recurrences over all positions whose gradients are written by hand.
+"""Recurrences over all positions with handwritten gradients.
 
-Each is at least 1.15 times as fast as ``scan`` with TensorFlow's gradient, in float32 or with
-products in bfloat16 (``benchmarks/kernels.py``). Everything that is not in the table is scanned.
+Each of them is at least 1.15 times as fast as ``scan`` with TensorFlow's gradient, in float32 or
+with products in bfloat16 (``benchmarks/kernels.py``). Combinations that are not in the table use
+``scan``.
 """
 
 from collections.abc import Callable
@@ -15,4 +16,4 @@ KERNELS: dict[tuple[str, bool, str | None], Callable[..., Any]] = {
     ("lstm", False, None): lstm,
     ("gru", False, "content"): attending_gru,
 }
-"""Functions by unit, layer normalization and attention."""
+"""Functions by (unit, layer normalization, attention)."""

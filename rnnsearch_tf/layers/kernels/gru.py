@@ -1,26 +1,26 @@
 """The gated hidden unit (Bahdanau et al. 2015, Appendix A.1.1): one step, and all steps with a
-gradient that runs them back.
+handwritten gradient.
 
     z = σ(W_z e + U_z h' + C_z c)
     r = σ(W_r e + U_r h' + C_r c)
     h̃ = tanh(W e + U (r ∘ h') + C c)
     h = (1 − z) ∘ h' + z ∘ h̃
 
-The encoder has no context c. In the decoder c_i comes of content attention with the state before,
-see ``attention.py``:
+The encoder has no context c. In the decoder, c_i is the result of content attention with the
+previous state, see ``attention.py``:
 
     e_ij = v_aᵀ tanh(W_a s_{i−1} + U_a h_j),   α_i = softmax of e_i,   c_i = Σ_j α_ij h_j
 
-Everything that does not depend on the previous state comes in as ``inputs``, three blocks side by
-side: [W e + C c | W_z e + C_z c | W_r e + C_r c]. The decoder's come without c_i, and attention
-sums up the C h_j.
+The terms that do not depend on the previous state are the ``inputs``, three blocks side by side:
+[W e + C c | W_z e + C_z c | W_r e + C_r c]. The inputs of the decoder do not contain c_i; attention
+sums the C h_j.
 
-The gradients are written by hand. Their loops carry the state's gradient only; each weight's
-gradient is one product over all positions after the loop, in place of one small product and one sum
-a step.
+The loops of the handwritten gradients carry only the gradient of the state. The gradient of each
+weight is one product over all positions after the loop, instead of one small product and one sum
+per step.
 
-This is not Keras's or cuDNN's GRU: with ``reset_after=True`` those compute r ∘ (U h'),
-and their z has the opposite meaning; so the fast cuDNN kernel cannot be used here.
+This is not the GRU of Keras or cuDNN: with ``reset_after=True`` they compute r ∘ (U h'), and their
+z has the opposite meaning. So the fast cuDNN kernel cannot be used here.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def gated_unit_gradient(
     U: tf.Tensor,
     dtype: str | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The unit's backward step, but for what flows through U_z and U_r.
+    """The backward step of the unit, without the gradient that flows through U_z and U_r.
 
     Args:
         new_state_gradient: float [B, n]: ∂L/∂h.
@@ -82,7 +82,7 @@ def gated_unit_gradient(
     Returns:
         (deltas, state_gradient): deltas float [B, 3n] = ∂L/∂inputs, blocks as in ``inputs``;
         state_gradient [B, n] = ∂L/∂h' without the term deltas[gates] [U_z | U_r]ᵀ, which the caller
-        adds (the decoder has one product for that and for W_a).
+        adds (the decoder computes it in one product with that of W_a).
     """
     z, r, candidate = gates
     moved = new_state_gradient * z
@@ -108,7 +108,7 @@ def gru(
         inputs: float [B, T, 3n], as above.
         state: {"state": float [B, n]}, before the first position.
         weights: dictionary of the tensors U [n, n] and U_gates [n, 2n], which is [U_z | U_r].
-        mask: bool [B, T] or None. Where False the state stays as it was.
+        mask: bool [B, T] or None. Where it is False, the state does not change.
         dtype: operand dtype of the products.
 
     Returns:
@@ -214,16 +214,16 @@ def attending_gru(
     memory: AttentionMemory,
     dtype: str | None = None,
 ) -> list[tf.Tensor]:
-    """The states after every target position, and where each step attended to.
+    """The states after every target position, and the attention weights of each step.
 
-    tanh(W_a s + U_a h) is computed again for the gradient rather than stored: for one batch it
-    would be I times as large as everything else together.
+    The gradient recomputes tanh(W_a s + U_a h) instead of storing it: for one batch it would be I
+    times as large as everything else together.
 
     Args:
         inputs: float [B, I, 3n].
         state: {"state": s_0 [B, n]}.
         weights: dictionary of the tensors U [n, n], U_gates [n, 2n], W_a [n, n'] and v_a [n', 1].
-        memory: AttentionMemory, with C h_j [B, J, 3n] for annotations.
+        memory: AttentionMemory with the values C h_j [B, J, 3n].
         dtype: operand dtype of the products.
 
     Returns:
@@ -244,8 +244,8 @@ def attending_gru(
         cast_memory = AttentionMemory(
             cast_weights(projected_context, dtype), projected_annotations, memory.mask
         )
-        # All that multiplies s_{i−1} as it is, for one product: [U_z | U_r | W_a] [n, 2n + n']. v_a
-        # meets no product in dtype.
+        # All weights that multiply s_{i−1} itself, for one product: [U_z | U_r | W_a] [n, 2n + n'].
+        # v_a is not in a product with operands in dtype.
         state_weights, U = cast_weights((tf.concat([U_gates, W_a], axis=1), U), dtype)
         states, alignments, queries, *gates = _attending_forward(
             inputs, first, cast_memory, state_weights, v_a, U, dtype
@@ -338,8 +338,8 @@ def _attending_backward(
 ) -> tuple[tf.Tensor, ...]:
     """The loop from the last target position to the first.
 
-    The softmax's gradient sums to zero over j, so of ∂L/∂e_ij · (1 − tanh²) only the part with
-    tanh² has to be summed.
+    The gradient of the softmax sums to zero over j, so only the term with tanh² of
+    ∂L/∂e_ij · (1 − tanh²) has to be summed.
 
     Returns:
         deltas [I, B, 3n] (∂L/∂inputs), query_deltas [I, B, n'] (∂L/∂(W_a s)), ∂L/∂s_0 [B, n],
@@ -349,8 +349,8 @@ def _attending_backward(
     steps = tf.shape(before)[0]
     n = U.shape[-1]
     v_a_row = v_a[:, 0]
-    # TensorFlow's float32 product of few rows takes twice as long where it has to transpose its
-    # right side itself.
+    # For few rows, TensorFlow's float32 product takes twice as long if it has to transpose its
+    # right operand.
     transposed = dtype is None
     state_weights = tf.transpose(state_weights) if transposed else state_weights
 
@@ -395,8 +395,8 @@ def _attending_backward(
     _, state_gradient, energy_sum, square_sum, v_a_gradient, *results = tf.while_loop(
         lambda i, *_: i >= 0, step, start, parallel_iterations=1
     )
-    # s_0 receives what was carried; the outer gradient of s_i entered with step i + 1 as carried +
-    # outer.
+    # The carried gradient is that of s_0; the outer gradient of s_i was added in step i + 1 as
+    # carried + outer.
     deltas, query_deltas = (array.stack() for array in results)
     projected_gradient = v_a_row * (energy_sum[..., tf.newaxis] - square_sum)
     return deltas, query_deltas, state_gradient, projected_gradient, v_a_gradient

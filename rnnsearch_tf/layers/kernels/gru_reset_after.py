@@ -1,5 +1,5 @@
-"""The gated unit that cuDNN has: the reset gate comes after the matrix. It is not that of Bahdanau
-et al. 2015.
+"""The gated unit of cuDNN, whose reset gate is applied after the matrix. It is not the unit of
+Bahdanau et al. 2015.
 
     z = σ(W_z e + U_z h' + C_z c)
     r = σ(W_r e + U_r h' + C_r c)
@@ -7,13 +7,13 @@ et al. 2015.
     h = z ∘ h' + (1 − z) ∘ h̃
 
 This is ``keras.layers.GRU(reset_after=True)``. The unit of Cho et al. 2014a, Appendix A, differs in
-one line, as its reset gate holds back the context too; its encoder has no c:
+one line: its reset gate also scales the context. Its encoder has no c:
 
     h̃ = tanh(W e + r ∘ (U h' + C c))
 
-Bahdanau's (``gru.py``) has U (r ∘ h'), and its z is 1 − z of this one.
-One product of h' serves all three blocks, and on a GPU one call of cuDNN takes all positions: see
-:func:`cudnn_gru`.
+Bahdanau's unit (``gru.py``) has U (r ∘ h'), and its z is 1 − z of this one.
+One product of h' computes all three blocks, and on a GPU one call of cuDNN computes all positions:
+see :func:`cudnn_gru`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def reset_after_unit(inputs: tf.Tensor, products: tf.Tensor, state: tf.Tensor) -
 
     Args:
         inputs: float [..., 3n]: candidate, update and reset input, side by side.
-        products: float [..., 3n]: [U h' + b_U | U_z h' | U_r h']; what else is added there the
-            reset gate holds back too.
+        products: float [..., 3n]: [U h' + b_U | U_z h' | U_r h']; the reset gate scales the first
+            block, including further terms added to it.
         state: float [..., n]: h'.
 
     Returns:
@@ -44,13 +44,13 @@ def reset_after_unit(inputs: tf.Tensor, products: tf.Tensor, state: tf.Tensor) -
 
 
 def gpu_with_cudnn() -> bool:
-    """Whether TensorFlow sees a GPU that cuDNN works on."""
+    """Whether TensorFlow sees a GPU with cuDNN."""
     return tf.test.is_built_with_cuda() and bool(tf.config.list_logical_devices("GPU"))
 
 
 def right_padded(mask: tf.Tensor) -> tf.Tensor:
-    """Whether cuDNN can read sentences of this mask [B, T]: a bool tensor []; padding stands on the
-    right, and none is empty.
+    """Whether cuDNN can read sentences with this mask [B, T]: padding is on the right only, and no
+    sentence is empty. A bool tensor [].
     """
     lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
     on_the_right = tf.equal(mask, tf.sequence_mask(lengths, tf.shape(mask)[1]))
@@ -64,18 +64,18 @@ def cudnn_gru(
     mask: tf.Tensor,
     backward: bool = False,
 ) -> tf.Tensor:
-    """The states after every position, by one call of cuDNN, which has a kernel for a GPU alone.
+    """The states after every position, by one call of cuDNN. It needs a GPU.
 
     Args:
         values: float [B, T, m]: e.
         state: float [B, n], before the first position that is read.
-        weights: dictionary of the tensors W [m, 3n] and U [n, 3n], blocks as in ``inputs``, and of
-            b [3n or n] and b_U [n], or None.
-        mask: bool [B, T], for which :func:`right_padded`.
+        weights: dictionary of the tensors W [m, 3n] and U [n, 3n], with blocks as in ``inputs``,
+            and b [3n or n] and b_U [n], each of which may be None.
+        mask: bool [B, T]; :func:`right_padded` must hold.
         backward: read every sentence from its last word to its first.
 
     Returns:
-        float [B, T, n]. Where the mask is False the state stays as it was.
+        float [B, T, n]. Where the mask is False, the state does not change.
     """
     lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
     turn = (
@@ -100,8 +100,8 @@ def cudnn_gru(
 def cudnn_parameters(
     W: tf.Tensor, U: tf.Tensor, b: tf.Tensor | None, b_U: tf.Tensor | None
 ) -> tf.Tensor:
-    """All weights in a row as cuDNN has them, float [6n + 3n (m + n)]: reset, update and candidate
-    of W, of U, then biases of either.
+    """All weights in one vector in the order of cuDNN, float [6n + 3n (m + n)]: reset, update and
+    candidate blocks of W, then of U, then the biases of W and of U.
     """
     n = U.shape[0]
     blocks = [

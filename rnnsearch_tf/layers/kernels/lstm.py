@@ -1,15 +1,15 @@
-"""The LSTM (Hochreiter and Schmidhuber 1997, the forget gate of Gers et al. 2000), one step, and
-all steps with a gradient that runs them back.
+"""The LSTM (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000): one step,
+and all steps with a handwritten gradient.
 
     i, f, o = σ(W_g e + U_g h' + C_g c + b_g),  g = tanh(W e + U h' + C c + b)
     cell = f ∘ cell' + i ∘ g
     h = o ∘ tanh(cell)
 
-Bahdanau et al. (A.1.1) say that it may stand in for the gated unit and write no formula. With
-peepholes (Graves 2013, eqs. 7-11) i and f also see p ∘ cell', and o sees p_output ∘ cell.
+Bahdanau et al. (A.1.1) say that it may replace the gated unit, but give no formula. With peepholes
+(Graves 2013, eqs. 7-11), i and f also read p ∘ cell', and o reads p_output ∘ cell.
 
-The loop of the gradient carries the gradients of state and cell only; each weight's gradient is one
-product over all positions after the loop.
+The loop of the gradient carries only the gradients of state and cell. The gradient of each weight
+is one product over all positions after the loop.
 """
 
 from __future__ import annotations
@@ -34,14 +34,13 @@ def lstm_unit(
     """One step of the unit.
 
     Args:
-        total: float [..., 4n]: the sums inside g, i, f and o, side by side, peepholes left out.
+        total: float [..., 4n]: the sums inside g, i, f and o, side by side, without peepholes.
         cell: float [..., n]: cell'.
         p: float [3n]: [p_input | p_forget | p_output]; None: no peepholes.
-        normalize: layer normalization of the new cell inside tanh(cell), or nothing.
+        normalize: layer normalization of the new cell inside tanh(cell), or the identity.
 
     Returns:
-        (new_state [..., n], new_cell [..., n], gates): gates = (g, i, f, o), which the gradient
-        takes.
+        (new_state [..., n], new_cell [..., n], gates): gates = (g, i, f, o), for the gradient.
     """
     candidate, input_gate, forget_gate, output_gate = tf.split(total, 4, axis=-1)
     p_input, p_forget, p_output = (0.0, 0.0, 0.0) if p is None else tf.split(p, 3)
@@ -63,11 +62,11 @@ def lstm(
     """The states and cells after every position.
 
     Args:
-        inputs: float [B, T, 4n]: the sums inside g, i, f and o but for what depends on state and
-            cell.
+        inputs: float [B, T, 4n]: the sums inside g, i, f and o, without the terms that depend on
+            state and cell.
         state: {"state", "cell"}: float [B, n], before the first position.
-        weights: dictionary of the tensors U [n, 4n] and p [3n], see :func:`lstm_unit`.
-        mask: bool [B, T] or None. Where False state and cell stay as they were.
+        weights: dictionary of the tensors U [n, 4n] and p [3n] or None, see :func:`lstm_unit`.
+        mask: bool [B, T] or None. Where it is False, state and cell do not change.
         dtype: operand dtype of the products.
 
     Returns:
