@@ -1,4 +1,5 @@
-"""Beam search, sampling and forced scoring. They know a start and a step, never a model class.
+"""Beam search, sampling and forced scoring. They use the start and the step of a model, not its
+class.
 
 May import errors, files, runtime, config and text.
 """

@@ -1,25 +1,26 @@
-"""Beam search: a `tf.while_loop` over a step function, all sentences of a batch at once, core
-operations only.
+"""Beam search: a `tf.while_loop` over a step function, for all sentences of a batch at once, with
+core operations only.
 
-A live hypothesis has no end symbol yet; a finished one has. At each step every live hypothesis of a
-sentence is extended by every word. The beam then takes the best `beam_size` of three kinds:
+A finished hypothesis ends with the end symbol; a live hypothesis has none yet. At each step every
+live hypothesis of a sentence is extended by every word. The beam then keeps the best `beam_size`
+of:
 
     hypotheses that finished before
     hypotheses that finish at this step
     hypotheses that stay live
 
 A fixed beam keeps a finished hypothesis as long as its score, which no longer changes, is good
-enough. A shrinking beam (the authors' program) loses one place for good with every finished
-hypothesis. The best `beam_size` finished hypotheses are remembered, also those that the beam has
+enough. A shrinking beam (the authors' program) permanently loses one place for every finished
+hypothesis. The best `beam_size` finished hypotheses are stored, including those that the beam has
 dropped.
 
 A sentence is done when no live hypothesis is left, at its maximum length, or when no live
-hypothesis can beat the finished ones any more. If none has finished by then, its unfinished
-hypotheses are returned.
+hypothesis can still beat the finished ones. If none has finished by then, its unfinished hypotheses
+are returned.
 
 Dimension letters: B sentences, K beam_size, N nbest, I target and J source positions, V vocabulary,
-b ≤ B sentences that are not dropped yet, k hypotheses of a sentence before a step: 1 before the
-first word, then K.
+b ≤ B sentences not dropped yet, k hypotheses of a sentence before a step: 1 before the first word,
+then K.
 """
 
 from __future__ import annotations
@@ -59,32 +60,30 @@ class BeamResult(typing.NamedTuple):
     lengths: tf.Tensor  # int32 [B, N], END_ID counted
     # float32 [B, N], natural log, END_ID included; NO_HYPOTHESIS if empty
     log_probabilities: tf.Tensor
-    # float32 [B, N], log-probability / length^A + coverage penalty, what the list is sorted by
+    # float32 [B, N], log-probability / length^A + coverage penalty; the list is sorted by it
     scores: tf.Tensor
     alignments: tf.Tensor  # float32 [B, N, I, J], zero after the length
     finished: tf.Tensor  # bool [B, N], False: cut at the maximum length, without END_ID
 
 
 class Finished(typing.NamedTuple):
-    """The best K finished hypotheses of every sentence; their numbers no longer change."""
+    """The best K finished hypotheses of every sentence; their values no longer change."""
 
-    keys: tf.Tensor  # float32 [B, K], descending: the score that the search ranks by
+    keys: tf.Tensor  # float32 [B, K], descending: the score by which the search ranks
     log_probabilities: tf.Tensor  # float32 [B, K]
     lengths: tf.Tensor  # int32 [B, K]
     places: tf.Tensor  # int32 [B, K], place in the beam of the hypothesis that END_ID was added to
 
 
 class Outcome(typing.NamedTuple):
-    """The hypotheses of all sentences when they are done."""
+    """The final hypotheses of all sentences."""
 
-    live: tf.Tensor  # float32 [B, K], log-probabilities of its unfinished hypotheses, descending
+    live: tf.Tensor  # float32 [B, K], log-probabilities of unfinished hypotheses, descending
     finished: Finished
 
 
 class Sentences(typing.NamedTuple):
-    """The sentences that are still computed. Does not change from word to word, until some
-    sentences are dropped.
-    """
+    """The sentences that are not done. It changes only when sentences are dropped."""
 
     rows: tf.Tensor  # int32 [b], their rows in the batch
     memory: Nest  # leaves [b, ...]
@@ -93,7 +92,7 @@ class Sentences(typing.NamedTuple):
 
 
 class Beam(typing.NamedTuple):
-    """The state of the search; changes from word to word."""
+    """The state of the search; it changes at every step."""
 
     time: tf.Tensor  # int32, number of steps so far
     previous_ids: tf.Tensor  # int32 [b, k]
@@ -105,12 +104,12 @@ class Beam(typing.NamedTuple):
 
 
 class Rules(typing.NamedTuple):
-    """The options, and what follows from them."""
+    """The options and values derived from them."""
 
     config: SearchConfig
     penalty: float  # exponent A of the length penalty, while searching
-    # live hypotheses are extended by ids from this one on: all words but <pad>, </s> and, where it
-    # is not allowed, <unk>
+    # live hypotheses are extended by this id and those above: all words except <pad>, </s> and,
+    # unless it is allowed, <unk>
     first_word: int
 
 
@@ -130,29 +129,27 @@ def beam_search(
 ) -> BeamResult:
     """The most probable outputs of every sentence, by beam search.
 
-    Bahdanau et al. 2015, section 4.2 ("a beam search"); the rules by option are
-    documented in :class:`~rnnsearch_tf.config.SearchConfig`. A sentence's result
-    does not depend on the others of its batch. Departure from the authors'
-    program: a sentence none of whose hypotheses finished returns the unfinished
-    ones, marked in `finished`; :func:`~rnnsearch_tf.search.retry.search_until_finished`
-    searches it again by the authors' rule.
+    Bahdanau et al. 2015, section 4.2 ("a beam search"). The options are documented in
+    :class:`~rnnsearch_tf.config.SearchConfig`. The result of a sentence does not depend on the
+    others of its batch. Departure from the authors' program: if no hypothesis of a sentence has
+    finished, the unfinished ones are returned and marked in `finished`;
+    :func:`~rnnsearch_tf.search.retry.search_until_finished` searches again by the authors' rule.
 
     Args:
-        state: nest of tensors [B, ...], the decoder's first state.
-        memory: nest of tensors [B, ...], never repeated for each hypothesis.
+        state: nest of tensors [B, ...], initial state of the decoder.
+        memory: nest of tensors [B, ...]; it is not repeated for each hypothesis.
         step: see :class:`~rnnsearch_tf.search.interface.Step`.
-        source_lengths: int32 [B], the end symbol counted.
-        config: the options; constants of the graph.
-        advance: function of (Sentences, Beam, step, Rules) that takes one step and returns the Beam
-            after it; None: that of this file.
+        source_lengths: int32 [B], including the end symbol.
+        config: the options; they are constants of the graph.
+        advance: function that takes one step; None: that of this file.
         extra_steps: int32 [B], steps allowed beyond the maximum length.
 
     Returns:
-        BeamResult: sorted by score; ties go to the hypothesis that finished
-        first, then to the one earlier in the beam.
+        BeamResult, sorted by score. Ties go to the hypothesis that finished first, then to the one
+        earlier in the beam.
 
     Example:
-        >>> def step(previous_ids, state, memory):  # always the same, of <pad> </s> <unk> a b
+        >>> def step(previous_ids, state, memory):  # constant, for <pad> </s> <unk> a b
         ...     places = tf.shape(previous_ids)
         ...     words = tf.math.log(tf.constant([0.0, 0.4, 0.0, 0.5, 0.1]))
         ...     tile = lambda row: tf.tile(row[None, None], [places[0], places[1], 1])
@@ -163,8 +160,8 @@ def beam_search(
         ([[[1]]], 0.4)
     """
     source_lengths = tf.cast(source_lengths, tf.int32)
-    # In a shrinking beam finished hypotheses do not compete with live ones: only the final list is
-    # ranked.
+    # In a shrinking beam, finished hypotheses do not compete with live ones: only the final list
+    # is ranked.
     penalty = 0.0 if config.normalize_after and not config.shrinking_beam else config.length_penalty
     rules = Rules(config, penalty, UNKNOWN_ID if config.allow_unknown else UNKNOWN_ID + 1)
     maximum = maximum_lengths(source_lengths, config) + extra_steps
@@ -172,7 +169,7 @@ def beam_search(
     advance = advance or (_advance_greedy if config.beam_size == 1 else _advance)
     beam = _start(state, tf.shape(source_lengths)[0], rules)
     outcome = Outcome(beam.live, beam.finished)
-    beam = advance(sentences, beam, step, rules)  # the first word outside the loop: k is 1
+    beam = advance(sentences, beam, step, rules)  # first word outside of the loop: k is 1
     *_, beam, outcome = tf.while_loop(
         lambda sentences, *_: tf.size(sentences.rows) > 0,
         lambda sentences, beam, outcome: _drop_finished(
@@ -190,8 +187,8 @@ def beam_search(
 
 
 def _with_dynamic_shape(tensor: tf.Tensor, shape: tf.TensorShape) -> tf.Tensor:
-    """The tensor with unknown sizes where they vary in the loop; TensorFlow's optimizer would take
-    known ones as fixed.
+    """Hide the static sizes that vary in the loop; TensorFlow's graph optimizer would otherwise
+    treat them as fixed.
     """
     return tf.raw_ops.PlaceholderWithDefault(input=tensor, shape=shape)
 
@@ -205,7 +202,7 @@ def _sentences(memory: Nest, minimum: tf.Tensor, maximum: tf.Tensor) -> Sentence
 
 
 def _start(state: Nest, batch_size: tf.Tensor, rules: Rules) -> Beam:
-    """One live hypothesis per sentence, the empty one: k = 1."""
+    """The initial beam: one live, empty hypothesis per sentence (k = 1)."""
     beam_size = rules.config.beam_size
     none = tf.fill([batch_size, beam_size], NO_HYPOTHESIS)  # [B, K]
     zeros = tf.zeros([batch_size, beam_size], tf.int32)
@@ -218,7 +215,7 @@ def _start(state: Nest, batch_size: tf.Tensor, rules: Rules) -> Beam:
 
 
 def _shapes(beam: Beam) -> Beam:
-    """Shapes of a beam in a loop in which b varies."""
+    """Shape invariants of a beam in a loop in which b varies."""
     history = type(beam.history)(*(tf.TensorShape(None) for _ in beam.history))
     return Beam._make((beam.time.shape, *loop_shapes(beam[1:-1]), history))
 
@@ -226,8 +223,8 @@ def _shapes(beam: Beam) -> Beam:
 def _advance_all(
     sentences: Sentences, beam: Beam, advance: Advance, step: Step, rules: Rules
 ) -> Beam:
-    """Steps of these sentences, until an eighth of them is done. Dropping them copies the memory,
-    which pays only then.
+    """Take steps until an eighth of the sentences is done. Dropping sentences copies the memory,
+    which pays off only then.
     """
     enough = 7 * tf.size(sentences.rows)
 
@@ -247,7 +244,7 @@ def _advance_all(
 def _drop_finished(
     sentences: Sentences, beam: Beam, outcome: Outcome
 ) -> tuple[Sentences, Beam, Outcome]:
-    """(sentences, beam) without the sentences that are done, and the outcome of all."""
+    """Drop the sentences that are done: (sentences, beam, outcome of all sentences)."""
     places = sentences.rows[:, tf.newaxis]
     outcome = tf.nest.map_structure(
         lambda old, values: tf.tensor_scatter_nd_update(old, places, values),
@@ -264,7 +261,7 @@ def _drop_finished(
 
 
 def _advance(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam:
-    """One step of these sentences."""
+    """Take one step of these sentences."""
     logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
     words = next_words(logits)
     places = beam.previous_ids.shape[1]  # k
@@ -285,7 +282,7 @@ def _advance(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam
 
 
 def _advance_greedy(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam:
-    """As :func:`_advance`, for a beam of one: the hypothesis finishes if no word is likelier than
+    """:func:`_advance` for a beam of one: the hypothesis finishes if no word is more likely than
     the end symbol.
     """
     logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
@@ -311,8 +308,8 @@ def _advance_greedy(sentences: Sentences, beam: Beam, step: Step, rules: Rules) 
 
 
 def ending_now(words: NextWords, live: tf.Tensor, beam: Beam, sentences: Sentences) -> tf.Tensor:
-    """Log-probabilities [b, k] of the hypotheses that end at this step; NO_HYPOTHESIS where the
-    minimum length forbids it.
+    """Log-probabilities [b, k] of the hypotheses extended by the end symbol; NO_HYPOTHESIS where
+    the minimum length forbids it.
     """
     early = (beam.time < sentences.minimum)[:, tf.newaxis]
     return tf.where(early, NO_HYPOTHESIS, continuations_by(words, live, END_ID))
@@ -326,17 +323,17 @@ def _fill_beam(
     places: int,
     rules: Rules,
 ) -> tuple[tf.Tensor, Finished]:
-    """The beam after the step to `length` words: (log-probabilities of the live hypotheses, the
-    finished ones).
+    """The beam after the step to `length` words: (log-probabilities of the live hypotheses,
+    finished hypotheses).
     """
     beam_size = rules.config.beam_size
     new = tf.concat([ending, continuing], axis=1)  # [b, k + K]
     new_keys = penalize(new, length, rules.penalty)
-    # on a tie the earlier wins
+    # on a tie the earlier one wins
     keys = tf.concat([finished_ranks(finished, rules), new_keys], axis=1)
     best = tf.math.top_k(keys, beam_size).indices  # [b, K]
     in_beam = tf.one_hot(best - beam_size, places + beam_size, True, False, dtype=tf.bool)
-    in_beam = tf.reduce_any(in_beam, axis=1)  # [b, k + K]: of those that are new
+    in_beam = tf.reduce_any(in_beam, axis=1)  # [b, k + K]: of the new hypotheses
     continuing = tf.where(in_beam, new, NO_HYPOTHESIS)[:, places:]
 
     ending_keys = tf.where(in_beam, new_keys, NO_HYPOTHESIS)[:, :places]
@@ -344,8 +341,8 @@ def _fill_beam(
 
 
 def finished_ranks(finished: Finished, rules: Rules) -> tf.Tensor:
-    """What finished hypotheses compete for places by: in a shrinking beam they outrank everything,
-    so that no place is given back.
+    """The keys [b, K] by which finished hypotheses compete for places. In a shrinking beam they
+    outrank all others, so that they never give a place back.
     """
     return (
         tf.where(exists(finished.keys), -NO_HYPOTHESIS, NO_HYPOTHESIS)
@@ -357,8 +354,8 @@ def finished_ranks(finished: Finished, rules: Rules) -> tf.Tensor:
 def add_finished(
     finished: Finished, ending: tf.Tensor, ending_keys: tf.Tensor, length: tf.Tensor
 ) -> Finished:
-    """The best K of the finished hypotheses and those that finish at this step, at `length` words;
-    a key NO_HYPOTHESIS: none.
+    """The best K of the finished hypotheses and of those that finish at this step with `length`
+    words; the key NO_HYPOTHESIS marks an empty place.
     """
     keys, order = tf.math.top_k(
         tf.concat([finished.keys, ending_keys], axis=1), finished.keys.shape[1]
@@ -374,26 +371,26 @@ def add_finished(
 def is_done(
     live: tf.Tensor, finished: Finished, time: tf.Tensor, maximum: tf.Tensor, rules: Rules
 ) -> tf.Tensor:
-    """True for a sentence whose n-best list cannot change any more, bool [b]."""
+    """True for a sentence whose n-best list can no longer change: bool [b]."""
     return ~exists(live[:, 0]) | (time >= maximum) | is_settled(live, finished, maximum, rules)
 
 
 def is_settled(live: tf.Tensor, finished: Finished, maximum: tf.Tensor, rules: Rules) -> tf.Tensor:
-    """True where no live hypothesis can get into the n-best list any more, bool [b]: the early
-    stop, which is exact.
+    """True where no live hypothesis can still enter the n-best list: bool [b]. This early stop is
+    exact.
 
     L ≤ 0 is the log-probability of the best live hypothesis, M the maximum length, A the exponent
     of the length penalty while searching.
 
-    - Each step adds a logarithm ≤ 0 (topk.py cuts it at 0). So a hypothesis that finishes later has
-      log-probability L' ≤ L and length l ≤ M.
+    - Each step adds a logarithm ≤ 0 (topk.py clips it at 0). So a hypothesis that finishes later
+      has log-probability L' ≤ L and length l ≤ M.
     - Its key is therefore L'/l^A ≤ L'/M^A ≤ L/M^A. Rounding to float32 is monotonic and keeps the
       order.
-    - If the N-th best finished key is at least L/M^A, no later hypothesis gets in front of those N;
+    - If the N-th best finished key is at least L/M^A, no later hypothesis can rank before those N;
       on a tie the earlier one wins.
 
-    Where the n-best list is ranked by other scores than the search (normalize_after,
-    coverage_penalty), all K finished hypotheses count in place of N.
+    If the n-best list is ranked by other scores than the search (normalize_after,
+    coverage_penalty), K finished hypotheses are needed instead of N.
     """
     ranked_as_found = (
         rules.penalty == rules.config.length_penalty and not rules.config.coverage_penalty
@@ -404,8 +401,8 @@ def is_settled(live: tf.Tensor, finished: Finished, maximum: tf.Tensor, rules: R
 
 
 def penalize(log_probabilities: tf.Tensor, lengths: tf.Tensor, exponent: float) -> tf.Tensor:
-    """The length penalty: log-probability / length^exponent, the end symbol counted; NO_HYPOTHESIS
-    stays.
+    """Length penalty: log-probability / length^exponent, where the length includes the end symbol;
+    NO_HYPOTHESIS is kept.
     """
     if exponent == 0.0:
         return log_probabilities
@@ -421,9 +418,9 @@ def _result(
     maximum: tf.Tensor,
     rules: Rules,
 ) -> BeamResult:
-    """The n-best lists: of the finished hypotheses, or of the unfinished where none finished."""
-    # The coverage penalty needs the alignments of all K hypotheses; without it the best N are known
-    # before backtracking.
+    """The n-best lists: finished hypotheses, or unfinished ones of a sentence that has none."""
+    # The coverage penalty needs the alignments of all K hypotheses; without it, the best N are
+    # known before backtracking.
     count = rules.config.beam_size if rules.config.coverage_penalty else rules.config.nbest
     unfinished = Finished(
         outcome.live, outcome.live, maximum[:, tf.newaxis], tf.range(rules.config.beam_size)
@@ -452,8 +449,8 @@ def _result(
 def _rank_by_coverage(result: BeamResult, source_lengths: tf.Tensor, rules: Rules) -> BeamResult:
     """The best N of K hypotheses by score + β Σ_j log min(Σ_i α_ij, 1) (Wu et al. 2016, eq. 14).
 
-    The end symbols of both sides count. Attention to a source position counts as at least 1e-9, so
-    that no score is infinite.
+    The end symbols of both sides are included. The attention to a source position is at least 1e-9,
+    so that no score is infinite.
     """
     attention = tf.clip_by_value(tf.reduce_sum(result.alignments, axis=2), 1e-9, 1.0)  # [B, K, J]
     real = tf.sequence_mask(source_lengths, tf.shape(attention)[2])[:, tf.newaxis]  # [B, 1, J]

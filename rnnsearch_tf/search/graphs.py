@@ -28,7 +28,7 @@ if typing.TYPE_CHECKING:
     from rnnsearch_tf.text.pipeline import Text
 
 IDS = tf.TensorSpec([None, None], tf.int32)
-"""Ids of any number of sentences of any length, so that a function is traced once."""
+"""Ids of any number of sentences of any length; a function with this signature is traced once."""
 
 
 Graph: typing.TypeAlias = Callable[..., typing.Any]
@@ -42,7 +42,7 @@ def search_graph(
     shortlist: Shortlist | None = None,
     split_k: int = 1,
 ) -> Graph:
-    """source_ids → BeamResult; arguments as of :func:`search_model`."""
+    """The function source_ids → BeamResult; for the arguments see :func:`search_model`."""
 
     def search(source_ids: Nest) -> BeamResult:
         return search_model(model, source_ids, _lengths(source_ids), config, shortlist, split_k)
@@ -58,8 +58,8 @@ def constrained_search_graph(
     split_k: int,
     target_text: Text,
 ) -> Graph:
-    """(source_ids, ids of phrases int32 [B, P, L] as of text/phrases.py) → BeamResult; see
-    :func:`search_model`.
+    """The function (source_ids, phrase_ids) → BeamResult; phrase_ids are int32 [B, P, L], see
+    text/phrases.py; for the arguments see :func:`search_model`.
     """
     joints = word_joints(target_text)
 
@@ -87,20 +87,20 @@ def search_model(
     phrases: Phrases | None = None,
     alignments: bool = True,
 ) -> BeamResult:
-    """Beam search of a batch, among all words or those that a
+    """Beam search of a batch over all words, or over the words that a
     :class:`~rnnsearch_tf.search.shortlist.Shortlist` allows.
 
-    With a shortlist, or a split, the model also has ``output_weights``, whose result its steps take
-    as an argument (see models/translation_model.py).
+    With a shortlist or a split product, the model must have ``output_weights``, whose result its
+    steps take as an argument (see models/translation_model.py).
 
     Args:
-        split_k: int, what the largest product of a step is split into where there are few rows; see
-            layers/output.py.
-        phrases: Phrases that have to stand in the outputs; a shortlist allows their words too.
-            None: there are none.
-        alignments: bool; False: the result's are [B, N, I, 0], and the search does not keep those
-            of every hypothesis and step, which are most of its memory. The coverage penalty needs
-            them.
+        split_k: int, number of products into which the largest product of a step is split if it has
+            few rows; see layers/output.py.
+        phrases: Phrases that the outputs must contain; a shortlist also allows their words. None:
+            no phrases.
+        alignments: bool. False: the alignments of the result are [B, N, I, 0], and the search does
+            not store those of every hypothesis and step, which are most of its memory. The coverage
+            penalty needs them.
     """
     state, memory = model.start(source_ids)
     searched = functools.partial(_search, alignments=alignments)
@@ -160,13 +160,14 @@ def hoist_weights(
     """A context in which these variables have constant values, read in the graph that is being
     traced.
 
-    Search calls a model's step inside ``tf.while_loop``. Without this every step would read and
-    cast every weight again. The layers get the values by Keras's own ``StatelessScope``.
+    Search calls the step of a model inside ``tf.while_loop``. Without this context, every step
+    would read and cast every weight again. Keras's ``StatelessScope`` passes the values to the
+    layers.
 
     Args:
         variables: list of Keras variables.
-        values: list of tensors, of the same shapes and dtypes, to take in their place: an exported
-            model stores its weights elsewhere, maybe in fewer bits. None: the variables' own.
+        values: list of tensors with the same shapes and dtypes to use instead: an exported model
+            stores its weights elsewhere, possibly in fewer bits. None: the values of the variables.
 
     Example::
 
@@ -180,7 +181,7 @@ def hoist_weights(
 
 
 def score_targets_graph(model: Model, _: SearchConfig, sources: int = 1) -> Graph:
-    """(source_ids, target_ids) → TargetScores."""
+    """The function (source_ids, target_ids) → TargetScores."""
 
     def score(source_ids: Nest, target_ids: tf.Tensor) -> TargetScores:
         return score_targets(*model.start(source_ids), model.step, target_ids)
@@ -189,7 +190,7 @@ def score_targets_graph(model: Model, _: SearchConfig, sources: int = 1) -> Grap
 
 
 def sample_graph(model: Model, config: SearchConfig, sources: int = 1) -> Graph:
-    """(source_ids, seeds, temperature) → Samples."""
+    """The function (source_ids, seeds, temperature) → Samples."""
 
     def draw(source_ids: Nest, seeds: tf.Tensor, temperature: tf.Tensor) -> Samples:
         return sample(
@@ -209,8 +210,8 @@ def sample_graph(model: Model, config: SearchConfig, sources: int = 1) -> Graph:
 def _graph(
     model: Model, sources: int, function: Callable[..., typing.Any], *further: tf.TensorSpec
 ) -> Graph:
-    """The function of source ids, and of inputs of the further specifications, as a graph that
-    reads every weight once.
+    """A ``tf.function`` of source ids and inputs with the further specifications, which reads every
+    weight once.
     """
 
     @tf.function(
@@ -225,7 +226,7 @@ def _graph(
 
 
 def _lengths(source_ids: Nest) -> tf.Tensor:
-    """Source lengths int32 [B], the end symbol counted; by the first tokenization where there are
-    several.
+    """Source lengths int32 [B], including the end symbol; if there are several tokenizations, of
+    the first.
     """
     return tf.math.count_nonzero(tf.nest.flatten(source_ids)[0] != PAD_ID, axis=1, dtype=tf.int32)

@@ -1,6 +1,6 @@
-"""The hypotheses of a search: how long they may become, their state in a loop, and their words.
+"""The hypotheses of a search: length limits, state in a loop, and backtracking.
 
-Backtracking, from the words and parents of each step to whole hypotheses, takes core operations:
+Backtracking, from the words and parents of each step to whole hypotheses, uses core operations:
 the stock server has no GatherTree.
 """
 
@@ -15,26 +15,26 @@ from rnnsearch_tf.config import END_ID, PAD_ID, SearchConfig
 
 
 def minimum_lengths(source_lengths: tf.Tensor, config: SearchConfig) -> tf.Tensor:
-    """Steps at which the end symbol is forbidden: ⌊minimum_length_ratio · J⌋, as in the authors'
-    program (0.5).
+    """Number of steps at which the end symbol is forbidden: ⌊minimum_length_ratio · J⌋, as in the
+    authors' program (0.5).
 
     Args:
-        source_lengths: int32 [B], end symbol counted.
+        source_lengths: int32 [B], including the end symbol.
 
     Returns:
-        int32 [B]; the shortest output has one token more, the end symbol.
+        int32 [B]; the shortest output has one more token, the end symbol.
     """
     return _floor_of_product(config.minimum_length_ratio, source_lengths)
 
 
 def maximum_lengths(source_lengths: tf.Tensor, config: SearchConfig) -> tf.Tensor:
-    """Steps allowed: ⌊maximum_length_ratio · J⌋ + extra_length, at least 1.
+    """Number of steps allowed: ⌊maximum_length_ratio · J⌋ + extra_length, at least 1.
 
     Args:
-        source_lengths: int32 [B], end symbol counted.
+        source_lengths: int32 [B], including the end symbol.
 
     Returns:
-        int32 [B], the end symbol counted.
+        int32 [B], including the end symbol.
     """
     return tf.maximum(
         _floor_of_product(config.maximum_length_ratio, source_lengths) + config.extra_length, 1
@@ -42,19 +42,19 @@ def maximum_lengths(source_lengths: tf.Tensor, config: SearchConfig) -> tf.Tenso
 
 
 def _floor_of_product(ratio: float, lengths: tf.Tensor) -> tf.Tensor:
-    # In binary 0.29 · 100 is 28.999999999999996: the small term gives the 29 that was written.
+    # In binary, 0.29 · 100 is 28.999999999999996: the small term makes it 29.
     product = tf.constant(ratio, tf.float64) * tf.cast(lengths, tf.float64)
     return tf.cast(tf.floor(product + 1e-9), tf.int32)
 
 
 def add_hypotheses(state: Nest) -> Nest:
-    """The initial state with an axis of hypotheses, of size one: [B, ...] → [B, 1, ...]."""
+    """Add an axis of hypotheses of size one to the initial state: [B, ...] → [B, 1, ...]."""
     return tf.nest.map_structure(lambda leaf: tf.expand_dims(tf.convert_to_tensor(leaf), 1), state)
 
 
 def loop_shapes(values: Nest) -> Nest:
-    """Shapes of a state [B, K, ...] or a memory [B, ...] in a loop in which B varies: [None, K,
-    ...] or [None, ...].
+    """Shape invariants of a state [B, K, ...] or a memory [B, ...] in a loop in which B varies:
+    [None, K, ...] or [None, ...].
     """
     return tf.nest.map_structure(
         lambda leaf: tf.TensorShape([None]).concatenate(leaf.shape[1:]), values
@@ -62,13 +62,13 @@ def loop_shapes(values: Nest) -> Nest:
 
 
 def set_shapes(state: Nest, shapes: Nest) -> Nest:
-    """The state with these static shapes, which a step may have lost."""
+    """Restore the static shapes of a state, which a step may have lost."""
     tf.nest.map_structure(lambda leaf, shape: leaf.set_shape(shape), state, shapes)
     return state
 
 
 def empty_history(beam_size: int) -> History | GreedyHistory:
-    """An empty History for this beam size; a GreedyHistory for a beam of one."""
+    """An empty History for this beam size; a GreedyHistory for beam size 1."""
 
     def array(dtype: tf.DType, *sizes: int | None) -> tf.TensorArray:
         return tf.TensorArray(
@@ -94,12 +94,12 @@ def empty_history(beam_size: int) -> History | GreedyHistory:
 
 
 class History(typing.NamedTuple):
-    """What a search writes at each step. The place of a hypothesis is its index in the beam."""
+    """The record of each step of a search. The place of a hypothesis is its index in the beam."""
 
     rows: tf.TensorArray  # int32 [b]: rows in the batch of the sentences that were computed
-    # int32 [b, K]: back pointers, the place before the step of each hypothesis after it
+    # int32 [b, K]: back pointers, from each hypothesis after the step to its place before it
     parents: tf.TensorArray
-    words: tf.TensorArray  # int32 [b, K]: the word that the step added
+    words: tf.TensorArray  # int32 [b, K]: the words added by the step
     alignments: tf.TensorArray  # float32 [b, k, J]: of the hypotheses before the step
 
     def write(
@@ -120,13 +120,13 @@ class History(typing.NamedTuple):
 
         Args:
             steps: int32, number of steps written, at least 1.
-            lengths: int32 [B, N], words of each hypothesis, END_ID counted.
-            places: int32 [B, N]. Of an ended hypothesis the place before its last step, of another
-                the place after it.
+            lengths: int32 [B, N], words of each hypothesis, including END_ID.
+            places: int32 [B, N]: for an ended hypothesis, its place before its last step; for
+                others, the place after it.
             ended: bool [B, N], whether the last word is END_ID.
 
         Returns:
-            ids: int32 [B, N, I], I the largest length; PAD_ID after the length.
+            ids: int32 [B, N, I], where I is the largest length; PAD_ID after the length.
             alignments: float32 [B, N, I, J]; zero after the length.
         """
         batch_size = tf.shape(lengths)[:1]
@@ -138,7 +138,7 @@ class History(typing.NamedTuple):
             inside = time < lengths
             ends = ended & (time == lengths - 1)
             rows = self.rows.read(time)
-            # a sentence that was dropped: any
+            # of a dropped sentence: any row
             row = tf.scatter_nd(rows[:, tf.newaxis], tf.range(tf.size(rows)), batch_size)
 
             def select(values: tf.Tensor, place: tf.Tensor) -> tf.Tensor:
@@ -167,12 +167,12 @@ class History(typing.NamedTuple):
 
 
 class GreedyHistory(typing.NamedTuple):
-    """What a beam of one writes: the words of the hypothesis in order, so that reading them needs
-    no loop.
+    """The record of a search with beam size 1: it stores the words in order, so that reading them
+    needs no loop.
     """
 
     rows: tf.TensorArray  # int32 [b]: rows in the batch of the sentences that were computed
-    times: tf.TensorArray  # int32 [b]: the number of the step
+    times: tf.TensorArray  # int32 [b]: index of the step
     words: tf.TensorArray  # int32 [b, 1]
     alignments: tf.TensorArray  # float32 [b, 1, J]
 
@@ -184,14 +184,14 @@ class GreedyHistory(typing.NamedTuple):
         words: tf.Tensor,
         alignment: tf.Tensor,
     ) -> "GreedyHistory":
-        del parents  # there is one place
+        del parents  # the beam has only one place
         values = (rows, tf.zeros_like(rows) + time, words, tf.cast(alignment, tf.float32))
         return GreedyHistory(*(array.write(time, value) for array, value in zip(self, values)))
 
     def read(
         self, steps: tf.Tensor, lengths: tf.Tensor, places: tf.Tensor, ended: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """As :meth:`History.read`."""
+        """See :meth:`History.read`."""
         del places
         where = tf.stack([self.rows.concat(), self.times.concat()], axis=1)
         words = self.words.concat()[:, 0]

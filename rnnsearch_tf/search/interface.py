@@ -1,12 +1,13 @@
-"""What search needs of a model: a start and a step.
+"""The interface between search and models: a start and a step.
 
-    start(source_ids) → (state, memory)        source_ids int32 [B, J], ended by the end symbol,
-    padded with 0 step(previous_ids, state, memory) → (logits, alignment, state)        see Step
+    start(source_ids) → (state, memory)
+    step(previous_ids, state, memory) → (logits, alignment, state)        see Step
+
+source_ids are int32 [B, J], end with the end symbol and are padded with 0.
 
 Dimension letters: B sentences, K hypotheses of a sentence, J source positions, V target vocabulary.
-B changes from one step to the next, because sentences that are done are dropped: a step takes it
-from ``tf.shape``. K is known when a step is traced: 1 for the first word, the beam size for all
-later ones.
+B changes between steps, because finished sentences are dropped: a step takes it from ``tf.shape``.
+K is known when a step is traced: 1 for the first word, then the beam size.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from rnnsearch_tf.runtime.nests import Nest
 class Step(typing.Protocol):
     """One decoder step: the next target position of every hypothesis of every sentence.
 
-    A hypothesis's results must not depend on other hypotheses or sentences.
+    The results of a hypothesis must not depend on other hypotheses or sentences.
 
     Args:
         previous_ids: int32 [B, K], the previous words; 0 before the first word.
-        state: nest of tensors [B, K, ...], the decoder's state of each hypothesis.
-        memory: nest of tensors [B, ...], the encoder's results and masks; the hypotheses of a
-            sentence share them.
+        state: nest of tensors [B, K, ...], decoder state of each hypothesis.
+        memory: nest of tensors [B, ...], encoder results and masks, shared by the hypotheses of a
+            sentence.
 
     Returns:
         logits: float32 or float64 [B, K, V], unnormalized log-probabilities of the next word; −inf
-            forbids one. Log-probabilities are logits too.
+            forbids a word. Log-probabilities are valid logits.
         alignment: float [B, K, J], attention weights of the source positions.
-        state: like the argument, after this step.
+        state: the state after this step, with the structure of the argument.
     """
 
     def __call__(

@@ -1,5 +1,5 @@
-"""Searching again with a wider beam where no hypothesis of a sentence finished, as the authors'
-program does.
+"""Repeat the search with a wider beam for sentences without a finished hypothesis, like the
+authors' program.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rnnsearch_tf.search.beam import BeamResult
 Result = typing.TypeVar("Result", bound=tuple[np.ndarray, ...])
 
 LARGEST_BEAM = 500
-"""Beam size at which the authors' program gives up."""
+"""Largest beam size that the authors' program tries."""
 
 
 def search_until_finished(
@@ -24,20 +24,20 @@ def search_until_finished(
 ) -> BeamResult:
     """Beam search of `size` sentences; those without a finished hypothesis are searched again.
 
-    The rule of the authors' program: first with the unknown word allowed, then with the beam
-    doubled again and again, up to 500 hypotheses. A sentence's result does not depend on the
-    others. Departure: where the authors' program returns no translation in the end, the best
-    unfinished hypothesis of the last search is returned, marked in `finished`.
+    The rule of the authors' program: first allow the unknown word, then double the beam size
+    repeatedly, up to 500 hypotheses. The result of a sentence does not depend on the others.
+    Departure: where the authors' program finally returns no translation, the best unfinished
+    hypothesis of the last search is returned and marked in `finished`.
 
     Args:
         search: function of (rows, config) that returns the BeamResult of
             :func:`~rnnsearch_tf.search.beam.beam_search` for these rows of the batch (int array),
             as NumPy arrays.
         config: the options of the first search.
-        size: int, sentences in the batch.
+        size: int, number of sentences in the batch.
 
     Returns:
-        BeamResult of NumPy arrays, its rows in the order of the sentences.
+        BeamResult of NumPy arrays, with rows in the order of the sentences.
 
     Example::
 
@@ -60,15 +60,14 @@ def search_until_finished(
 
 
 def merge_rows(pieces: Sequence[tuple[np.ndarray, Result]]) -> Result:
-    """Merge results for different rows of a batch; where two pieces have the same row, the later
-    one counts.
+    """Merge results for different rows of a batch; if two pieces have the same row, the later one
+    is used.
 
     Args:
         pieces: list of (rows, NamedTuple of NumPy arrays [rows, …]); together they have all rows.
 
     Returns:
-        The NamedTuple; each array has the largest sizes of the pieces, zeros (PAD_ID) where a piece
-        is shorter.
+        The NamedTuple; each array has the largest sizes of the pieces, padded with zeros (PAD_ID).
     """
     size = 1 + max(max(rows, default=-1) for rows, _ in pieces)
 
@@ -85,8 +84,8 @@ def merge_rows(pieces: Sequence[tuple[np.ndarray, Result]]) -> Result:
 
 
 def wider(config: SearchConfig) -> SearchConfig | None:
-    """The options of the next search: the unknown word allowed, or else the beam doubled; None:
-    there is none.
+    """The options of the next search: the unknown word allowed, or else the beam doubled; None if
+    no search is left to try.
     """
     if not config.allow_unknown:
         return dataclasses.replace(config, allow_unknown=True)

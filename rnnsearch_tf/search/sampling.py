@@ -1,4 +1,4 @@
-"""Random sampling from a model's distribution, with one seed per sentence."""
+"""Random sampling from the distribution of a model, with one seed per sentence."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from rnnsearch_tf.search.topk import next_words
 
 
 class Samples(typing.NamedTuple):
-    """One output a row."""
+    """One output per row."""
 
     ids: tf.Tensor  # int32 [B, I], END_ID included, then PAD_ID
     lengths: tf.Tensor  # int32 [B], END_ID counted
-    # float32 [B], natural log under the model itself, at temperature 1
+    # float32 [B], natural log under the model at temperature 1
     log_probabilities: tf.Tensor
     finished: tf.Tensor  # bool [B], False: cut at the maximum length, without END_ID
 
@@ -43,20 +43,20 @@ def sample(
     """One random output for every row, word by word: p(y_i) ∝ p_model(y_i | y_<i,
     x)^(1/temperature).
 
-    The temperature divides the logits: above 1 samples are more varied, below 1 nearer to greedy
-    search. Departure from the authors' program: its temperature multiplies the logits, so its 2 is
-    0.5 here. A row's output depends only on its seed and its sentence, in any batch.
+    The temperature divides the logits: above 1 samples are more varied, below 1 they are closer to
+    greedy search. Departure from the authors' program: its temperature multiplies the logits, so
+    its 2 is 0.5 here. The output of a row depends only on its seed and its sentence, in any batch.
 
-    PAD_ID is never drawn, nor what `config` forbids: the unknown word (allow_unknown) and the end
-    symbol before the minimum length. The beam's options have no effect.
+    PAD_ID is never drawn, and neither is what `config` forbids: the unknown word (allow_unknown)
+    and the end symbol before the minimum length. The options of the beam have no effect.
 
     Args:
-        state: nest of tensors [B, ...], the decoder's first state.
+        state: nest of tensors [B, ...], initial state of the decoder.
         memory: nest of tensors [B, ...].
         step: see :class:`~rnnsearch_tf.search.interface.Step`.
-        source_lengths: int32 [B], end symbol counted.
+        source_lengths: int32 [B], including the end symbol.
         seeds: int64 [B].
-        config: its options of length and unknown words are used.
+        config: only its options for length and unknown words are used.
         temperature: float or scalar tensor, above 0.
 
     Returns:
@@ -136,8 +136,8 @@ def check_temperature(temperature: float) -> None:
 
 
 def _noise(seeds: tf.Tensor, steps: tf.Tensor) -> tf.Tensor:
-    """Random numbers in [0, 1), float64 [B, steps]. With fewer steps the first numbers are the same
-    (Philox).
+    """Random numbers in [0, 1), float64 [B, steps]. The first numbers do not depend on the number
+    of steps (Philox).
     """
 
     def row(seed: tf.Tensor) -> tf.Tensor:
@@ -145,7 +145,7 @@ def _noise(seeds: tf.Tensor, steps: tf.Tensor) -> tf.Tensor:
             [steps], seed=tf.stack([seed, 0]), dtype=tf.float64, alg="philox"
         )
 
-    # one row more: map_fn cannot tell the shape of none
+    # one more row: map_fn cannot infer the shape of the result from no rows
     seeds = tf.concat([tf.cast(seeds, tf.int64), [0]], axis=0)
     return tf.map_fn(row, seeds, fn_output_signature=tf.TensorSpec([None], tf.float64))[:-1]
 
@@ -157,7 +157,7 @@ def _draw(
     end_forbidden: tf.Tensor,
     config: SearchConfig,
 ) -> tf.Tensor:
-    """The word where the cumulative probability passes the noise: int32 [B]."""
+    """The word at which the cumulative probability exceeds the noise: int32 [B]."""
     vocabulary_size = tf.shape(log_probabilities)[1]
     ids = tf.range(vocabulary_size)
     forbidden = (ids == PAD_ID) | ((ids == UNKNOWN_ID) & (not config.allow_unknown))  # [V]
@@ -166,7 +166,9 @@ def _draw(
     logits = tf.where(forbidden, tf.constant(float("-inf"), tf.float64), logits)
     weights = tf.exp(logits - tf.reduce_max(logits, axis=1, keepdims=True))
     cumulative = tf.cumsum(weights, axis=1)
-    threshold = noise[:, tf.newaxis] * cumulative[:, -1:]  # below the last, as the noise is below 1
+    threshold = (
+        noise[:, tf.newaxis] * cumulative[:, -1:]
+    )  # below the last, since the noise is below 1
     # the first one above the threshold
     words = tf.searchsorted(cumulative, threshold, side="right")[:, 0]
     return tf.minimum(words, vocabulary_size - 1)

@@ -1,4 +1,4 @@
-"""Scoring given outputs by teacher forcing: each step sees the given previous word."""
+"""Score given outputs by teacher forcing: each step reads the given previous word."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rnnsearch_tf.search.topk import next_words
 
 
 class TargetScores(typing.NamedTuple):
-    """Scores of given outputs. Summed over I they are the log-probability that beam search gives
+    """Scores of given outputs. Their sum over I is the log-probability that beam search assigns to
     the same output.
     """
 
@@ -25,11 +25,11 @@ class TargetScores(typing.NamedTuple):
 def score_targets(state: Nest, memory: Nest, step: Step, target_ids: tf.Tensor) -> TargetScores:
     """The log-probability and the alignment of every token of given outputs.
 
-    log p(y | x) = Σ_i log p(y_i | y_<i, x): Bahdanau et al. 2015, eq. 2. The
-    unknown word and outputs of any length are scored, whatever search would allow.
+    log p(y | x) = Σ_i log p(y_i | y_<i, x): Bahdanau et al. 2015, eq. 2. Unknown words and outputs
+    of any length are scored, even if search would not allow them.
 
     Args:
-        state: nest of tensors [B, ...], the decoder's first state.
+        state: nest of tensors [B, ...], initial state of the decoder.
         memory: nest of tensors [B, ...].
         step: see :class:`~rnnsearch_tf.search.interface.Step`.
         target_ids: int32 [B, I], I ≥ 1, padded with 0.
@@ -38,7 +38,7 @@ def score_targets(state: Nest, memory: Nest, step: Step, target_ids: tf.Tensor) 
         TargetScores.
 
     Example:
-        >>> def step(previous_ids, state, memory):  # each of three words is as likely
+        >>> def step(previous_ids, state, memory):  # three equally likely words
         ...     logits = tf.zeros(tf.concat([tf.shape(previous_ids), [3]], 0))
         ...     return logits, tf.ones_like(logits), state
         >>> scores = score_targets(tf.zeros([1, 1]), (), step, tf.constant([[2, 1, 0]]))

@@ -1,5 +1,5 @@
-"""Top-k over hypotheses and words: the best one-word continuations of the hypotheses of each
-sentence.
+"""Top-k over hypotheses and words: the best continuations of the hypotheses of each sentence by one
+word.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ _PADDED_BLOCK = 64
 
 
 def exists(log_probabilities: tf.Tensor) -> tf.Tensor:
-    """True where there is a hypothesis: bool, same shape. False for NaN and −inf."""
+    """True where a hypothesis exists: bool, same shape. False for NaN and −inf."""
     return log_probabilities > 0.5 * NO_HYPOTHESIS
 
 
 def or_none(log_probabilities: tf.Tensor) -> tf.Tensor:
-    """The log-probabilities, with NO_HYPOTHESIS wherever no hypothesis exists."""
+    """Replace the log-probability by NO_HYPOTHESIS where no hypothesis exists."""
     return tf.where(exists(log_probabilities), log_probabilities, NO_HYPOTHESIS)
 
 
 class NextWords(typing.NamedTuple):
-    """The next word's logits, the vocabulary cut into n blocks: log p = blocks − log_sum."""
+    """Logits of the next word, with the vocabulary split into n blocks: log p = blocks −
+    log_sum.
+    """
 
     blocks: tf.Tensor  # float [B, K, n, block], logits
     maxima: tf.Tensor  # float [B, K, n], the largest value of each block
@@ -37,11 +39,11 @@ class NextWords(typing.NamedTuple):
 
 
 def next_words(logits: tf.Tensor) -> NextWords:
-    """Cut the logits of a step into blocks for :func:`best_continuations`, which normalizes only
+    """Split the logits of a step into blocks for :func:`best_continuations`, which normalizes only
     the few words that it keeps.
 
-    On a CPU `tf.math.top_k` over long rows is slow and `tf.reduce_max` is fast. So top-k first
-    chooses blocks by their maxima. The maxima also serve to compute log Σ exp.
+    On a CPU, `tf.math.top_k` over long rows is slow and `tf.reduce_max` is fast. So top-k first
+    selects blocks by their maxima. The maxima are also used to compute log Σ exp.
 
     Args:
         logits: float [B, K, V].
@@ -66,15 +68,15 @@ def next_words(logits: tf.Tensor) -> NextWords:
 
 
 def continuations_by(words: NextWords, live: tf.Tensor, word: int) -> tf.Tensor:
-    """Log-probabilities [B, K] of the hypotheses continued by one word, a special token: those are
-    in the first block.
+    """Log-probabilities [B, K] of the hypotheses continued by one special token; the special tokens
+    are in the first block.
     """
     return _totals(words.blocks[:, :, 0, word], words.log_sum, live)
 
 
 def continuations_with(words: NextWords, live: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
-    """Log-probabilities [B, K, n] of the hypotheses continued by each of the words ids int32 [B, K,
-    n].
+    """Log-probabilities [B, K, n] of the hypotheses continued by each of the words `ids`, int32
+    [B, K, n].
     """
     # [B, K, V], or a little more
     values = tf.reshape(words.blocks, tf.concat([tf.shape(words.blocks)[:2], [-1]], axis=0))
@@ -83,14 +85,13 @@ def continuations_with(words: NextWords, live: tf.Tensor, ids: tf.Tensor) -> tf.
 
 
 def best_of_each(words: NextWords, live: tf.Tensor, first_word: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """The best continuation of each hypothesis by itself; arguments as of
-    :func:`best_continuations`.
+    """The best continuation of each hypothesis; for the arguments see :func:`best_continuations`.
 
     Returns:
         (log-probabilities float32 [B, K], words int32 [B, K]).
     """
     shape = tf.shape(live)
-    # a sentence for each: [B·K, 1, …]
+    # one sentence for each hypothesis: [B·K, 1, …]
     separate = NextWords(
         *(tf.reshape(x, tf.concat([[-1, 1], tf.shape(x)[2:]], axis=0)) for x in words)
     )
@@ -105,21 +106,21 @@ def best_continuations(
     words: NextWords, live: tf.Tensor, count: int, first_word: int
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """The `count` best (hypothesis, word) pairs of each sentence; ties go to the earlier
-    hypothesis, then word.
+    hypothesis, then to the earlier word.
 
-    The result is that of one top-k over all K·V pairs. The `count` blocks with the largest maxima
-    hold the `count` best pairs: a pair of another block is worse than at least `count` of these
-    maxima.
+    The result equals that of one top-k over all K·V pairs. The `count` blocks with the largest
+    maxima contain the `count` best pairs: a pair of another block is worse than at least `count` of
+    these maxima.
 
     Args:
         words: NextWords.
         live: float32 [B, K], log-probability so far; NO_HYPOTHESIS for an empty place.
-        count: int, pairs wanted.
-        first_word: int, ids below it are left out.
+        count: int, number of pairs.
+        first_word: int; lower ids are excluded.
 
     Returns:
         totals: float32 [B, count], descending; NO_HYPOTHESIS where there are fewer pairs.
-        parents: int32 [B, count], the hypothesis continued, in [0, K).
+        parents: int32 [B, count], the continued hypothesis, in [0, K).
         words: int32 [B, count], ids of the vocabulary; PAD_ID where there are fewer pairs.
     """
     blocks, maxima, log_sum = words
@@ -128,7 +129,7 @@ def best_continuations(
     all_blocks = _size(blocks, 1) * number
     # C
     taken = tf.minimum(count, all_blocks) if tf.is_tensor(all_blocks) else min(count, all_blocks)
-    # the specials are in block 0
+    # the special tokens are in block 0
     first_maximum = tf.reduce_max(blocks[:, :, :1, first_word:], axis=-1)
     maxima = tf.concat([first_maximum, maxima[:, :, 1:]], axis=2)
     maxima = tf.reshape(
@@ -148,33 +149,33 @@ def best_continuations(
     )
     totals = tf.where(ids < first_word, NO_HYPOTHESIS, _totals(values, log_sum, live))
     totals, ids = (tf.reshape(x, [-1, taken * block]) for x in (totals, ids))
-    # there may be fewer pairs than are wanted
+    # there may be fewer than `count` pairs
     if blocks.shape[2] is None or number * block < count:
         totals = tf.pad(totals, [[0, 0], [0, count]], constant_values=NO_HYPOTHESIS)
         ids = tf.pad(ids, [[0, 0], [0, count]])
         parents = tf.pad(parents, [[0, 0], [0, count]])
     totals, index = tf.math.top_k(totals, count)
-    # An empty place may have come from the padding of the blocks, whose ids no step can read.
+    # An empty place may be from the padding of the blocks, whose ids no step can read.
     ids = tf.where(exists(totals), tf.gather(ids, index, batch_dims=1), PAD_ID)
     parents = tf.gather(parents, index // block, batch_dims=1)
     return totals, parents, ids
 
 
 def _totals(values: tf.Tensor, log_sum: tf.Tensor, live: tf.Tensor) -> tf.Tensor:
-    """live + (values − log_sum). Rounding may leave a log-probability above 0: it is cut there, as
-    the early stop relies on it.
+    """live + (values − log_sum). Log-probabilities are clipped at 0, because rounding may exceed it
+    and the early stop relies on it.
     """
     return or_none(tf.minimum(tf.cast(values - log_sum, tf.float32), 0.0) + live)
 
 
 def _size(values: tf.Tensor, axis: int) -> int | tf.Tensor:
-    """An int where it is known, else a tensor."""
+    """Size of an axis: an int if it is static, otherwise a tensor."""
     return tf.shape(values)[axis] if values.shape[axis] is None else values.shape[axis]
 
 
 def _block_size(vocabulary_size: int | None) -> int | None:
-    """The largest block size that divides the vocabulary evenly, so that no padding (a copy) is
-    needed; None: there is none.
+    """The largest block size that divides the vocabulary size, so that no padding (a copy) is
+    needed; None if there is none.
     """
     if vocabulary_size is None:
         return None
