@@ -1,4 +1,4 @@
-"""From a configuration to a model."""
+"""Build a model from a configuration."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ SYSTEMS = {
     "stacked": StackedNetwork,
     "cslm": CSLM,
 }
-"""The class of each value of the option model.system."""
+"""The class for each value of the option model.system."""
 
 
 def build_model(
     config: Config, source_vocabulary_size: int, target_vocabulary_size: int
 ) -> TranslationModel:
-    """The model a configuration names, with fresh weights.
+    """The model of a configuration, with newly initialized weights.
 
     Args:
         config: Config.
-        source_vocabulary_size, target_vocabulary_size: entries, special tokens included.
+        source_vocabulary_size, target_vocabulary_size: number of entries, including special tokens.
 
     Returns:
         TranslationModel, not compiled.

@@ -1,10 +1,10 @@
-"""The feed-forward language model beside which Cho et al. 2014a, §4.1.2, put theirs (CSLM, Schwenk
-2007).
+"""The feed-forward language model with which Cho et al. 2014a, §4.1.2, compare their model (CSLM,
+Schwenk 2007).
 
-    x_i = [E y_{i−n+1} ; … ; E y_{i−1}]        the n − 1 words before, zeros where there is none
-    p(y_i | the words before) = softmax(W_o max(0, W_2 max(0, W_1 x_i + b_1) + b_2) + b_softmax)
+    x_i = [E y_{i−n+1} ; … ; E y_{i−1}]        the n − 1 previous words, zeros before the first
+    p(y_i | previous words) = softmax(W_o max(0, W_2 max(0, W_1 x_i + b_1) + b_2) + b_softmax)
 
-It knows the target side alone: whatever the source is, a sentence has the same probability.
+It reads only the target side: the probability of a sentence does not depend on the source.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class CSLM(TranslationModel):
-    """n-gram language model of target sentences; arguments and results as in
+    """n-gram language model of target sentences; for arguments and results see
     :class:`TranslationModel`.
 
-    Source ids are taken, as everywhere, and not used. The end symbol is predicted like a word.
+    Source ids are accepted, as in all systems, but not used. The end symbol is predicted like a
+    word.
 
     Example:
         >>> from rnnsearch_tf.config import ModelConfig
@@ -63,7 +64,7 @@ class CSLM(TranslationModel):
     def pre_logits(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
     ) -> tf.Tensor:
-        """What meets the output matrix, at every target position: float [B, I, l]."""
+        """The factor of the output matrix at every target position: float [B, I, l]."""
         words = self.drop_words(self.target_embedding(target_ids), training=training)  # [B, I, m]
         before = self.config.ngram_order - 1
         padded = tf.pad(words, [[0, 0], [before, 0], [0, 0]])  # [B, before + I, m]
@@ -73,14 +74,14 @@ class CSLM(TranslationModel):
         return self.drop_hidden(self.rectified(history), training=training)
 
     def start(self, source_ids: tf.Tensor) -> tuple[Nest, tf.Tensor]:
-        """No words yet; the mask [B, J] only tells the source's length."""
+        """No previous words; the mask [B, J] is used only for the source length."""
         none = tf.fill([tf.shape(source_ids)[0], self.config.ngram_order - 1], PAD_ID)
         return {"words": none}, source_ids != PAD_ID
 
     def step_pre_logits(
         self, previous_ids: tf.Tensor, state: Nest, memory: Nest
     ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
-        """See :class:`TranslationModel`; there is no alignment: zeros."""
+        """See :class:`TranslationModel`; the alignments are zeros."""
         # [B, K, n − 1]
         words = tf.concat([state["words"][..., 1:], previous_ids[..., tf.newaxis]], axis=-1)
         vectors = self.target_embedding(words)  # [B, K, n − 1, m]

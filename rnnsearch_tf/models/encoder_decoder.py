@@ -5,8 +5,8 @@
     s_t = maxout of O_h h'_t + O_y e(y_{t−1}) + O_c c + O_w m_x;   p(y_t) = softmax(G_l G_r s_t)
 
 Departures: the appendix writes O_y y_{t−1} for a one-hot word; §4.1.1 approximates every such
-matrix through an embedding, and so does this. Like every system here, it reads the end symbol
-of the source as its last word.
+matrix by an embedding, and so does this model. Like every system here, it reads the end symbol of
+the source as the last word.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 
 
 class Summary(NamedTuple):
-    """What a source phrase becomes.
+    """The encoded source phrase.
 
     Attributes:
-        output_term: float [B, 2l]: O_c c + O_w m_x, what the output layer adds.
+        output_term: float [B, 2l]: O_c c + O_w m_x, a term of the output layer.
         context_term: float [B, 3n]: [C c | C_z c | C_r c].
         mask: bool [B, J], True at real positions.
     """
@@ -45,7 +45,7 @@ class Summary(NamedTuple):
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class EncoderDecoder(TranslationModel):
-    """Cho's phrase model; arguments and results as in :class:`TranslationModel`.
+    """The phrase model of Cho et al.; for arguments and results see :class:`TranslationModel`.
 
     Example:
         >>> from rnnsearch_tf.config import ModelConfig
@@ -87,7 +87,7 @@ class EncoderDecoder(TranslationModel):
     def pre_logits(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
     ) -> tf.Tensor:
-        """What meets G_l, at every target position: float [B, I, rank], or [B, I, l]."""
+        """The factor of G_l at every target position: float [B, I, rank], or [B, I, l]."""
         state, summary = self.start(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
 
@@ -116,7 +116,7 @@ class EncoderDecoder(TranslationModel):
     def step_pre_logits(
         self, previous_ids: tf.Tensor, state: Nest, memory: Summary
     ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
-        """See :class:`TranslationModel`; there is no alignment: zeros."""
+        """See :class:`TranslationModel`; the alignments are zeros."""
         words = self.target_embedding(previous_ids)  # [B, K, m]
         state = self.decoder.advance(
             self.decoder.inputs(words), state, memory.context_term[:, tf.newaxis]
@@ -141,8 +141,8 @@ class EncoderDecoder(TranslationModel):
         return self.encoder.paper_weights("encoder.") | decoder | self.output_layer.paper_weights()
 
     def paper_weights(self) -> dict[str, np.ndarray]:
-        """As in :class:`TranslationModel`; the output layer's by the letters of Cho et al.: O_h,
-        O_y, O_c, O_w, G_l, G_r.
+        """See :class:`TranslationModel`; the output layer has the letters of Cho et al.: O_h, O_y,
+        O_c, O_w, G_l, G_r.
         """
         weights = super().paper_weights()
         weights["O_c"] = weights["C_o"][: self.config.hidden_size]

@@ -1,4 +1,4 @@
-"""Several models that choose the next word together (Sutskever et al. 2014, Table 1)."""
+"""Ensembles: several models predict the next word together (Sutskever et al. 2014, Table 1)."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ COMBINATIONS = ("probabilities", "log_probabilities")
 
 
 class Ensemble:
-    """A start and a step made of those of its members; search, scoring and export take it for a
+    """Combines the start and the step of its members; search, scoring and export use it like a
     model.
 
-    At every target position the members' probabilities are averaged. The members may be
-    of different systems; what they share is the target vocabulary.
+    The probabilities of the members are averaged at every target position. The members may be of
+    different systems, but must share the target vocabulary.
 
     Args:
         models: list of TranslationModel, at least one.
         combine: ``probabilities``: their mean; ``log_probabilities``: their geometric mean,
-            normalized again, so that the probabilities of all outputs still sum to 1.
-        source_indices: list of int, which of the source ids each model takes, where members
-            tokenize the source differently; the first is 0. None: all take the same ids.
+            normalized, so that the probabilities of all outputs sum to 1.
+        source_indices: list of int, index of the source ids that each model reads, if members
+            tokenize the source differently; the first is 0. None: all read the same ids.
 
     Attributes:
-        has_attention: whether the alignments mean anything.
+        has_attention: whether the alignments are meaningful.
 
     Raises:
         UsageError: `combine` is not one of the two.
@@ -64,14 +64,14 @@ class Ensemble:
         return [variable for model in self.models for variable in model.trainable_variables]
 
     def start(self, source_ids: Nest) -> tuple[Nest, Nest]:
-        """Read the source with every member.
+        """Encode the source with every member.
 
         Args:
-            source_ids: int32 [B, J]; a tuple of them where members tokenize the source differently,
-                J differing.
+            source_ids: int32 [B, J]; a tuple of them, with different J, if members tokenize the
+                source differently.
 
         Returns:
-            (state, memory): tuples, an entry a member.
+            (state, memory): tuples with an entry for each member.
         """
         sources = source_ids if isinstance(source_ids, (tuple, list)) else (source_ids,)
         states, memories = zip(
@@ -82,7 +82,7 @@ class Ensemble:
     def output_weights(
         self, words: tf.Tensor | None = None, split_k: int = 1
     ) -> list[OutputWeights]:
-        """The members' output weights, for :meth:`step`."""
+        """The output weights of the members, for :meth:`step`."""
         return [model.output_weights(words, split_k) for model in self.models]
 
     def step(
@@ -93,12 +93,13 @@ class Ensemble:
         output: list[OutputWeights] | None = None,
         word_biases: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
-        """The members' next words, combined; see search/interface.py and :class:`TranslationModel`.
+        """The combined logits of the members; see search/interface.py and
+        :class:`TranslationModel`.
 
         Returns:
             (logits float32 [B, K, V], alignment float32 [B, K, J], state). The alignment is the
-            mean over the members that have attention and take the first source ids; zeros where
-            there is none.
+            mean over the members that have attention and read the first source ids; zeros if there
+            is none.
         """
         outputs: list[OutputWeights | None] = [*output] if output else [None] * len(self.models)
         steps = [
@@ -115,6 +116,6 @@ class Ensemble:
         """Logits [members, B, K, V] → [B, K, V]."""
         if self.combine == "probabilities":
             log_probabilities = logits - log_sum_exp(logits, tf.nn.softmax(logits))[..., tf.newaxis]
-            # of the sum, not of the mean: logits again
+            # logarithm of the sum instead of the mean: these are logits
             return tf.reduce_logsumexp(log_probabilities, axis=0)
         return tf.reduce_mean(logits, axis=0)

@@ -1,5 +1,5 @@
-"""What ``compile``, ``fit`` and ``evaluate`` of the systems are given, checked before Keras sees
-it.
+"""``compile``, ``fit``, ``evaluate``, ``save`` and ``export`` of the systems, with checks of their
+arguments before Keras reads them.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class NonFiniteGradient(UserError):
 
 
 class StopAtNonFiniteGradient(keras.callbacks.Callback):
-    """Ends a plain ``fit`` with NonFiniteGradient; a callback that has stopped it already, such as
-    TerminateOnNaN, goes first.
+    """Raises NonFiniteGradient in ``fit``, unless another callback, such as TerminateOnNaN, has
+    already stopped it.
     """
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
@@ -49,25 +49,25 @@ class StopAtNonFiniteGradient(keras.callbacks.Callback):
 
 
 EXPORT_FORMATS = ("tf_saved_model",)
-"""Formats of Keras's ``export`` in which a system runs."""
+"""Formats of Keras's ``export`` that can run a system."""
 
 
 class KerasMethods(keras.Model):
-    """Keras's ``compile``, ``fit``, ``evaluate``, ``save`` and ``export`` as the systems have them.
+    """Keras's ``compile``, ``fit``, ``evaluate``, ``save`` and ``export``, adapted to the systems.
 
-    :class:`TranslationModel` computes: it has the loss per token, the update and its metrics.
+    The subclass :class:`TranslationModel` has the loss per token, the update and its metrics.
     """
 
     def compile(self, *arguments: Any, **keywords: Any) -> None:
         """Keras's ``compile``.
 
-        With a :class:`TranslationLoss` the metrics are the model's own: loss per token, perplexity,
-        tokens a second, gradient norm. With a loss of Keras, such as
-        ``keras.losses.SparseCategoricalCrossentropy(from_logits=True)``, they are those asked for.
+        With a :class:`TranslationLoss`, the metrics are loss per token, perplexity, tokens per
+        second and gradient norm. With a Keras loss, such as
+        ``keras.losses.SparseCategoricalCrossentropy(from_logits=True)``, they are those passed.
 
         Raises:
-            UsageError: a loss or metric takes logits for probabilities, metrics stand beside the
-                fused loss, which has no logits to feed them, or ``jit_compile`` is asked for.
+            UsageError: a loss or metric expects probabilities instead of logits; metrics are passed
+                with the fused loss, which has no logits for them; or ``jit_compile`` is True.
         """
         given = bind_arguments(super().compile, arguments, keywords).arguments
         loss = given.get("loss")
@@ -90,9 +90,7 @@ class KerasMethods(keras.Model):
         super().compile(*arguments, **keywords)
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
-        """As Keras does it when a model is loaded, but for a model with a ``compile`` of its own,
-        which Keras leaves uncompiled.
-        """
+        """Compile a loaded model; Keras does not compile a model that overrides ``compile``."""
         self.compile(**keras.saving.deserialize_keras_object(config))
         if self.optimizer is not None and self.built:
             self.optimizer.build(self.trainable_variables)
@@ -100,8 +98,9 @@ class KerasMethods(keras.Model):
     def fit(self, *arguments: Any, **keywords: Any) -> keras.callbacks.History:
         """Keras's ``fit``.
 
-        ``sample_weight`` [B] multiplies the losses of sentences. Of a model made in the scope of a
-        ``tf.distribute.MirroredStrategy`` every replica takes its share of each batch of a dataset.
+        ``sample_weight`` [B] multiplies the losses of sentences. If the model was created in the
+        scope of a ``tf.distribute.MirroredStrategy``, each replica gets a share of every batch of a
+        dataset.
 
         Raises:
             UsageError: ``class_weight`` is given.
@@ -129,8 +128,8 @@ class KerasMethods(keras.Model):
             return super().fit(**given)
 
     def _maybe_symbolic_build(self, iterator: Any = None, data_batch: Any = None) -> None:
-        """Nothing: the layers are built with the model. Keras would take the first batch for it,
-        and the mean of the replicas' shares.
+        """No-op: the layers are built in ``__init__``; Keras would otherwise build from the first
+        batch.
         """
 
     def evaluate(self, *arguments: Any, **keywords: Any) -> Any:
@@ -154,8 +153,8 @@ class KerasMethods(keras.Model):
         return super().train_on_batch(x, y, sample_weight, return_dict=return_dict)
 
     def quantize(self, mode: Any, **keywords: Any) -> None:
-        """Refused: the layers have no quantized form; exports and shipped models store weights in
-        fewer bits.
+        """Raise UsageError: the layers have no quantized form. Exports and shipped models store
+        weights in fewer bits.
         """
         raise UsageError(
             f"{type(self).__name__}.quantize: expected no quantization of a model in memory, got"
@@ -178,12 +177,14 @@ class KerasMethods(keras.Model):
         input_signature: Any = None,
         **keywords: Any,
     ) -> None:
-        """Keras's ``export``: ids in, logits out. With text and beam search inside, a model is
-        exported by ``rnnsearch_tf.export``.
+        """Keras's ``export``: ids in, logits out. ``rnnsearch_tf.export`` exports a model with text
+        processing and beam search.
 
         Args:
-            input_signature: as Keras has it; None: ``source_ids`` and ``target_ids``, int32 [B, J]
-                and [B, I].
+            filepath, format: see Keras's ``export``.
+            input_signature: see Keras's ``export``; None: ``source_ids`` and ``target_ids``, int32
+                [B, J] and [B, I].
+            keywords: further arguments of Keras's ``export``.
         """
         if format not in EXPORT_FORMATS:
             raise UsageError(
@@ -200,8 +201,8 @@ class KerasMethods(keras.Model):
         super().export(filepath, format=format, input_signature=input_signature, **keywords)
 
     def make_train_function(self, force: bool = False) -> None:
-        """Keras's, after the optimizer is built, which a replica cannot do, and with the time
-        taken.
+        """Keras's method, but build the optimizer first, which a replica cannot do, and measure
+        the time of each batch.
         """
         if self.train_function is not None and not force:
             return
@@ -222,13 +223,13 @@ class KerasMethods(keras.Model):
         self.train_function: Any = timed_update
 
     def _has_keras_loss(self) -> bool:
-        """Whether ``compile`` was given a loss of the logits in place of the fused one."""
+        """Whether ``compile`` got a loss of logits instead of the fused loss."""
         return (
             self.compiled and self.loss is not None and not isinstance(self.loss, TranslationLoss)
         )
 
     def _check_keras_batch(self, data: Any) -> None:
-        """Raise UsageError where a loss of logits finds no labels, or gradients would be summed."""
+        """Raise UsageError if a loss of logits has no labels, or if there are several replicas."""
         _, labels, _ = keras.utils.unpack_x_y_sample_weight(data)
         if labels is None:
             raise UsageError(
@@ -239,7 +240,7 @@ class KerasMethods(keras.Model):
         self._refuse_replicas("loss=TranslationLoss()", repr(self.loss))
 
     def _refuse_replicas(self, expected: str, found: str) -> None:
-        """Raise UsageError where several replicas share a batch, which this would count several
+        """Raise UsageError if several replicas share a batch, which would then be counted several
         times.
         """
         if self.workers.count > 1 or tf.distribute.get_strategy().num_replicas_in_sync > 1:
@@ -250,10 +251,10 @@ class KerasMethods(keras.Model):
 
 
 def batch_inputs(data: Any) -> dict[str, tf.Tensor]:
-    """The dictionary of a batch of ``fit`` or ``evaluate`` with the fused loss, its ids int32.
+    """The dictionary of a batch for ``fit`` or ``evaluate`` with the fused loss, with int32 ids.
 
     Raises:
-        UsageError: it is no dictionary of ``source_ids`` and ``target_ids``, or has y too.
+        UsageError: the batch is not a dictionary of ``source_ids`` and ``target_ids``, or has y.
     """
     inputs, targets, weights = keras.utils.unpack_x_y_sample_weight(data)
     if not isinstance(inputs, dict) or not {"source_ids", "target_ids"} <= inputs.keys():
@@ -273,14 +274,14 @@ def batch_inputs(data: Any) -> dict[str, tf.Tensor]:
 
 
 def with_int32_ids(inputs: Batch) -> Batch:
-    """The same dictionary with ids of any integer type (NumPy's default is int64) as int32."""
+    """Cast the ids of a batch to int32; NumPy's default is int64."""
     ids = {name: tf.cast(inputs[name], tf.int32) for name in ("source_ids", "target_ids")}
     return {**inputs, **ids}
 
 
 def word_weights(inputs: Batch, dtype: tf.DType) -> tf.Tensor | None:
-    """Weights [N] of the real target words from ``sample_weight`` [B] or [B, I] of a batch; None
-    where it has none.
+    """Weights [N] of the real target words, from ``sample_weight`` [B] or [B, I] of a batch; None
+    if the batch has none.
     """
     weights = inputs.get("sample_weight")
     if weights is None:
@@ -307,12 +308,12 @@ def weights_as_input(given: dict[str, Any]) -> None:
 def bind_arguments(
     method: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]
 ) -> inspect.BoundArguments:
-    """The arguments of a call of a bound method by their names, as inspect.BoundArguments."""
+    """Bind the arguments of a call of a bound method to their names."""
     return inspect.signature(method).bind(*arguments, **keywords)
 
 
 def refuse_class_weight(call: str, class_weight: Any) -> None:
-    """Raise UsageError where classes are weighted: a sentence has no class."""
+    """Raise UsageError if class weights are given: a sentence has no class."""
     if class_weight is not None:
         raise UsageError(
             f"{call}: expected no class_weight, got {class_weight!r}; weight sentences with"
@@ -321,11 +322,11 @@ def refuse_class_weight(call: str, class_weight: Any) -> None:
 
 
 def refuse_probabilities(name: str, functions: Any) -> None:
-    """Raise UsageError where a loss or metric takes the logits of ``call`` for probabilities.
+    """Raise UsageError if a loss or metric would read the logits of ``call`` as probabilities.
 
     Args:
         name: argument of ``compile``, for the message.
-        functions: what it was given: None, one loss or metric, or a list or dictionary of them.
+        functions: its value: None, one loss or metric, or a list or dictionary of them.
     """
     for function in tf.nest.flatten(functions):
         if function is not None and _takes_probabilities(function):
@@ -341,7 +342,7 @@ def _takes_probabilities(function: Any) -> bool:
     if isinstance(function, str):
         if function in ("crossentropy", "ce"):
             return True
-        with contextlib.suppress(ValueError):  # the name of a metric alone
+        with contextlib.suppress(ValueError):  # the name is that of a metric
             function = keras.losses.get(function)
     if isinstance(function, (keras.losses.Loss, keras.metrics.Metric)):
         return function.get_config().get("from_logits") is False
@@ -353,7 +354,7 @@ def _takes_probabilities(function: Any) -> bool:
 
 @contextlib.contextmanager
 def datasets_may_end() -> Iterator[None]:
-    """Inside, Keras does not warn at the end of a dataset of unknown size."""
+    """A context in which Keras does not warn at the end of a dataset of unknown size."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Your input ran out of data")
         yield

@@ -1,8 +1,9 @@
-"""Deep recurrent encoder and decoder: Sutskever's deep LSTM, and the stack with skip connections.
+"""Deep recurrent encoder and decoder: the deep LSTM of Sutskever et al., and the stack with skip
+connections.
 
     encoder    the states of all layers after the whole source
-    decoder    starts from them; each layer reads the word before (the first time none) and goes on
-    output     p(y_t) = softmax(W of the decoder's top layer, or of all)
+    decoder    starts from these states; reads the previous word (none at the first position)
+    output     p(y_t) = softmax(W of the decoder's top layer, or of all layers)
 
 The source may be read in reverse, its end symbol still last (Sutskever et al. 2014, §2).
 """
@@ -24,17 +25,17 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 
 
 class LayeredModel(TranslationModel):
-    """Two :class:`RecurrentStack` and an output matrix; arguments and results as in
+    """Two :class:`RecurrentStack` and an output matrix; for arguments and results see
     :class:`TranslationModel`.
 
-    Departure from Sutskever's figure 1: there the decoder first reads the source's end
-    symbol; here it reads no word (zeros), and the encoder has read that symbol.
+    Departure from figure 1 of Sutskever et al., in which the decoder first reads the end symbol of
+    the source: here the encoder reads that symbol, and the decoder first reads no word (zeros).
     """
 
     embedding_bias = False
     skips = False
-    unit: str | None = None  # that of every layer; None: the option's
-    symbol = "W_o"  # what the paper calls the output matrix
+    unit: str | None = None  # of every layer; None: that of the option
+    symbol = "W_o"  # the paper's letter of the output matrix
 
     def _add_layers(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
         config = self.config
@@ -70,14 +71,14 @@ class LayeredModel(TranslationModel):
     def pre_logits(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
     ) -> tf.Tensor:
-        """What meets the output matrix, at every target position: float [B, I, l]."""
+        """The factor of the output matrix at every target position: float [B, I, l]."""
         states, _ = self.read(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
         states = self.decoder(words, last_states(states), training=training)
         return self.drop_hidden(self.decoder.output(states), training=training)
 
     def start(self, source_ids: tf.Tensor) -> tuple[Nest, Nest]:
-        """Read the source: (the encoder's last states, mask [B, J], which only tells the source's
+        """Encode the source: (last states of the encoder, mask [B, J], used only for the source
         length).
         """
         states, mask = self.read(source_ids)
@@ -93,7 +94,7 @@ class LayeredModel(TranslationModel):
     def step_pre_logits(
         self, previous_ids: tf.Tensor, state: Nest, memory: Nest
     ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
-        """See :class:`TranslationModel`; there is no alignment: zeros."""
+        """See :class:`TranslationModel`; the alignments are zeros."""
         state = self.decoder.advance(self.target_embedding(previous_ids), state)
         return self.decoder.output(state), no_alignment(previous_ids, memory), state
 
@@ -109,8 +110,8 @@ class LayeredModel(TranslationModel):
         return states, mask
 
     def _layer_weights(self) -> dict[str, np.ndarray]:
-        """Layer 1 of the encoder has ``encoder.1.W`` and so on; see :class:`RecurrentUnit` for the
-        letters.
+        """Weights of layer 1 of the encoder are ``encoder.1.W`` and so on; for the letters see
+        :class:`RecurrentUnit`.
         """
         decoder = self.decoder.paper_weights("decoder.")
         return self.encoder.paper_weights("encoder.") | decoder | self.output_layer.paper_weights()
@@ -118,8 +119,8 @@ class LayeredModel(TranslationModel):
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class DeepLSTM(LayeredModel):
-    """Sutskever, Vinyals, Le 2014: the decoder's top layer predicts. At paper scale 4 layers of
-    1000 cells.
+    """The deep LSTM of Sutskever, Vinyals, Le 2014: the top layer of the decoder predicts. The
+    paper has 4 layers of 1000 cells.
 
     Example:
         >>> from rnnsearch_tf.config import ModelConfig
@@ -136,9 +137,9 @@ class DeepLSTM(LayeredModel):
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class StackedNetwork(LayeredModel):
-    """The stack of the notes: every layer sees the word, and ŷ_t = b_y + Σ_k W_{h^k y} h^k_t.
+    """The stack of the notes: every layer reads the word, and ŷ_t = b_y + Σ_k W_{h^k y} h^k_t.
 
-    The matrices W_{h^k y} stand one below the other in ``W_hy``.
+    The matrices W_{h^k y} are stacked vertically in ``W_hy``.
     """
 
     system = "stacked"
@@ -147,7 +148,7 @@ class StackedNetwork(LayeredModel):
 
 
 def last_states(states: LayerStates) -> LayerStates:
-    """Of states [B, T, n] those after the last real position; padding keeps the state as it was."""
+    """The states [B, T, n] after the last real position; the state does not change at padding."""
     return tf.nest.map_structure(lambda values: values[:, -1], states)
 
 
@@ -157,8 +158,8 @@ def no_alignment(previous_ids: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
 
 
 def reverse_words(values: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Rows of ids [B, J] or vectors [B, J, n] with the words before the end symbol in reverse; it
-    and padding stay.
+    """Reverse the words before the end symbol in rows of ids [B, J] or vectors [B, J, n]; the end
+    symbol and padding keep their places.
 
     Example:
         >>> ids = tf.constant([[5, 6, 7, 1, 0], [8, 1, 0, 0, 0]])
@@ -168,5 +169,5 @@ def reverse_words(values: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     words = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1, keepdims=True) - 1
     position = tf.range(tf.shape(values)[1])
     mirrored = words - 1 - position  # [B, J]
-    # no GPU can tf.reverse_sequence ids
+    # tf.reverse_sequence of ids has no GPU kernel
     return tf.gather(values, tf.where(mirrored >= 0, mirrored, position), batch_dims=1)

@@ -1,4 +1,4 @@
-"""What training makes small: the loss of a batch, and what it is divided by."""
+"""The training objective: the loss of a batch, and its reduction to a scalar."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ REDUCTIONS = ("sum", "batch_mean", "token_mean")
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class TranslationLoss(keras.losses.Loss):
-    """What the gradient is taken of: cross-entropy of the target words, padding left out.
+    """The training objective: cross-entropy of the target words, without padding.
 
-    The models compute it fused with the softmax (``layers/output.py``); called by
-    itself, on logits, it is the plain definition, without guided alignment.
+    The models compute it fused with the softmax (``layers/output.py``). A direct call with logits
+    computes the definition, without guided alignment.
 
     Args:
-        reduction: ``sum`` of all words' losses of the batch, as the authors' program has it;
-            ``batch_mean``: divided by the sentences; ``token_mean``: divided by the words.
+        reduction: ``sum`` of the losses of all words of the batch, as in the authors' program;
+            ``batch_mean``: divided by the number of sentences; ``token_mean``: divided by the
+            number of words.
         label_smoothing: ε, share of probability spread evenly over the vocabulary.
-        guided_alignment_weight: w. Above 0, ``fit`` adds w · D(A, α)_i to the loss of target word
-            i, see layers/guided_alignment.py:
+        guided_alignment_weight: w. If above 0, ``fit`` adds w · D(A, α)_i to the loss of target
+            word i, see layers/guided_alignment.py:
 
                 loss = Σ_i (−log p(y_i) + w · D(A, α)_i),    reduced as above
 
-            (Chen et al. 2016, w_2 = 1, w_1 = w. Departure: there the words' costs D of a sentence
-            are averaged; here they are reduced as the other part is.) Batches then have ``links``
-            besides, float32 [B, I, J]: A.
+            (Chen et al. 2016, w_2 = 1, w_1 = w. Departure: they average the costs D over the words
+            of a sentence; here they are reduced like the other term.) Batches must then also have
+            ``links``, float32 [B, I, J]: A.
 
     Call arguments:
         target_ids: int32 [B, I], 0 is padding.
@@ -59,11 +60,11 @@ class TranslationLoss(keras.losses.Loss):
         self.guided_alignment_weight = guided_alignment_weight
 
     def reduce(self, losses: tf.Tensor, sentences: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
-        """Scalar from the losses [N] of words of a batch that has ``sentences`` sentences and
-        ``words`` words.
+        """Reduce the losses [N] of the words of a batch with ``sentences`` sentences and ``words``
+        words to a scalar.
 
-        Of a worker's share of the batch these are the share's losses and the numbers of the whole
-        batch: the sum over all workers is then what the whole batch gives.
+        For a worker's share of a batch, pass the losses of the share and the numbers of the whole
+        batch; the sum over all workers is then the loss of the whole batch.
         """
         total = tf.reduce_sum(losses)
         if self.reduction == "sum":
@@ -74,8 +75,8 @@ class TranslationLoss(keras.losses.Loss):
     def __call__(
         self, target_ids: tf.Tensor, logits: tf.Tensor, sample_weight: tf.Tensor | None = None
     ) -> tf.Tensor:
-        """Scalar of target_ids int32 [B, I], logits [B, I, V], and weights [B] or [B, I] that
-        multiply the losses, not what they are divided by.
+        """The loss, a scalar, of target_ids int32 [B, I] and logits [B, I, V]. Sample weights [B]
+        or [B, I] multiply the losses, but do not change the divisor.
         """
         real = target_ids != PAD_ID
         log_probabilities = tf.nn.log_softmax(logits)
@@ -97,8 +98,8 @@ class TranslationLoss(keras.losses.Loss):
 
 
 def batch_counts(target_ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """(sentences, words) of a batch of targets, int32 [B, I] -> int32 scalars; a row of padding is
-    no sentence.
+    """(sentences, words): numbers of sentences and words in target ids int32 [B, I], as int32
+    scalars; a row with only padding is not a sentence.
     """
     real = target_ids != PAD_ID
     return tf.math.count_nonzero(

@@ -1,10 +1,10 @@
-"""Luong's attention over a deep recurrent encoder and decoder.
+"""Deep recurrent encoder and decoder with the attention of Luong et al.
 
     s_t = RNN([y_{t−1}], s_{t−1});  with input feeding RNN([y_{t−1} ; ŝ_{t−1}], s_{t−1})
     ŝ_t = tanh(W_c [c_t ; s_t]),    p(y_t) = softmax(W_s ŝ_t)
 
-Unlike RNNsearch, the query of attention is the state of its own position. Without input feeding
-no state depends on an earlier alignment, and training attends at all positions at once.
+Unlike in RNNsearch, the query of the attention is the state at the same position. Without input
+feeding, no state depends on an earlier alignment, and training attends at all positions at once.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from rnnsearch_tf.models.layered import LayeredModel, last_states, reverse_words
 class LuongModel(LayeredModel):
     """The deep encoder and decoder of :class:`LayeredModel` with attention between them.
 
-    The decoder starts from the encoder's last states; ŝ_0 is zero. Dropout (readout_dropout)
-    falls on ŝ_t on its way to the output, not on what is fed back.
+    The decoder starts from the last states of the encoder; ŝ_0 is zero. Dropout (readout_dropout)
+    applies to ŝ_t before the output layer, not to the ŝ_t that is fed back.
 
     Example:
         >>> from rnnsearch_tf.config import ModelConfig
@@ -90,8 +90,8 @@ class LuongModel(LayeredModel):
     def _feed(
         self, words: tf.Tensor, state: dict[str, Any], memory: AttentionMemory, training: bool
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """ŝ_t [B, I, n] and alignments [B, I, J], one position after the other, :meth:`advance`
-        with K = 1; dropout is drawn beforehand.
+        """ŝ_t [B, I, n] and alignments [B, I, J] with input feeding: a scan of :meth:`_advance`
+        with K = 1. Dropout is drawn before the scan.
         """
         layer_factors = self.decoder.dropout_factors(words, training)  # [B, I, layers, n]
         # [B, I, n]
@@ -109,21 +109,19 @@ class LuongModel(LayeredModel):
     def start(
         self, source_ids: tf.Tensor, training: bool = False
     ) -> tuple[dict[str, Any], AttentionMemory]:
-        """(the encoder's last states and, to feed, ŝ_0; AttentionMemory)."""
+        """(last states of the encoder, with ŝ_0 for input feeding; AttentionMemory)."""
         states, mask = self.read(source_ids, training)
         annotations = self.encoder.output(states)  # [B, J, n]
         state = {"layers": last_states(states)}
         if self.config.input_feeding:
             state["attentional"] = tf.zeros_like(annotations[:, 0])
         if self.config.reverse_source:
-            # position j of the alignment is word j again
+            # so that position j of the alignment is word j
             annotations = reverse_words(annotations, mask)
         return state, self.attention.memory(self.drop_hidden(annotations, training=training), mask)
 
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
-        """A vector for each source sentence: the mean of the encoder's states that attention reads,
-        float [B, n].
-        """
+        """A vector for each source sentence: the mean of the annotations, float [B, n]."""
         _, memory = self.start(source_ids)
         return mean_of_words(memory.values, memory.mask)
 
@@ -143,7 +141,7 @@ class LuongModel(LayeredModel):
         layer_factors: tf.Tensor | None = None,
         state_factors: tf.Tensor | float = 1.0,
     ) -> tuple[dict[str, Any], tf.Tensor]:
-        """One position of K hypotheses a sentence.
+        """One position of K hypotheses of each sentence.
 
         Args:
             words: float [B, K, m]: embeddings of y_{t−1}.

@@ -1,4 +1,4 @@
-"""What ``fit`` reports of a translation model."""
+"""The metrics that ``fit`` reports for a translation model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rnnsearch_tf.runtime.backend import keras
 
 
 class MeanOrNaN(keras.metrics.Mean):
-    """A mean that is NaN where nothing was counted; Keras's is 0 then."""
+    """A mean that is NaN if nothing was counted, where that of Keras is 0."""
 
     def result(self) -> tf.Tensor:
         return tf.convert_to_tensor(self.total) / tf.convert_to_tensor(self.count)
@@ -24,11 +24,11 @@ class Perplexity(MeanOrNaN):
 
 
 class TokensPerSecond(keras.metrics.Metric):
-    """Target words (end symbols counted, padding not) a second of wall time, the first batch left
-    out; 0 until the second.
+    """Target words (with end symbols, without padding) per second of wall time, without the first
+    batch; 0 until the second batch.
 
-    The words are counted in the graph, the time in Python by :meth:`tick`, called after every
-    batch: a clock in the graph is refused under ``enable_op_determinism``.
+    The words are counted in the graph. The time is measured in Python by :meth:`tick`, called after
+    every batch, because ``enable_op_determinism`` does not allow a clock in the graph.
     """
 
     _first: tuple[float, float] | None  # time and words of the first batch
@@ -43,7 +43,7 @@ class TokensPerSecond(keras.metrics.Metric):
         self.tokens.assign_add(tf.cast(tokens, tf.float64))
 
     def tick(self, tokens: float) -> float:
-        """Read the clock; the rate, a float, given the words since the last reset."""
+        """Read the clock and return the rate, given the number of words since the last reset."""
         now = time.monotonic()
         if self._first is None:
             self._first = now, tokens
@@ -59,6 +59,6 @@ class TokensPerSecond(keras.metrics.Metric):
         self.reset_clock()
 
     def reset_clock(self) -> None:
-        """Count from the next batch on."""
+        """Start to measure at the next batch."""
         self._first = None
         self._rate = 0.0

@@ -1,16 +1,15 @@
-"""RNNsearch (Bahdanau, Cho, Bengio 2015): the layers put together.
+"""RNNsearch (Bahdanau, Cho, Bengio 2015), assembled from the layers.
 
     source ids → E x_j → Encoder → annotations h_j
     s_0 = tanh(W_s ←h_1)
     for each target position: attend, update the state, read out y_i (DeepOutput)
 
-``decoder_order`` says which word the update sees and which state the readout reads:
+``decoder_order`` determines which word the update reads and which state the readout reads:
 
-    option                  state                            readout of y_i
-    look_generate_update    s_i = f(s_{i−1}, y_i, c_i)       s_{i−1}, y_{i−1}, c_i   the authors'
-    program paper                   s_i = f(s_{i−1}, y_{i−1}, c_i)   s_{i−1}, y_{i−1}, c_i
-    Appendix A.2.2 look_update_generate    s_i = f(s_{i−1}, y_{i−1}, c_i)   s_i,     y_{i−1}, c_i
-    eq. (4)
+    option                state                           readout of y_i         from
+    look_generate_update  s_i = f(s_{i−1}, y_i, c_i)      s_{i−1}, y_{i−1}, c_i  authors' program
+    paper                 s_i = f(s_{i−1}, y_{i−1}, c_i)  s_{i−1}, y_{i−1}, c_i  Appendix A.2.2
+    look_update_generate  s_i = f(s_{i−1}, y_{i−1}, c_i)  s_i, y_{i−1}, c_i      eq. (4)
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RNNSearch(TranslationModel):
-    """Encoder, attention, decoder and deep output; arguments and results as in
+    """Encoder, attention, decoder and deep output; for arguments and results see
     :class:`TranslationModel`.
 
     Example:
@@ -80,7 +79,7 @@ class RNNSearch(TranslationModel):
         context_size = 2 * n if self.has_attention else n
         words, states, contexts = ((None, None, size) for size in (m, n, context_size))
         self.encoder.build(words)
-        self.encoder.shapes = {}  # its arguments are of this model's making
+        self.encoder.shapes = {}  # this model passes valid arguments
         self.decoder.build(words, contexts)
         self.output_layer.build(states, words, contexts)
 
@@ -89,7 +88,7 @@ class RNNSearch(TranslationModel):
     def pre_logits(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
     ) -> tf.Tensor:
-        """What meets the output matrix, at every target position: float [B, I, l or rank]."""
+        """The factor of the output matrix at every target position: float [B, I, l or rank]."""
         return self.attended_pre_logits(source_ids, target_ids, training)[0]
 
     def attended_pre_logits(
@@ -100,7 +99,7 @@ class RNNSearch(TranslationModel):
         previous = self.previous_words(target_ids, training)  # y_{i−1}: [B, I, m]
         if self.config.decoder_order == "look_generate_update":
             first, later = tf.split(previous, [1, -1], axis=1)
-            words = tf.concat([later, tf.zeros_like(first)], axis=1)  # y_i; the last is not needed
+            words = tf.concat([later, tf.zeros_like(first)], axis=1)  # y_i; the last is unused
         else:
             words = previous
         states, contexts, alignments = self.decoder.all_steps(
@@ -120,19 +119,19 @@ class RNNSearch(TranslationModel):
     # Search: one target position at a time.
 
     def start(self, source_ids: tf.Tensor) -> tuple[State, Nest]:
-        """Read the source: state before the first word, and what attention reads at every word.
+        """Encode the source: the state before the first word and the memory of the attention.
 
-        Each hypothesis of a beam would multiply its context with C and C_o at every word;
-        instead the annotations are multiplied once, and attention sums up the results.
+        Instead of multiplying the context of every hypothesis by C and C_o at every word, the
+        annotations are multiplied once, and attention sums the results.
 
         Args:
             source_ids: int32 [B, J].
 
         Returns:
-            (state, memory): state a dictionary of float [B, ...], ``state`` the last s that was
-            updated: under look_generate_update the update with y_{i−1} is still to be made, for
-            which ``projected_context`` is kept; memory as the attention's ``memory`` gives it, for
-            each annotation C h_j and C_o h_j.
+            (state, memory): ``state`` is a dictionary of float [B, ...], whose ``state`` is the
+            last updated s. With look_generate_update, the update by y_{i−1} is still pending;
+            ``projected_context`` is kept for it. ``memory`` is that of the attention, with the
+            values [C h_j | C_o h_j].
         """
         state, memory = self._encode(source_ids)
         projected = self.decoder.project_context(memory.values)
@@ -191,8 +190,8 @@ class RNNSearch(TranslationModel):
         return self.decoder.initial_state(annotations, memory), memory
 
     def _layer_weights(self) -> dict[str, np.ndarray]:
-        """Encoder weights are ``encoder.forward.U`` and so on; biases, where the option has them,
-        b, b_s, b_o, b_softmax.
+        """Encoder weights are ``encoder.forward.U`` and so on; the biases, if any, are b, b_s, b_o
+        and b_softmax.
         """
         return (
             self.encoder.paper_weights()
@@ -203,14 +202,14 @@ class RNNSearch(TranslationModel):
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RNNEncDec(RNNSearch):
-    """RNNencdec (§4.2 and A.2): RNNsearch with one context for the whole sentence; arguments and
-    results as there.
+    """RNNencdec (§4.2 and A.2): RNNsearch with one context for the whole sentence; it has the same
+    arguments and results.
 
         c_i = →h_{T_x} for every i,   s_0 = tanh(W_s →h_{T_x})
 
-    There is no backward encoder and no alignment model; search's alignments are zeros. Cho et al.
-    2014a's own RNN Encoder–Decoder, which Bahdanau et al. name as the model, has another unit, c =
-    tanh(V h) and another output layer: system ``encoder_decoder``.
+    It has no backward encoder and no alignment model; the alignments of a search are zeros. The
+    RNN Encoder–Decoder of Cho et al. 2014a, which Bahdanau et al. name as the model, has another
+    unit, c = tanh(V h) and another output layer: see the system ``encoder_decoder``.
 
     Example:
         >>> from rnnsearch_tf.config import ModelConfig

@@ -1,10 +1,9 @@
-"""What the systems have in common: one update under ``model.fit``, one step for search and
-training, saving.
+"""Base class of the systems: the update under ``model.fit``, one step for search and training, and
+saving.
 
-A system adds its layers and says how it begins and how it goes on. ``compile`` brings the optimizer
-and a :class:`TranslationLoss`; ``fit`` takes batches {"source_ids", "target_ids"}. With a loss of
-Keras, of logits, ``fit`` takes x = {"source_ids", "target_ids"} and y = the target ids, as of every
-Keras model.
+A system adds its layers, a start and a step. ``compile`` takes the optimizer and a
+:class:`TranslationLoss`; ``fit`` takes batches {"source_ids", "target_ids"}. With a Keras loss of
+logits, ``fit`` takes x = {"source_ids", "target_ids"} and y = target ids, like any Keras model.
 """
 
 from __future__ import annotations
@@ -41,53 +40,53 @@ from rnnsearch_tf.distributed.workers import SingleWorker
 
 
 class TranslationModel(KerasMethods):
-    """Base of the systems, trained with ``compile`` and ``fit``.
+    """Base class of the systems, trained with ``compile`` and ``fit``.
 
-    From a batch to its loss: :meth:`train_step`, :meth:`token_losses`, the system's ``pre_logits``,
-    its layers.
+    The path from a batch to its loss: :meth:`train_step`, :meth:`token_losses`, ``pre_logits`` of
+    the system, its layers.
 
     Args:
-        config: ModelConfig, or a dictionary of its options. None: the options are keywords.
-        source_vocabulary_size: K_x, special tokens included.
+        config: ModelConfig, or a dictionary of its options. None: the options are given as
+        keywords. source_vocabulary_size: K_x, including special tokens.
         target_vocabulary_size: K_y.
         seed: int; the same seed gives the same initial weights.
-        name, trainable: as of every Keras model.
+        name, trainable: arguments of every Keras model.
         dtype: ``float32``, ``float64`` or ``mixed_bfloat16``.
         options: fields of ModelConfig, such as ``hidden_size=256``; see ``options.py``.
 
     Call arguments:
         inputs: dictionary of ``source_ids`` int32 [B, J] and ``target_ids`` int32 [B, I],
-            both ending with the end symbol, padded with 0 on the right.
+            both with a final end symbol and padded with 0 on the right.
 
     Returns:
         logits float [B, I, V]: position i predicts target_ids[:, i].
 
     A subclass provides::
 
-        _add_layers(seeds, common)    its layers, built; one of them ``self.output_layer``
-        pre_logits(source_ids, target_ids, training)    what meets the output matrix, float
+        _add_layers(seeds, common)    build the layers, one of them as ``self.output_layer``
+        pre_logits(source_ids, target_ids, training)    the factor of the output matrix, float
             [B, I, l]
-        attended_pre_logits(source_ids, target_ids, training)    (the same, alignments
+        attended_pre_logits(source_ids, target_ids, training)    (pre_logits, alignments
             [B, I, J]), if it has attention
         start(source_ids)    see search/interface.py
-        step_pre_logits(previous_ids, state, memory)    as :meth:`step`, but what meets the
-            output matrix for logits
-        _layer_weights()    its weights by the paper's symbols, embeddings left out
+        step_pre_logits(previous_ids, state, memory)    like :meth:`step`, but returns the factor
+            of the output matrix instead of logits
+        _layer_weights()    its weights by the paper's letters, without embeddings
         system, has_attention, reads_source, embedding_bias, paper_initialization    class
             attributes
 
     Attributes:
-        shards: int, 1; set before ``fit``: shards of a batch that are computed at the same time.
-            See parallel.py.
-        workers: SingleWorker; set before ``fit``: the Workers that this process trains with. See
-            workers.py.
+        shards: int, 1; set before ``fit``: number of shards of a batch that are computed in
+            parallel. See runtime/cores.py.
+        workers: SingleWorker; set before ``fit``: the Workers with which this process trains. See
+            distributed/workers.py.
     """
 
     system: str | None = None  # the value of the option model.system
-    has_attention = False  # whether the alignments that `step` returns mean anything
+    has_attention = False  # whether `step` returns meaningful alignments
     reads_source = True  # whether there is a source embedding; only a language model has none
-    paper_initialization = "paper"  # what ``initialization: paper`` is in this system's paper
-    embedding_bias = True  # whether an embedding has a bias, where the option biases has any
+    paper_initialization = "paper"  # meaning of ``initialization: paper`` for this system
+    embedding_bias = True  # whether embeddings have a bias, unless biases is "none"
 
     def __init__(
         self,
@@ -102,16 +101,16 @@ class TranslationModel(KerasMethods):
     ) -> None:
         super().__init__(name=name, dtype=dtype, trainable=trainable)
         self.autocast = False  # see layers/base.py
-        self.supports_jit = False  # XLA would compile every batch shape anew
+        self.supports_jit = False  # XLA would compile a program for every batch shape
         self.supports_masking = True
         self.shards = 1
         self.workers = SingleWorker()
-        # negative log-likelihood of a target word, in nats; no smoothing
+        # mean negative log-likelihood of a target word, in nats, without label smoothing
         self.loss_metric = MeanOrNaN(name="loss", dtype="float64")
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
         self.norm_metric = MeanOrNaN(name="gradient_norm", dtype="float64")
-        # the share of batches whose gradient was not finite, where training goes on after one
+        # share of batches without a finite gradient, if training continues after them
         self.non_finite_metric = MeanOrNaN(name="non_finite_share", dtype="float64")
         if config is not None and options:
             raise UsageError(
@@ -126,7 +125,7 @@ class TranslationModel(KerasMethods):
             )
         if config is None:
             config = load_config(values={"model": {"system": self.system, **options}}).model
-        elif isinstance(config, dict):  # of a saved model, which may have options without effect
+        elif isinstance(config, dict):  # of a saved model: it may have options without effect
             config = load_config(below={"model": config}).model
         check_effects({"model": config})
         self.config: ModelConfig = config
@@ -174,7 +173,7 @@ class TranslationModel(KerasMethods):
         self.built = True
 
     def _dropout(self, name: str, share: float, size: int, seeds: Iterator[int]) -> Dropout:
-        """A layer that drops a share of values float [B, T, size]."""
+        """A dropout layer with rate `share` for values float [B, T, size]."""
         layer = dropout(share, seed=next(seeds), dtype=self.variable_dtype, name=name)
         layer.build((None, None, size))
         return layer
@@ -193,8 +192,8 @@ class TranslationModel(KerasMethods):
         return own_metrics if self._tolerates_non_finite_gradient() else own_metrics[:-1]
 
     def train_step(self, data: Any) -> dict[str, tf.Tensor]:
-        """One update from one batch, or this worker's share of it (Keras calls it inside its
-        ``tf.function``).
+        """One update from one batch or this worker's share of it. Keras calls this inside of its
+        ``tf.function``.
         """
         if self._has_keras_loss():
             self._check_keras_batch(data)
@@ -210,7 +209,7 @@ class TranslationModel(KerasMethods):
             if weights is not None:
                 losses *= weights
             objective = loss.reduce(losses, sentences, words)
-            # regularizers, and what add_loss was given; the sums over workers count each once
+            # losses of regularizers and add_loss; the sum over workers counts each of them once
             for added in self.losses:
                 objective += tf.cast(added, objective.dtype) / shares_of_batch
             objective = self.optimizer.scale_loss(objective)
@@ -232,7 +231,7 @@ class TranslationModel(KerasMethods):
             norm = tf.linalg.global_norm(gradients) / self.optimizer.scale_loss(
                 tf.ones([], objective.dtype)
             )
-        # Depends on the batch: TensorFlow may count a constant in the step that finds no batch.
+        # Must depend on the batch: TensorFlow may count a constant in a step without a batch.
         one = tf.cast(words >= 0, tf.float64)
         valid = tf.constant(True)
         if self._tolerates_non_finite_gradient():
@@ -263,8 +262,8 @@ class TranslationModel(KerasMethods):
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
 
     def _sharded_losses(self, inputs: Batch, loss: TranslationLoss) -> Sequence[tf.Tensor]:
-        """``token_losses`` in training; each shard of the batch has operations of its own, so that
-        no core waits for another.
+        """``token_losses`` in training. Each shard of the batch has its own operations, so that no
+        core waits for another.
         """
         rows = inputs["source_ids"].shape[0]
         shards = self.shards if rows is None else max(1, min(self.shards, rows))
@@ -288,16 +287,17 @@ class TranslationModel(KerasMethods):
         training: bool = False,
         guided_alignment_weight: float = 0.0,
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Loss and negative log-likelihood of every real target word, padding left out.
+        """Loss and negative log-likelihood of every real target word, without padding.
 
         Args:
-            inputs: a batch; with a guided_alignment_weight ``links`` too, see
+            inputs: a batch; with a guided_alignment_weight it needs ``links``, see
                 :class:`TranslationLoss`.
-            label_smoothing, guided_alignment_weight: as of :class:`TranslationLoss`.
-            training: whether dropout is drawn.
+            label_smoothing, guided_alignment_weight: see :class:`TranslationLoss`.
+            training: whether dropout is active.
 
         Returns:
-            (losses [N], nll [N]), in nats; N counts the batch's target words, end symbols included.
+            (losses [N], nll [N]), in nats; N is the number of target words of the batch, including
+            end symbols.
         """
         inputs = with_int32_ids(inputs)
         ids = inputs["source_ids"], inputs["target_ids"]
@@ -329,19 +329,19 @@ class TranslationModel(KerasMethods):
         return word_logits(pre_logits, self.output_weights())
 
     def compute_mask(self, inputs: Batch, previous_mask: Nest = None) -> tf.Tensor:
-        """The logits' mask, bool [B, I]: losses and metrics of Keras leave padding out."""
+        """Mask of the logits, bool [B, I]: Keras's losses and metrics exclude padding."""
         return inputs["target_ids"] != PAD_ID
 
     def previous_words(self, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
-        """Embeddings of the words before each target position, none before the first: [B, I] → [B,
-        I, m].
+        """Embeddings of the word before each target position, zero before the first: [B, I] →
+        [B, I, m].
         """
         # y_{i−1}
         previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)
         return self.drop_words(self.target_embedding(previous_ids), training=training)
 
     def output_weights(self, words: tf.Tensor | None = None, split_k: int = 1) -> OutputWeights:
-        """The output layer's weights for all words or some, to be handed to :meth:`step`; see
+        """The weights of the output layer for all or some words, to be passed to :meth:`step`; see
         layers/output.py.
         """
         matrix = as_tensor(self.target_embedding.E) if self.config.tie_target_embeddings else None
@@ -355,16 +355,15 @@ class TranslationModel(KerasMethods):
         output: OutputWeights | None = None,
         word_biases: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
-        """Logits of the next word of K hypotheses a sentence; see search/interface.py.
+        """Logits of the next word of K hypotheses of each sentence; see search/interface.py.
 
         Args:
             previous_ids: int32 [B, K]: y_{i−1}; 0 before the first word.
-            state: as :meth:`start` gives it, with an axis K after the first.
-            memory: as :meth:`start` gives it, [B, ...].
-            output: from :meth:`output_weights`; V is then the number of its words. None: those of
-                all words.
-            word_biases: float [B, V], added to the logits of a sentence: a very negative one rules
-                a word out.
+            state: from :meth:`start` or a step, [B, K, ...].
+            memory: from :meth:`start`, [B, ...].
+            output: from :meth:`output_weights`; V is then the number of its words. None: all words.
+            word_biases: float [B, V], added to the logits of each sentence; a very negative bias
+                excludes a word.
 
         Returns:
             (logits float32 [B, K, V], alignment float32 [B, K, J], state).
@@ -375,10 +374,11 @@ class TranslationModel(KerasMethods):
         return logits, tf.cast(alignment, tf.float32), state
 
     def paper_weights(self) -> dict[str, np.ndarray]:
-        """Every weight by its symbol in the paper, as NumPy arrays for ``x @ W``: input size first.
+        """All weights by their letters in the paper, as NumPy arrays for ``x @ W``: input size
+        first.
 
-        Embeddings are ``E_source`` and ``E_target``, with their biases ``b_E_source`` and
-        ``b_E_target`` where the option has them, as they are looked up, scaled or not.
+        Embeddings are ``E_source`` and ``E_target``, scaled if the option says so, with the biases
+        ``b_E_source`` and ``b_E_target`` if there are any.
         """
         numpy = keras.ops.convert_to_numpy
         weights = self._layer_weights()
@@ -407,21 +407,21 @@ class TranslationModel(KerasMethods):
         words: tf.Tensor,
         valid: tf.Tensor | bool = True,
     ) -> None:
-        """Count sums over so many words into the loss, with sample weights, and the perplexity,
-        without; unless ``valid`` is False.
+        """Update loss (with sample weights) and perplexity (without them) by sums over ``words``
+        words, unless ``valid`` is False.
         """
         number = tf.cast(words, nll.dtype)
         weight = tf.cast(words, tf.float64) * tf.cast(valid, tf.float64)
         for metric, total in ((self.loss_metric, weighted_nll), (self.perplexity_metric, nll)):
-            mean = tf.math.divide_no_nan(total, number)  # a batch of padding counts for nothing
+            mean = tf.math.divide_no_nan(total, number)  # 0 for a batch with only padding
             metric.update_state(_zero_unless(valid, mean), sample_weight=weight)
 
     def _tolerates_non_finite_gradient(self) -> bool:
-        """Whether a gradient that is not finite is one the optimizer was told to go on from."""
+        """Whether the optimizer continues after a gradient that is not finite."""
         return getattr(self.optimizer, "non_finite_gradient", "error") != "error"
 
     def _require_links(self, inputs: Batch, loss: TranslationLoss) -> None:
-        """Raise UsageError where guided alignment lacks what it compares."""
+        """Raise UsageError if guided alignment has no alignments or no links to compare."""
         if loss.guided_alignment_weight and not self.has_attention:
             raise UsageError(
                 f"{type(self).__name__}.compile: expected guided_alignment_weight=0 of a model"
@@ -446,5 +446,5 @@ class TranslationModel(KerasMethods):
 
 
 def _zero_unless(valid: tf.Tensor | bool, value: tf.Tensor) -> tf.Tensor:
-    """The value, or zero where it does not count, since 0 · NaN is NaN."""
+    """The value if it is valid, otherwise zero; a weight of 0 would keep a NaN."""
     return tf.where(valid, value, tf.zeros_like(value))

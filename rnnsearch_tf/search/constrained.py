@@ -1,31 +1,30 @@
-"""Beam search for outputs in which given phrases stand: dynamic beam allocation, all sentences of a
-batch at once.
+"""Beam search for outputs that contain given phrases: dynamic beam allocation, for all sentences of
+a batch at once.
 
 Post and Vilar 2018, *Fast Lexically Constrained Decoding with Dynamic Beam Allocation for Neural
-Machine Translation*; in one piece for all hypotheses of a batch as in Hu et al. 2019, *Improved
+Machine Translation*; vectorized over all hypotheses of a batch as in Hu et al. 2019, *Improved
 Lexically Constrained Decoding for Translation and Monolingual Rewriting*.
 
 The candidates of a step are the best continuations of all hypotheses together, the best
 continuation of each, and each hypothesis continued by the next word of each phrase that it lacks.
-The places of the beam are dealt out by how many words of phrases a hypothesis still needs: first
-the best candidate of each number, the fewest first, then the second best of each, and so on. The
-end symbol is a candidate only where no phrase is missing. Finished hypotheses compete with the
-candidates of every number: once they fill the beam, the search is over. For a sentence without
-phrases these are the rules of beam.py, and the result is the same.
+Candidates are grouped by the number of phrase words that they still need. The places of the beam go
+first to the best candidate of each group, starting with the fewest words, then to the second best
+of each group, and so on. The end symbol is a candidate only if no phrase is missing. Finished
+hypotheses compete with the candidates of every group; once they fill the beam, the search ends. For
+a sentence without phrases, the rules and the result are those of beam.py.
 
-A phrase is met once its words have occurred one after the other, wherever that was; one occurrence
-may serve two phrases that overlap. A hypothesis stands in every phrase at once, so that where the
-beginning of a phrase repeats inside it (a a b), the longest beginning that the last words agree
-with counts. With subwords, a phrase whose last word goes on in the next piece is not met by it:
-"chat" not by "chaton".
+A phrase is met once its words have occurred consecutively, at any position; one occurrence may be
+part of two overlapping phrases. The progress in every phrase is tracked at the same time. If the
+beginning of a phrase repeats inside it (a a b), the longest prefix that matches the last words
+counts. With subwords, a phrase is not met if its last word continues in the next piece: "chaton"
+does not contain "chat".
 
-The maximum length grows by the words of the phrases. No hypothesis is kept that could not take in
-what it needs before it: so every output has all phrases, finished or not. Departure from the
-papers, which let a hypothesis run out of room.
+The maximum length is extended by the number of words of the phrases. A hypothesis is dropped if the
+words that it still needs do not fit, so every output, finished or not, has all phrases. Departure
+from the papers, in which a hypothesis may run out of steps.
 
-The words of a sentence's phrases stand one after the other in a row of T: a table [P, L] would be
-as large as the most phrases and the longest phrase of the whole batch together, for every
-candidate.
+The words of the phrases of a sentence are concatenated into a row of T. A table [P, L] for every
+candidate would be as large as the largest number of phrases times the longest phrase of the batch.
 
 Dimension letters: as in beam.py; P phrases and L words of the longest phrase, T words of all
 phrases of a sentence, N candidates of a step.
@@ -66,25 +65,27 @@ from rnnsearch_tf.search.topk import (
 
 
 class Phrases(typing.NamedTuple):
-    """What has to stand in the outputs.
+    """The phrases that the outputs must contain.
 
-    An id of V or above is a word that the vocabulary lacks: the model takes it for the unknown
-    word, the search tells it from others.
+    An id of V or above is a word that the vocabulary lacks: the model reads it as the unknown word,
+    but search distinguishes it from others.
     """
 
     ids: tf.Tensor  # int32 [B, P, L], words of each phrase, PAD_ID after the last
-    # bool [V], whether a piece goes on in the word that the piece before it left open
+    # bool [V], whether a piece continues the word of a piece before it that may be continued
     begins_within: tf.Tensor
-    ends_within: tf.Tensor  # bool [V], whether a piece leaves its word open
+    ends_within: tf.Tensor  # bool [V], whether the word of a piece may be continued
 
     @property
     def flat_ids(self) -> tf.Tensor:
-        """int32 [B, P·L]."""
+        """The ids of all phrases of a sentence: int32 [B, P·L]."""
         return tf.reshape(self.ids, [tf.shape(self.ids)[0], tf.reduce_prod(tf.shape(self.ids)[1:])])
 
     def among(self, words: tf.Tensor) -> Phrases:
-        """The phrases for a search among some words only, int32 [S], ascending, PAD_ID and theirs
-        among them: ids are places there.
+        """The phrases for a search over some words only; their ids become indices into these words.
+
+        Args:
+            words: int32 [S], ascending, including PAD_ID and the words of the phrases.
         """
         offset = self.ids - tf.size(self.begins_within)
         size = tf.size(words)
@@ -96,7 +97,7 @@ class Phrases(typing.NamedTuple):
         )
 
     def ids_of(self, places: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
-        """The ids of such places, int32 of any shape."""
+        """The inverse of :meth:`among`: ids of these indices, int32 of any shape."""
         offset = places - tf.size(words)
         return tf.where(
             offset < 0,
@@ -106,32 +107,32 @@ class Phrases(typing.NamedTuple):
 
 
 class Constraints(typing.NamedTuple):
-    """The phrases, as the search uses them. Does not change from word to word."""
+    """The phrases in the form that search uses; they do not change from step to step."""
 
-    ids: tf.Tensor  # int32 [b, T], at least one; PAD_ID after the last
-    numbers: tf.Tensor  # int32 [b, T], each word's number in its phrase, from 1; 0 after the last
-    phrases: tf.Tensor  # int32 [b, T], the phrase of each word; 0 after the last
-    starts: tf.Tensor  # int32 [b, P], the place of each phrase's first word
+    ids: tf.Tensor  # int32 [b, T], T ≥ 1; PAD_ID after the last word
+    numbers: tf.Tensor  # int32 [b, T], index of each word in its phrase, from 1; 0 after the last
+    phrases: tf.Tensor  # int32 [b, T], index of the phrase of each word; 0 after the last
+    starts: tf.Tensor  # int32 [b, P], index in T of the first word of each phrase
     lengths: tf.Tensor  # int32 [b, P]
     begins_within: tf.Tensor  # bool [b, T], begins_within of each word
     ends_within: tf.Tensor  # bool [b, P], ends_within of the last word
 
 
 class Progress(typing.NamedTuple):
-    """How far a hypothesis is in each phrase."""
+    """The progress of a hypothesis in each phrase."""
 
-    # bool [b, k, T]: its last n words are the first n of the phrase, n the word's number
-    # (Baeza-Yates and Gonnet 1992)
+    # bool [b, k, T]: whether the last n words of the hypothesis are the first n of the phrase,
+    # where n is the number of the word (Baeza-Yates and Gonnet 1992)
     matching: tf.Tensor
-    # bool [b, k, P], whatever comes next; what its last word completes can still be part of a
-    # longer word
+    # bool [b, k, P]: whether the phrase is met for good; a phrase completed by the last word is not
+    # yet, because that word may be continued
     met: tf.Tensor
 
 
 class Candidates(typing.NamedTuple):
-    """Continuations of the hypotheses of a sentence."""
+    """Continuations of the hypotheses of each sentence."""
 
-    totals: tf.Tensor  # float32 [b, N], log-probabilities; NO_HYPOTHESIS: none
+    totals: tf.Tensor  # float32 [b, N], log-probabilities; NO_HYPOTHESIS if there is none
     parents: tf.Tensor  # int32 [b, N]
     words: tf.Tensor  # int32 [b, N]
 
@@ -144,17 +145,17 @@ def constrained_search(
     phrases: Phrases,
     config: SearchConfig,
 ) -> BeamResult:
-    """The most probable outputs that have every phrase, by beam search.
+    """The most probable outputs that contain every phrase, by beam search.
 
-    Arguments and result are those of :func:`~rnnsearch_tf.search.beam.beam_search`, and
+    Arguments and result are those of :func:`~rnnsearch_tf.search.beam.beam_search`, and also:
 
     Args:
-        phrases: Phrases; the outputs have their ids, those of V and above too. A beam should have
-            more hypotheses than the phrases of a sentence have words: in a narrower one they get
-            worse places.
+        phrases: Phrases; the outputs contain their ids, including those of V and above. The beam
+            size should exceed the number of words in the phrases of a sentence; with a smaller beam
+            the phrases get worse places.
 
     Example:
-        >>> def step(previous_ids, state, memory):  # always the same, of <pad> </s> <unk> a b
+        >>> def step(previous_ids, state, memory):  # constant, for <pad> </s> <unk> a b
         ...     places = tf.shape(previous_ids)
         ...     words = tf.math.log(tf.constant([0.0, 0.4, 0.0, 0.5, 0.1]))
         ...     tile = lambda row: tf.tile(row[None, None], [places[0], places[1], 1])
@@ -206,8 +207,8 @@ def _constraints(phrases: Phrases) -> Constraints:
 
 
 def _concatenate_phrases(values: tf.Tensor, real: tf.Tensor) -> tf.Tensor:
-    """values int32 [b, P, L] where they are real, one after the other: int32 [b, T], T at least 1,
-    zeros after the last.
+    """Concatenate the real values int32 [b, P, L] of all phrases of a sentence: int32 [b, T], T ≥
+    1, zeros after the last.
     """
     counts = tf.math.count_nonzero(real, axis=[1, 2])
     row = tf.RaggedTensor.from_row_lengths(tf.boolean_mask(values, real), counts).to_tensor()
@@ -215,7 +216,7 @@ def _concatenate_phrases(values: tf.Tensor, real: tf.Tensor) -> tf.Tensor:
 
 
 def _look_up(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
-    """The table [V] at the ids; False for a word that the vocabulary lacks."""
+    """Values of the table bool [V] at the ids; False for a word that the vocabulary lacks."""
     known = ids < tf.size(table)
     return known & tf.gather(table, tf.where(known, ids, 0))
 
@@ -223,7 +224,7 @@ def _look_up(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
 def _advance(
     sentences: Sentences, beam: Beam, step: Step, rules: Rules, begins_within: tf.Tensor
 ) -> Beam:
-    """One step of these sentences; see ``_advance`` in beam.py."""
+    """Take one step of these sentences; see ``_advance`` in beam.py."""
     (memory, constraints), (state, progress) = sentences.memory, beam.state
 
     def to_model_ids(ids: tf.Tensor) -> tf.Tensor:
@@ -280,7 +281,7 @@ def _candidates(
     to_model_ids: Callable[[tf.Tensor], tf.Tensor],
     rules: Rules,
 ) -> Candidates:
-    """All continuations that may get a place, none of them twice: K + k + k·P."""
+    """All continuations that may get a place, without duplicates: K + k + k·P."""
     best = Candidates(*best_continuations(words, live, rules.config.beam_size, rules.first_word))
     each_totals, each_words = best_of_each(words, live, rules.first_word)
     hypotheses = tf.zeros_like(each_words) + tf.range(tf.shape(each_words)[1])  # [b, k]
@@ -314,8 +315,8 @@ def _candidates(
 def _phrase_status(
     progress: Progress, constraints: Constraints
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Of each phrase [b, k, P]: whether its last word was just said, whether it is missing, and how
-    many of its words were just said.
+    """For each phrase [b, k, P]: whether the last word completes it, whether it is missing, and how
+    many of its words the last words match.
     """
     matched = _longest_match(progress.matching, constraints)
     just_complete = matched == constraints.lengths[:, tf.newaxis]  # an empty phrase always is
@@ -323,8 +324,8 @@ def _phrase_status(
 
 
 def _longest_match(matching: tf.Tensor, constraints: Constraints) -> tf.Tensor:
-    """The largest number of an agreeing word [b, k, T] in each phrase: int32 [b, k, P], 0 where
-    none agrees.
+    """The largest number of a matching word [b, k, T] in each phrase: int32 [b, k, P], 0 if no word
+    matches.
     """
     batch_size, places = tf.unstack(tf.shape(matching)[:2])
     count = tf.shape(constraints.lengths)[1]
@@ -338,10 +339,11 @@ def _longest_match(matching: tf.Tensor, constraints: Constraints) -> tf.Tensor:
 
 
 def _needed(progress: Progress, constraints: Constraints) -> tf.Tensor:
-    """Words of phrases that a hypothesis needs before it may end: int32 [b, k].
+    """Number of phrase words that a hypothesis needs before it may end: int32 [b, k].
 
-    Phrases are counted one after the other, but what is said already of one of them. If its next
-    piece goes on in the word before, the phrases that this word has just completed are lost.
+    It is the sum of the lengths of the missing phrases, less the words already produced of one of
+    them. If the next piece of that phrase continues the last word, the phrases that this word has
+    just completed are lost and are added again.
     """
     just_complete, missing, matched = _phrase_status(progress, constraints)
     lengths = tf.zeros_like(matched) + constraints.lengths[:, tf.newaxis]
@@ -363,7 +365,7 @@ def _needed(progress: Progress, constraints: Constraints) -> tf.Tensor:
 def _extend(
     progress: Progress, constraints: Constraints, candidates: Candidates, continues_word: tf.Tensor
 ) -> Progress:
-    """The progress [b, N] of the candidates, whose last words go on in the word before or not."""
+    """The progress [b, N] of the candidates, given whether their words continue the word before."""
     progress = Progress(*(tf.gather(x, candidates.parents, batch_dims=1) for x in progress))
     just_complete, _, _ = _phrase_status(progress, constraints)
     lost = constraints.ends_within[:, tf.newaxis] & continues_word[..., tf.newaxis]
@@ -382,11 +384,11 @@ def _allocate(
     needed: tf.Tensor,
     beam_size: int,
 ) -> tf.Tensor:
-    """Which hypotheses that end and which candidates get a place: bool [b, k + N].
+    """Whether each ending hypothesis and each candidate gets a place: bool [b, k + N].
 
-    The rank of a candidate is how many are better among the finished hypotheses and the candidates
-    that need as many words; on a tie the earlier is better. Places go by rank, and within a rank to
-    those that need fewer words.
+    The rank of a candidate is the number of better ones among the finished hypotheses and the
+    candidates that need the same number of words; on a tie the earlier one is better. Places are
+    assigned by rank, and within a rank to those that need fewer words.
     """
     ended = tf.concat([finished_keys, ending_keys], axis=1)
     all_keys = tf.concat([ended, keys], axis=1)  # [b, M], M = K + k + N
@@ -411,13 +413,13 @@ def _allocate(
 
 
 def _is_earlier(values: tf.Tensor) -> tf.Tensor:
-    """True at [m, n] where n < m, for values [b, M]: bool [M, M]."""
+    """True at [m, n] if n < m, for values [b, M]: bool [M, M]."""
     places = tf.range(tf.shape(values)[1])
     return places < places[:, tf.newaxis]
 
 
 def _next_word(values: tf.Tensor, matched: tf.Tensor, constraints: Constraints) -> tf.Tensor:
-    """values [b, T] of the word after those matched [b, k, P], of a complete phrase those of its
+    """Values [b, T] of the word after the `matched` words [b, k, P]; for a complete phrase, of its
     last word: [b, k, P].
     """
     places = tf.minimum(matched, tf.maximum(constraints.lengths - 1, 0)[:, tf.newaxis])

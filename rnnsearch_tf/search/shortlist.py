@@ -1,4 +1,4 @@
-"""Vocabulary shortlists: search computes the logits of a sentence's likely words only."""
+"""Vocabulary shortlists: search computes only the logits of the likely words of a sentence."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from rnnsearch_tf.text.vocabulary import Vocabulary
 
 
 class Shortlist(tf.Module):
-    """The most frequent words and the likely translations of a sentence's words (Jean et al. 2015,
-    section 3.3).
+    """The most frequent words and the likely translations of the words of a sentence (Jean et al.
+    2015, section 3.3).
 
-    Departure: one product computes the words of all sentences of a batch; a bias then rules out
-        those that only other
-    sentences may use, so that a sentence's translation does not depend on its batch.
+    Departure: one product computes the words of all sentences of a batch; a bias then excludes
+    those that only other sentences may use, so that the translation of a sentence does not depend
+    on its batch.
 
     Args:
         candidates: int32 array [source vocabulary, n], ids of the likely translations of each
             source word; 0 where there are fewer.
-        frequent: int, how many of the most frequent target words are always allowed, special tokens
-            not counted.
-        vocabulary_size: int, of the target.
+        frequent: int, number of most frequent target words that are always allowed, special tokens
+            excluded.
+        vocabulary_size: int, size of the target vocabulary.
     """
 
     def __init__(self, candidates: np.ndarray, frequent: int, vocabulary_size: int) -> None:
@@ -49,25 +49,25 @@ class Shortlist(tf.Module):
         source_form: str = "NFC",
         target_form: str = "NFC",
     ) -> Shortlist:
-        """Read a file of `source-word target-word probability` lines, in any order; words unknown
-        to a vocabulary are skipped.
+        """Read a file of `source-word target-word probability` lines, in any order; words that a
+        vocabulary lacks are skipped.
 
         Args:
             path: UTF-8 text, plain or .gz; a translation of ``</s>`` is allowed in every sentence.
-            frequent: as above.
-            translations: int, how many translations of a source word are kept.
+            frequent: see the class.
+            translations: int, number of translations kept for each source word.
             source_vocabulary, target_vocabulary: Vocabulary.
-            source_form, target_form: the Unicode normal form of each side's text, as its option
-                `unicode_form`; words are brought to it.
+            source_form, target_form: Unicode normal form of the text of each side (its option
+                `unicode_form`), to which words are converted.
 
         Raises:
-            UserError: the file cannot be read, or a line has another form; names file:line.
+            UserError: the file cannot be read, or a line has the wrong format; names file:line.
         """
         source, target = (
             {token: k for k, token in enumerate(v.tokens)}
             for v in (source_vocabulary, target_vocabulary)
         )
-        source.pop(SPECIAL_TOKENS[PAD_ID])  # padding is no word and depends on the batch
+        source.pop(SPECIAL_TOKENS[PAD_ID])  # padding is not a word, and it depends on the batch
         likely = collections.defaultdict(list)
         for number, line in enumerate(read_lines(path), start=1):
             *words, probability = _fields(line, f"{path}:{number}")
@@ -87,13 +87,12 @@ class Shortlist(tf.Module):
 
         Args:
             source_ids: int32 [B, J], padded with 0.
-            more_ids: int32 [B, n], further words that each sentence may use; those that are no ids
-                of the vocabulary are passed over.
+            more_ids: int32 [B, n], further words that each sentence may use; ids outside of the
+                vocabulary are ignored.
 
         Returns:
-            words: int32 [S], ascending, the special tokens first.
-            biases: float32 [B, S]: 0 where the sentence may use the word, NO_HYPOTHESIS where it
-                may not.
+            words: int32 [S], ascending, with the special tokens first.
+            biases: float32 [B, S]: 0 if the sentence may use the word, otherwise NO_HYPOTHESIS.
         """
         candidates = tf.gather(self._candidates, source_ids)  # [B, J, n]
         shape = tf.shape(candidates)
@@ -112,7 +111,7 @@ class Shortlist(tf.Module):
 
 
 def _fields(line: str, where: str) -> tuple[str, str, float]:
-    """(source word, target word, probability)."""
+    """Parse a line: (source word, target word, probability)."""
     fields = line.split(" ")
     try:
         source, target, probability = *fields[:2], float(fields[2])

@@ -1,4 +1,4 @@
-"""Replacing unknown words of an output by the source words that they are aligned to."""
+"""Replace unknown words of an output by the source words that they are aligned to."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class Lexicon(tf.Module):
     @classmethod
     def load(cls, path: Path, source_form: str = "NFC", target_form: str = "NFC") -> Lexicon:
         """Read a file of `source-word target-word` lines, plain or .gz, UTF-8; empty lines are
-        passed over.
+        ignored.
 
         Args:
             path: the file.
-            source_form, target_form: the Unicode normal form of each side's text, as its option
-                `unicode_form`; words are brought to it.
+            source_form, target_form: Unicode normal form of the text of each side (its option
+                `unicode_form`), to which words are converted.
 
         Raises:
-            UserError: the file cannot be read, a line has not two words, or a
-                source word comes again with another translation; names file:line.
+            UserError: the file cannot be read, a line does not have two words, or a source word
+                has two different translations; names file:line.
         """
         translations: dict[str, str] = {}
         first_seen: dict[str, int] = {}
@@ -65,7 +65,7 @@ class Lexicon(tf.Module):
         return cls(translations)
 
     def lookup(self, words: tf.Tensor) -> tf.Tensor:
-        """The translation of each word, the word itself where there is none: string tensor, same
+        """The translation of each word, or the word itself if there is none: string tensor, same
         shape.
         """
         found = self.table.lookup(words)
@@ -78,15 +78,15 @@ def replace_unknown(
     source_tokens: tf.RaggedTensor,
     lexicon: Lexicon | None = None,
 ) -> tf.RaggedTensor:
-    """Replace each unknown word by the source word with the largest attention weight, or by its
-    translation.
+    """Replace each unknown word by the source word with the largest attention weight, or by the
+    translation of that word.
 
     Departure from Bahdanau et al. 2015, who leave [UNK] in the output. The rule is that of Luong et
-    al. 2015, with attention in place of an aligner. The source's end symbol is never copied.
+    al. 2015, with attention in place of an aligner. The end symbol of the source is never copied.
 
     Args:
         tokens: RaggedTensor string [B, (I)], without the end symbol.
-        alignments: float [B, I, J], I and J at least the longest rows of either side.
+        alignments: float [B, I, J]; I and J are at least the lengths of the longest rows.
         source_tokens: RaggedTensor string [B, (J)], without the end symbol.
         lexicon: translations of source words; None: source words are copied.
 
