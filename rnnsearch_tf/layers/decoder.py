@@ -22,7 +22,7 @@ import tensorflow as tf
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.layers.attention import Attention, BahdanauAttention
-from rnnsearch_tf.layers.base import PaperLayer, Shape, State, real_positions
+from rnnsearch_tf.layers.base import PaperLayer, Shape, State, cast_weights, real_positions
 from rnnsearch_tf.layers.coverage import CoverageAttention
 from rnnsearch_tf.layers.fixed_context import FixedContext
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
@@ -157,6 +157,12 @@ class Decoder(PaperLayer):
             if self.layer_normalization
             else self.recurrent_unit.context_term(annotations)
         )
+
+    def cast_values(self, values: tf.Tensor) -> tf.Tensor:
+        """Cast the values of a memory to the operand dtype of the products of :meth:`attend`; the
+        fixed context has no products.
+        """
+        return cast_weights(values, self.product_dtype if self.attention else None)
 
     def attend(self, state: State, memory: Nest) -> tuple[tf.Tensor, tf.Tensor, State]:
         """(Σ_j α_ij · value j of the memory [B, K, …], alignment [B, K, J], state) for the state of

@@ -24,7 +24,7 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import Decoder, DeepOutput, Encoder
-from rnnsearch_tf.layers.base import State, cast_weights, mean_of_words
+from rnnsearch_tf.layers.base import State, mean_of_words
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 
@@ -45,6 +45,11 @@ class RNNSearch(TranslationModel):
 
     system = "rnnsearch"
     has_attention = True
+    bidirectional = True  # whether the encoder also reads backward
+
+    def _attention(self) -> str | None:
+        """The attention of the decoder, see :class:`~rnnsearch_tf.layers.Decoder`."""
+        return self.config.attention
 
     def _add_layers(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
         config = self.config
@@ -56,12 +61,12 @@ class RNNSearch(TranslationModel):
             forget_bias=config.forget_bias,
         )
         self.encoder = Encoder(
-            n, bidirectional=self.has_attention, seed=next(seeds), name="encoder", **unit
+            n, bidirectional=self.bidirectional, seed=next(seeds), name="encoder", **unit
         )
         self.decoder = Decoder(
             n,
             config.windows if config.attention == "gaussian_window" else config.alignment_size,
-            attention=config.attention if self.has_attention else None,
+            attention=self._attention(),
             seed=next(seeds),
             name="decoder",
             **unit,
@@ -76,7 +81,7 @@ class RNNSearch(TranslationModel):
             name="deep_output",
             **common,
         )
-        context_size = 2 * n if self.has_attention else n
+        context_size = 2 * n if self.bidirectional else n
         words, states, contexts = ((None, None, size) for size in (m, n, context_size))
         self.encoder.build(words)
         self.encoder.shapes = {}  # this model passes valid arguments
@@ -140,9 +145,7 @@ class RNNSearch(TranslationModel):
                 [tf.shape(source_ids)[0], projected.shape[-1]], projected.dtype
             )
         both = tf.concat([projected, self.output_layer.context_term(memory.values)], axis=-1)
-        return state, memory._replace(
-            values=cast_weights(both, self.decoder.product_dtype if self.has_attention else None)
-        )
+        return state, memory._replace(values=self.decoder.cast_values(both))
 
     def step_pre_logits(
         self, previous_ids: tf.Tensor, state: State, memory: Nest
@@ -173,11 +176,9 @@ class RNNSearch(TranslationModel):
         return self.output_layer.pre_logits(read["state"], previous, context_term), alignment, after
 
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
-        """A vector for each source sentence: the mean of its annotations, float [B, 2n]; without
-        attention the context →h_{T_x}, [B, n].
-        """
-        memory = self._encode(source_ids)[1]
-        return mean_of_words(memory.values, memory.mask) if self.has_attention else memory.values
+        """A vector for each source sentence: the mean of its annotations, float [B, 2n]."""
+        _, memory = self._encode(source_ids)
+        return mean_of_words(memory.values, memory.mask)
 
     def _encode(self, source_ids: tf.Tensor, training: bool = False) -> tuple[State, Nest]:
         """(first state, memory) of a batch of source sentences."""
@@ -221,3 +222,12 @@ class RNNEncDec(RNNSearch):
 
     system = "rnnencdec"
     has_attention = False
+    bidirectional = False
+
+    def _attention(self) -> None:
+        return None
+
+    def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
+        """A vector for each source sentence: the context →h_{T_x}, float [B, n]."""
+        _, memory = self._encode(source_ids)
+        return memory.values

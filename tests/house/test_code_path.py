@@ -20,8 +20,8 @@ from rnnsearch_tf.translation import Translator
 
 PACKAGE = pathlib.Path(rnnsearch_tf.__file__).parent
 
-TRANSLATION = 18, 10_971
-LOSS = 11, 4_506
+TRANSLATION = 18, 10_900
+LOSS = 11, 4_500
 """Files and tokens at most, as it is today; they only go down."""
 
 NOT_READ = {
