@@ -92,7 +92,7 @@ class RecurrentUnit(PaperLayer):
         """Raise UsageError; ``keras.layers.RNN`` reads this attribute of its cell."""
         raise UsageError(
             "RecurrentUnit: expected to be a part of an Encoder or a RecurrentStack, got"
-            f" keras.layers.RNN around it; take Encoder({self.hidden_size}, bidirectional=False,"
+            f" keras.layers.RNN around it; use Encoder({self.hidden_size}, bidirectional=False,"
             f" unit={self.unit!r})"
         )
 

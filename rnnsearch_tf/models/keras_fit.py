@@ -331,8 +331,8 @@ def refuse_probabilities(name: str, functions: Any) -> None:
     for function in tf.nest.flatten(functions):
         if function is not None and _takes_probabilities(function):
             raise UsageError(
-                f"compile: expected {name} of logits, which the model gives, got {function!r},"
-                " which takes them for probabilities; use"
+                f"compile: expected {name} of logits, which the model returns, got {function!r},"
+                " which expects probabilities; use"
                 " keras.losses.SparseCategoricalCrossentropy(from_logits=True), and the metric of"
                 " that name"
             )

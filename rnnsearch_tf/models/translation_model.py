@@ -425,7 +425,7 @@ class TranslationModel(KerasMethods):
         if loss.guided_alignment_weight and not self.has_attention:
             raise UsageError(
                 f"{type(self).__name__}.compile: expected guided_alignment_weight=0 of a model"
-                f" without attention, got {loss.guided_alignment_weight}; leave it out, or take"
+                f" without attention, got {loss.guided_alignment_weight}; leave it out, or use"
                 " RNNsearch or Luong's attention"
             )
         if loss.guided_alignment_weight and "links" not in inputs:
