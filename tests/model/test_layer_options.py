@@ -60,7 +60,7 @@ def words(seed=0):
         (dict(seed=-1), "seed: expected at least 0, got -1"),
         (
             dict(kernel_initializer="zeros"),
-            "got kernel_initializer; the option initialization says",
+            "got kernel_initializer; the option initialization chooses",
         ),
         (
             dict(kernel_regularizer="l2"),
@@ -70,7 +70,10 @@ def words(seed=0):
             dict(recurrent_constraint="max_norm"),
             "got recurrent_constraint; set the attribute constraint of a weight",
         ),
-        (dict(return_state=True), "got return_state; the layer returns the states of all positions"),
+        (
+            dict(return_state=True),
+            "got return_state; the layer returns the states of all positions",
+        ),
         (
             dict(return_sequences=True),
             "got return_sequences; the layer returns the states of all positions",
