@@ -276,7 +276,8 @@ HAND_WRITTEN_GRADIENTS = [
     Mutant(
         "layers/kernels/gru.py",
         "no gradient through what is summed up",
-        "batched_matmul(\n                alignments_by_batch, deltas_by_batch, dtype, transpose_left=True\n            )",
+        "batched_matmul(\n                alignments_by_batch,"
+        " deltas_by_batch, dtype, transpose_left=True\n            )",
         "tf.zeros_like(tf.cast(memory.values, deltas.dtype))",
         (f"{HAND}::test_attending_gru", f"{GRADIENTS}::test_against_automatic_differentiation"),
     ),
