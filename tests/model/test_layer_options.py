@@ -179,7 +179,7 @@ def test_numbers_of_numpy_are_taken_and_written_as_pythons():
         ),
         (
             lambda: keras.layers.RNN(RecurrentUnit(4)),
-            r"RecurrentUnit: .* got keras.layers.RNN .*; take Encoder\(4, bidirectional=False",
+            r"RecurrentUnit: .* got keras.layers.RNN .*; use Encoder\(4, bidirectional=False",
         ),
         (
             lambda: WordEmbedding(9, 4).enable_lora(4),
