@@ -2,3 +2,6 @@
 
 May import errors, runtime and text.
 """
+
+Link = tuple[int, int]
+"""(source position, target position), both from 0."""

@@ -1,10 +1,12 @@
-"""Alignment error rate against links made by hand (Och and Ney 2003)."""
+"""Alignment error rate against manual links (Och and Ney 2003)."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Iterator
 
+from rnnsearch_tf.alignment import Link
 from rnnsearch_tf.errors import UserError
 
 _LINK = re.compile(r"(\d+)([-p])(\d+)")
@@ -12,8 +14,8 @@ _LINK = re.compile(r"(\d+)([-p])(\d+)")
 
 @dataclasses.dataclass
 class LinkCounts:
-    """Links counted over a corpus: A of the hypothesis, S sure and P possible ones (the sure ones
-    among them) of the gold.
+    """Link counts of a corpus: A of the hypothesis; S (sure) and P (possible, including the sure
+    ones) of the gold alignment.
 
     Example:
         >>> counts = LinkCounts()
@@ -28,10 +30,8 @@ class LinkCounts:
     sure_found: int = 0  # |A ∩ S|
     possible_found: int = 0  # |A ∩ P|
 
-    def add(self, sure, possible, hypothesis):
-        """Count a sentence; each argument is a set of (source, target), `possible` with or without
-        the sure ones.
-        """
+    def add(self, sure: set[Link], possible: set[Link], hypothesis: set[Link]) -> None:
+        """Add the links of one sentence pair; `possible` may or may not include the sure links."""
         self.sentences += 1
         self.hypothesis += len(hypothesis)
         self.sure += len(sure)
@@ -40,42 +40,43 @@ class LinkCounts:
 
     @property
     def error_rate(self) -> float:
-        """AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|); 0 where there are no links at all."""
+        """AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|); 0 if there are no links."""
         return 1 - _share(self.sure_found + self.possible_found, self.hypothesis + self.sure)
 
     @property
     def precision(self) -> float:
-        """|A ∩ P| / |A|; 1 where the hypothesis has no links."""
+        """|A ∩ P| / |A|; 1 if the hypothesis has no links."""
         return _share(self.possible_found, self.hypothesis)
 
     @property
     def recall(self) -> float:
-        """|A ∩ S| / |S|; 1 where the gold has no sure links."""
+        """|A ∩ S| / |S|; 1 if the gold alignment has no sure links."""
         return _share(self.sure_found, self.sure)
 
 
-def gold_links(line):
-    """(sure, possible) of a line such as ``0-0 1p2``: sets of (source, target).
+def gold_links(line: str) -> tuple[set[Link], set[Link]]:
+    """Parse a gold line such as ``0-0 1p2`` into (sure links, possible links).
 
     Raises:
-        UserError: a word is no link.
+        UserError: a word is not a link.
     """
     links = list(_links(line, "links `1-2` (sure) or `1p2` (possible)", "-p"))
-    return tuple(
+    sure, possible = (
         {(source, target) for source, kind, target in links if kind == wanted} for wanted in "-p"
     )
+    return sure, possible
 
 
-def hypothesis_links(line):
-    """The links of a Pharaoh line such as ``0-0 1-2``: a set of (source, target).
+def hypothesis_links(line: str) -> set[Link]:
+    """Parse the links of a Pharaoh line such as ``0-0 1-2``.
 
     Raises:
-        UserError: a word is no link.
+        UserError: a word is not a link.
     """
     return {(source, target) for source, _, target in _links(line, "links `1-2`", "-")}
 
 
-def _links(line, expected, kinds):
+def _links(line: str, expected: str, kinds: str) -> Iterator[tuple[int, str, int]]:
     for word in line.split():
         match = _LINK.fullmatch(word)
         if match is None or match[2] not in kinds:
@@ -83,5 +84,5 @@ def _links(line, expected, kinds):
         yield int(match[1]), match[2], int(match[3])
 
 
-def _share(part, whole) -> float:
+def _share(part: int, whole: int) -> float:
     return part / whole if whole else 1.0

@@ -2,42 +2,46 @@
 package sil-thot).
 
     fast_align    Dyer, Chahuneau and Smith 2013: Model 2 with positions near the diagonal
-    hmm           Vogel, Ney and Tillmann 1996: each word's position depends on the one before
-    ibm4          Brown et al. 1993: fertilities, and distortions relative to the words before
+    hmm           Vogel, Ney and Tillmann 1996: each word's position depends on the previous one
+    ibm4          Brown et al. 1993: fertilities, and distortions relative to the previous words
 
-Each is learned in both directions from the text itself, which need not be aligned, and both
-alignments are made one.
+Each aligner is trained in both directions on unaligned parallel text, and the two alignments are
+symmetrized.
 """
 
 from __future__ import annotations
 
 import pathlib
 import tempfile
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.alignment import Link
 from rnnsearch_tf.alignment.symmetrization import grow_diag_final_and
 from rnnsearch_tf.runtime.optional import THOT, require
 
 ALIGNERS = {"fast_align": "fast_align", "hmm": "HMM", "ibm4": "IBM Model 4"}
-"""{what Thot calls it: its name}"""
+"""{name in Thot: display name}"""
+
+Texts = tuple[Sequence[str], Sequence[str]]
+"""(source sentences, target sentences) of equal length, tokens joined by spaces."""
 
 
-def align(kind: str, train: tuple, texts: tuple) -> list:
-    """The links of sentence pairs, by an aligner of both directions learned from sentence pairs.
+def align(kind: str, train: Texts, texts: Texts) -> list[list[Link]]:
+    """Train an aligner in both directions and align sentence pairs with it.
 
     Args:
         kind: one of ALIGNERS.
-        train: (sources, targets) that it is learned from: list[str] of tokens joined by spaces
-            each, of equal length.
-        texts: (sources, targets) that it aligns, the same or other text.
+        train: the text to train on.
+        texts: the text to align; may be the same text.
 
     Returns:
-        list of sorted lists of (source position, target position): grow-diag-final-and of both
-        directions.
+        The sorted links of each pair: grow-diag-final-and of both directions.
 
     Raises:
         UserError: the packages are missing.
-        UsageError: there is no such aligner.
+        UsageError: the aligner is unknown.
 
     Example:
         align("hmm", (["a house", "a door"], ["une maison", "une porte"]), (["a house"], ["une
@@ -46,22 +50,24 @@ def align(kind: str, train: tuple, texts: tuple) -> list:
     require("word aligners", *THOT)
     if kind not in ALIGNERS:
         raise UsageError(f"aligner: expected one of {', '.join(ALIGNERS)}, got {kind!r}")
-    forward, reverse = (_aligned(_learned(kind, *train[::way]), *texts[::way]) for way in (1, -1))
+    forward, reverse = (
+        _aligned(_trained(kind, *train[::step]), *texts[::step]) for step in (1, -1)
+    )
     return [
         sorted(grow_diag_final_and(links, {(j, i) for i, j in other}))
         for links, other in zip(forward, reverse)
     ]
 
 
-def _learned(kind, sources, targets):
-    """Thot's model of one direction. It is learned from files, and read from its own."""
+def _trained(kind: str, sources: Sequence[str], targets: Sequence[str]) -> Any:
+    """A Thot model of one direction. Thot trains on files, and loads the model from a file."""
     from machine.translation.thot import (
         ThotWordAlignmentModelTrainer,
         create_thot_word_alignment_model,
     )
 
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
         files = []
         for name, lines in (("source", sources), ("target", targets)):
             files.append(folder / name)
@@ -72,10 +78,8 @@ def _learned(kind, sources, targets):
         return create_thot_word_alignment_model(kind, folder / "model")
 
 
-def _aligned(model, sources, targets):
-    """A set of (source, target) positions of each pair, where Thot's model of one direction sees
-    links.
-    """
+def _aligned(model: Any, sources: Sequence[str], targets: Sequence[str]) -> Iterator[set[Link]]:
+    """The links of each pair by a Thot model of one direction."""
     for source, target in zip(sources, targets):
         matrix = model.align(source.split(), target.split())
         yield {(pair.source_index, pair.target_index) for pair in matrix.to_aligned_word_pairs()}

@@ -1,35 +1,39 @@
-"""A lexicon of single words out of links: what each source word is linked to most often (Luong et
-al. 2015b).
+"""A word lexicon from links: the most frequent translation of each source word (Luong et al.
+2015b).
 """
 
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from rnnsearch_tf.alignment import Link
 
 
-def lexicon(sentences: Iterable, minimum_count: int = 2) -> dict[str, str]:
-    """The translation of each source word.
+def lexicon(
+    sentences: Iterable[tuple[Iterable[Link], Sequence[str], Sequence[str]]],
+    minimum_count: int = 2,
+) -> dict[str, str]:
+    """The most frequent translation of each source word.
 
     Args:
-        sentences: of each pair its links, (source position, target position), and both lists of
-            tokens.
-        minimum_count: a source word and a target word that are linked less often are left out; so
-            is a word with a space inside.
+        sentences: (links, source tokens, target tokens) of each pair.
+        minimum_count: word pairs linked less often than this are ignored; so are words that contain
+            a space.
 
     Returns:
-        {source word: the target word that it is linked to most often}, by source word; of several
-        the first in the alphabet.
+        {source word: the target word it is linked to most often}, sorted by source word; ties go to
+        the alphabetically first target word.
 
     Example:
         >>> pairs = [([(0, 0), (1, 1)], ["a", "house"], ["une", "maison"])] * 2
         >>> lexicon(pairs)
         {'a': 'une', 'house': 'maison'}
     """
-    counts = collections.Counter()
+    counts: collections.Counter[tuple[str, str]] = collections.Counter()
     for links, source, target in sentences:
         counts.update((source[j], target[i]) for j, i in links)
-    best = {}
+    best: dict[str, str] = {}
     for (source, target), count in sorted(
         counts.items(), key=lambda entry: (entry[0][0], -entry[1], entry[0][1])
     ):

@@ -1,32 +1,36 @@
-"""Alignments: from the attention matrix to Pharaoh links, of tokens or of words, and to plain
-numbers.
-"""
+"""From attention weights to Pharaoh links, between tokens or between words."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from rnnsearch_tf.alignment import Link
 from rnnsearch_tf.text.characters import WORD_START
 
-
-def as_pharaoh(pairs) -> str:
-    """Links (source position, target position) as a Pharaoh line ``0-0 1-2``."""
-    return " ".join(f"{source}-{target}" for source, target in pairs)
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
-def links(alignment) -> list:
-    """The links of a sentence pair, the end symbols left out.
+def as_pharaoh(links: Iterable[Link]) -> str:
+    """Links as a Pharaoh line ``0-0 1-2``."""
+    return " ".join(f"{source}-{target}" for source, target in links)
 
-    Every target word is linked to the source word it attends to most; the end
-    symbol's share of the attention is not looked at. A sentence without words
-    on one side has no links.
+
+def links(alignment: ArrayLike) -> list[Link]:
+    """The links of a sentence pair, without the end symbols.
+
+    Each target word is linked to the source word it attends to most; attention to the end symbol
+    is ignored. If one side has no words, there are no links.
 
     Args:
-        alignment: float [I, J], α of eq. (6): one row a target token, one column a source
-            token, the end symbols last on both sides.
+        alignment: float [I, J], α of eq. (6): one row for each target token, one column for each
+            source token, the end symbols last on both sides.
 
     Returns:
-        list of (source position, target position) from 0, sorted.
+        The links, sorted.
 
     Example:
         >>> links([[0.1, 0.8, 0.1], [0.7, 0.2, 0.1], [0.0, 0.1, 0.9]])
@@ -40,47 +44,49 @@ def links(alignment) -> list:
     return sorted((int(j), i) for i, j in enumerate(words.argmax(axis=1)))
 
 
-def of_words(alignment, source=None, target=None):
-    """The alignment of words, from that of their subword pieces.
+def word_alignment(
+    alignment: ArrayLike, source: np.ndarray | None = None, target: np.ndarray | None = None
+) -> np.ndarray:
+    """The alignment between words, from the alignment between their subword pieces.
 
         α'_IJ = mean over the pieces i of target word I of  Σ over the pieces j of source word J
         α_ij
 
-    A piece of several words counts for each by its characters.
+    A piece that spans several words is shared among them by its characters.
 
     Args:
         alignment: float [I, J], end symbols last on both sides.
-        source, target: what :func:`word_shares` gives for the pieces of that side, [J - 1, source
-            words] and [I - 1, target words]; None where its tokens are words already.
+        source, target: :func:`word_shares` of the pieces of that side, [J - 1, source words] and
+            [I - 1, target words]; None if its tokens are words.
 
     Returns:
         float64 [target words + 1, source words + 1], end symbols last.
 
     Example:
         >>> shares = word_shares(["▁a", "▁b", "c"])
-        >>> links(of_words([[0.4, 0.3, 0.3, 0.0], [0.0, 0.1, 0.1, 0.8]], source=shares))
+        >>> links(word_alignment([[0.4, 0.3, 0.3, 0.0], [0.0, 0.1, 0.1, 0.8]], source=shares))
         [(1, 0)]
     """
-    alignment = np.asarray(alignment, np.float64)
-    if alignment.size and source is not None:
-        alignment = alignment @ _with_end(source)
-    if alignment.size and target is not None:
+    weights = np.asarray(alignment, np.float64)
+    if weights.size and source is not None:
+        weights = weights @ _with_end(source)
+    if weights.size and target is not None:
         shares = _with_end(target)  # [I, words + 1]
-        alignment = (shares / shares.sum(axis=0)).T @ alignment
-    return alignment
+        weights = (shares / shares.sum(axis=0)).T @ weights
+    return weights
 
 
-def word_shares(pieces, words=None):
-    """How much of each piece belongs to each word.
+def word_shares(pieces: Sequence[str], words: Sequence[str] | None = None) -> np.ndarray:
+    """The share of each piece that belongs to each word.
 
     Args:
-        pieces: list[str] of SentencePiece pieces, a U+2581 before every word. One that stands alone
-            belongs to the word after it.
-        words: list[str], the words that the text was made of, whose characters without spaces are
-            those of the pieces; None: words are what U+2581 separates.
+        pieces: SentencePiece pieces, with U+2581 before each word. A U+2581 that is a piece by
+            itself belongs to the next word.
+        words: the words of the text, with the same characters as the pieces apart from spaces;
+            None: the words that U+2581 separates.
 
     Returns:
-        float64 [pieces, words], each row of sum 1; without words [pieces, 0].
+        float64 [pieces, words], each row sums to 1; [pieces, 0] if there are no words.
 
     Example:
         >>> word_shares(["▁th", "e", "▁", "cat"]).tolist()
@@ -88,29 +94,30 @@ def word_shares(pieces, words=None):
     """
     joined = "".join(pieces)
     words = joined.split(WORD_START) if words is None else words
-    # the word of every character
+    # the number of the word that each character belongs to
     owners = [number for number, word in enumerate(filter(None, words)) for _ in word]
     shares = np.zeros((len(pieces), owners[-1] + 1 if owners else 0))
-    place = 0
+    position = 0
     for row, piece in zip(shares, pieces):
         length = len(piece.replace(WORD_START, ""))
-        for owner in (owners[place : place + max(length, 1)] or owners[-1:]) if owners else []:
+        end = position + max(length, 1)
+        for owner in (owners[position:end] or owners[-1:]) if owners else []:
             row[owner] += 1
-        place += length
+        position += length
     return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1)
 
 
-def _with_end(shares):
-    """The shares with a row and a column of the end symbol, which is a word by itself."""
-    whole = np.zeros(np.add(shares.shape, 1))
-    whole[:-1, :-1] = shares
-    whole[-1, -1] = 1
-    return whole
+def _with_end(shares: np.ndarray) -> np.ndarray:
+    """The shares with a row and a column for the end symbol, which is a word by itself."""
+    extended = np.zeros(np.add(shares.shape, 1))
+    extended[:-1, :-1] = shares
+    extended[-1, -1] = 1
+    return extended
 
 
-def entropies(alignment) -> np.ndarray:
-    """How spread the attention of each target token is: −Σ_j α_ij ln α_ij, in nats, from 0 (one
-    word) to ln J (all alike).
+def entropies(alignment: ArrayLike) -> np.ndarray:
+    """The entropy of each target token's attention: −Σ_j α_ij ln α_ij, in nats, from 0 (one word)
+    to ln J (uniform).
 
     Args:
         alignment: float [I, J].
@@ -126,6 +133,6 @@ def entropies(alignment) -> np.ndarray:
     return -(weights * np.log(np.where(weights > 0, weights, 1))).sum(axis=-1) + 0.0  # no -0
 
 
-def as_numbers(alignment, digits=4) -> list:
-    """The matrix as nested lists, rounded, for JSON."""
+def as_lists(alignment: Iterable[Iterable[float]], digits: int = 4) -> list[list[float]]:
+    """The matrix as nested lists of rounded numbers, for JSON."""
     return [[round(float(weight), digits) for weight in row] for row in alignment]

@@ -1,28 +1,28 @@
-"""One alignment out of two: of a model, and of one of the other direction (Och and Ney 2003; Koehn
-et al. 2005).
+"""Symmetrization: combine the alignments of both translation directions (Och and Ney 2003; Koehn et
+al. 2005).
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from rnnsearch_tf.alignment import Link
 from rnnsearch_tf.errors import UsageError
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.text.pipeline import Text
 
 NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 """(target, source) steps, in the order of Moses's definition."""
 
 
-def grow_diag_final_and(forward, reverse) -> set:
+def grow_diag_final_and(forward: set[Link], reverse: set[Link]) -> set[Link]:
     """Moses's grow-diag-final-and.
 
-    It begins with the intersection. While anything is added, links of the union that touch a link,
-    diagonally too, are added where their source or their target word has none yet. At the end come
-    links, of `forward` and then of `reverse`, both words of which have none. Links are visited by
-    target word, then by source word.
-
-    Args:
-        forward, reverse: sets of (source position, target position), from 0.
-
-    Returns:
-        set of (source, target).
+    Start with the intersection. Repeatedly add links of the union that are neighbours of an
+    accepted link, diagonals included, and whose source or target word is still unlinked, until
+    nothing changes. Finally add links of `forward`, then of `reverse`, both words of which are
+    unlinked. Links are visited by target word, then by source word.
 
     Example:
         >>> sorted(grow_diag_final_and({(0, 0), (1, 1), (1, 2)}, {(0, 0), (1, 1), (3, 3)}))
@@ -33,7 +33,7 @@ def grow_diag_final_and(forward, reverse) -> set:
     sources = {j for j, _ in found}
     targets = {i for _, i in found}
 
-    def add(j, i):
+    def add(j: int, i: int) -> None:
         found.add((j, i))
         sources.add(j)
         targets.add(i)
@@ -41,7 +41,7 @@ def grow_diag_final_and(forward, reverse) -> set:
     grown = True
     while grown:
         grown = False
-        for i, j in sorted((i, j) for j, i in either):  # only links of the union are ever there
+        for i, j in sorted((i, j) for j, i in either):  # accepted links are all in the union
             for di, dj in NEIGHBOURS if (j, i) in found else ():
                 near = j + dj, i + di
                 if (
@@ -63,31 +63,32 @@ METHODS = {
     "intersection": set.intersection,
     "union": set.union,
 }
-"""{name: function of two sets of (source, target)}"""
+"""{name: function of two sets of links}"""
 
 
-def check_same_words(translator, reverse) -> None:
-    """Refuse two models that do not count the same words.
+def check_same_words(translator: Any, reverse: Any) -> None:
+    """Check that two models split each language into the same words.
 
     Args:
         translator: Translator of one direction.
-        reverse: of the other, whose target is the source of the first.
+        reverse: Translator of the other direction.
 
     Raises:
-        UsageError: they cut a side in different ways.
+        UsageError: they split a side differently.
     """
     for side, text, other in (
         ("source", translator.source_text, reverse.target_text),
         ("target", translator.target_text, reverse.source_text),
     ):
-        ways = [_way(each.config) for each in (text, other)]
-        if ways[0] != ways[1]:
+        expected, got = (_word_splitter(each) for each in (text, other))
+        if expected != got:
             raise UsageError(
-                f"--reverse-model: expected a model that cuts the {side} side by {ways[0]} as the"
-                f" first does, got {ways[1]}; their words differ"
+                f"--reverse-model: expected a model that splits the {side} side by {expected} like"
+                f" the first model, got {got}; use two models with the same tokenization"
             )
 
 
-def _way(config) -> str:
-    """How a side is cut into the words that links count."""
+def _word_splitter(text: Text) -> str:
+    """What splits a side into the words that links number."""
+    config = text.config
     return f"Moses rules of {config.language!r}" if config.tokenization == "moses" else "spaces"

@@ -1,84 +1,98 @@
-"""From the links of a line to those of its tokens, and to a matrix of a batch; which words a line
-numbers, links.py says.
+"""From the word links of a line to token links, and to the matrix of a batch; see data/links.py for
+the numbering of words.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text.characters import WORD_START
 
+if TYPE_CHECKING:
+    from rnnsearch_tf.text.pipeline import Text
+
 _LINK = re.compile(r"(\d{1,9})-(\d{1,9})")
 
 
 class WordLinks:
-    """Reads the links of a corpus, and makes links of tokens of them.
+    """Reads the word links of a corpus and converts them to token links.
 
     Args:
         texts: (source Text, target Text).
     """
 
-    def __init__(self, texts):
+    def __init__(self, texts: tuple[Text, Text]):
         self._begins = [_begins(text) for text in texts]
 
-    def read(self, line: str, where: str, pair) -> np.ndarray:
-        """The links of a line, int32 [links, 2]: (source word, target word).
+    def read(self, line: str, where: str, pair: Sequence[np.ndarray | str]) -> np.ndarray:
+        """Parse a line of word links.
 
         Args:
-            line: ``0-0 1-2``.
+            line: links such as ``0-0 1-2``.
             where: file and line, for errors.
-            pair: (source, target), each its ids, the end symbol last, or its text as SentencePiece
-                meets it.
+            pair: (source, target), each either ids with the end symbol last or normalized text.
+
+        Returns:
+            int32 [links, 2]: (source word, target word).
 
         Raises:
-            UserError: a word is no link, or links a word that does not exist.
+            UserError: a word is not a link, or a link names a word that does not exist.
         """
-        found = [_LINK.fullmatch(word) for word in line.split()]
-        if None in found:
-            wrong = line.split()[found.index(None)]
-            raise UserError(
-                f"{where}: expected links `1-2` of words, separated by spaces, got {wrong!r};"
-                " correct the line"
-            )
-        links = np.array([match.groups() for match in found], np.int32).reshape(-1, 2)
+        matches = []
+        for word in line.split():
+            match = _LINK.fullmatch(word)
+            if match is None:
+                raise UserError(
+                    f"{where}: expected links `1-2` of words, separated by spaces, got {word!r};"
+                    " correct the line"
+                )
+            matches.append(match.groups())
+        links = np.array(matches, np.int32).reshape(-1, 2)
         for side, last, words in zip(
             ("source", "target"), links.max(axis=0, initial=-1), map(_words, pair, self._begins)
         ):
             if last >= words:
                 raise UserError(
                     f"{where}: expected links of the {words} {side} words, from 0, got one of word"
-                    f" {last}; number the tokens that the {side} side is cut into, or under"
-                    " SentencePiece the words between spaces, as rnnsearch align does"
+                    f" {last}; number the tokens of the {side} side, or with SentencePiece the"
+                    " words between spaces, as rnnsearch align does"
                 )
         return links
 
-    def of_tokens(self, links, ids) -> np.ndarray:
-        """Links of tokens, int32 [links, 2]: those of all tokens of two words that are linked.
+    def token_links(self, links: np.ndarray, ids: Sequence[np.ndarray]) -> np.ndarray:
+        """Link all tokens of two linked words.
 
         Args:
             links: int32 [links, 2], of words.
             ids: (source ids, target ids), the end symbol last.
+
+        Returns:
+            int32 [links, 2], of tokens.
         """
         if all(begins is None for begins in self._begins):
             return links
         tokens = [_tokens_of_words(each, begins) for each, begins in zip(ids, self._begins)]
-        together = (itertools.product(tokens[0][j], tokens[1][i]) for j, i in links.tolist())
-        return np.array(list(itertools.chain.from_iterable(together)), np.int32).reshape(-1, 2)
+        products = (itertools.product(tokens[0][j], tokens[1][i]) for j, i in links.tolist())
+        return np.array(list(itertools.chain.from_iterable(products)), np.int32).reshape(-1, 2)
 
 
-def alignment_matrix(links, source_length: int, target_length: int) -> np.ndarray:
+def alignment_matrix(
+    links: Sequence[np.ndarray], source_length: int, target_length: int
+) -> np.ndarray:
     """A of a batch: the share of each source token in the links of a target token.
 
     Args:
-        links: list of int32 [links, 2]: (source token, target token) of each pair.
+        links: int32 [links, 2] for each pair: (source token, target token).
         source_length, target_length: J and I of the batch.
 
     Returns:
-        float32 [B, I, J]; a row sums to 1, or is 0 where a target token has no links.
+        float32 [B, I, J]; a row sums to 1, or is 0 if the target token has no links.
 
     Example:
         >>> alignment_matrix([np.array([[0, 1], [2, 1]])], 3, 2).tolist()
@@ -90,21 +104,21 @@ def alignment_matrix(links, source_length: int, target_length: int) -> np.ndarra
     return matrix / np.maximum(matrix.sum(axis=-1, keepdims=True), 1)
 
 
-def _begins(text):
-    """Whether each id begins a word, bool [V]; None where tokens are words."""
+def _begins(text: Text) -> np.ndarray | None:
+    """Whether each id begins a word, bool [V]; None if tokens are words."""
     if text.config.tokenization != "sentencepiece":
         return None
     return np.array([piece.startswith(WORD_START) for piece in text.vocabulary.tokens])
 
 
-def _words(side, begins) -> int:
-    """How many words one side of a pair has."""
+def _words(side: np.ndarray | str, begins: np.ndarray | None) -> int:
+    """The number of words on one side of a pair."""
     if isinstance(side, str):
         return len(side.split())
     return len(side) - 1 if begins is None else int(begins[side[:-1]].sum())
 
 
-def _tokens_of_words(ids, begins) -> list:
-    """The positions of each word's tokens."""
+def _tokens_of_words(ids: np.ndarray, begins: np.ndarray | None) -> list[np.ndarray]:
+    """The token positions of each word."""
     words = np.arange(len(ids) - 1) if begins is None else np.cumsum(begins[ids[:-1]]) - 1
     return [np.flatnonzero(words == word) for word in range(words[-1] + 1 if len(words) else 0)]

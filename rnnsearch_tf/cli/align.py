@@ -194,13 +194,13 @@ def _words(translator, lines):
 
 def _soft(scored) -> str:
     from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
-    from rnnsearch_tf.alignment.links import as_numbers, entropies
+    from rnnsearch_tf.alignment.links import as_lists, entropies
 
     end = [SPECIAL_TOKENS[END_ID]]
     fields = {
         "source_tokens": scored.source_tokens + end,
         "target_tokens": scored.target_tokens + end,
-        "alignment": as_numbers(scored.alignment, digits=6),
+        "alignment": as_lists(scored.alignment, digits=6),
         "entropy": [round(float(value), 6) for value in entropies(scored.alignment)],
     }
     return json.dumps(fields, ensure_ascii=False)

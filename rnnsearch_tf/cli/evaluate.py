@@ -318,7 +318,7 @@ def _in_target_form(references, baseline, config, arguments):
 def _significance(translations, baseline, references, config, arguments) -> dict:
     """What resampling says: the intervals, the comparison."""
     from rnnsearch_tf.evaluation.bleu import tokenizer_for
-    from rnnsearch_tf.evaluation.significance import TESTS, compared, confidence_intervals
+    from rnnsearch_tf.evaluation.significance import TESTS, confidence_intervals, paired_test
 
     found = {}
     samples = arguments.bootstrap
@@ -327,7 +327,7 @@ def _significance(translations, baseline, references, config, arguments) -> dict
         found["bootstrap"] = confidence_intervals(translations, references, samples, **rules)
     if baseline is not None:
         test = arguments.test or next(iter(TESTS))
-        found["baseline"] = {"test": test, "file": arguments.baseline} | compared(
+        found["baseline"] = {"test": test, "file": arguments.baseline} | paired_test(
             translations, baseline, references, test, samples, **rules
         )
     return found

@@ -46,7 +46,7 @@ class Links:
         """
         import numpy as np
 
-        from rnnsearch_tf.alignment.links import links, of_words, word_shares
+        from rnnsearch_tf.alignment.links import links, word_alignment, word_shares
 
         if len(alignment) == len(target_tokens):
             alignment = np.pad(alignment, [(0, 1), (0, 0)])
@@ -55,7 +55,7 @@ class Links:
         sides = tuple(zip((source_tokens, target_tokens), words))
         cut = self._subwords or _cut(source_tokens, target_tokens, text)
         return links(
-            of_words(
+            word_alignment(
                 alignment,
                 *(word_shares(*side) if pieces else None for side, pieces in zip(sides, cut)),
             )

@@ -310,9 +310,9 @@ def _hard(links):
 
 
 def _soft(hypothesis, _):
-    from rnnsearch_tf.alignment.links import as_numbers
+    from rnnsearch_tf.alignment.links import as_lists
 
-    return as_numbers(hypothesis.alignment)
+    return as_lists(hypothesis.alignment)
 
 
 def _moses_line(number, hypothesis, source_tokens, alignment) -> str:

@@ -228,7 +228,7 @@ class EncodedPairs:
         return (
             source,
             target,
-            found if any(self.samplers) else self.word_links.of_tokens(found, (source, target)),
+            found if any(self.samplers) else self.word_links.token_links(found, (source, target)),
         )
 
     def _lines(self):
@@ -280,7 +280,7 @@ class _Drawn:
                 side if sampler is None else sampler.encode(side, self.generator)
                 for side, sampler in zip(sides, self.pairs.samplers)
             )
-            yield ids if links is None else (*ids, self.pairs.word_links.of_tokens(links, ids))
+            yield ids if links is None else (*ids, self.pairs.word_links.token_links(links, ids))
 
 
 def _rows(ids, lengths, texts):

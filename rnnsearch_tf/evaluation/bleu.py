@@ -11,6 +11,8 @@ import dataclasses
 import functools
 import logging
 import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import sacrebleu
 
@@ -20,31 +22,35 @@ from rnnsearch_tf.text import languages
 
 log = logging.getLogger("rnnsearch_tf")
 
+References = Iterable[str] | Iterable[Sequence[str]]
+"""One reference for each sentence, or several lists of such references."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Score:
-    """A corpus score: its name, the score in percent, and how sacreBLEU says it was computed."""
+    """A corpus score in percent, with its name and its sacreBLEU signature."""
 
     name: str
     score: float
     signature: str
     details: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.name} {self.score:.2f}"
 
 
 def tokenizer_for(config: TextConfig) -> str:
-    """sacreBLEU's tokenizer for detokenized text of a side: 13a cuts at spaces and signs, which a
-    script without spaces lacks.
+    """sacreBLEU's tokenizer for detokenized text of a side.
+
+    13a splits at spaces and punctuation, so it cannot be used for scripts without spaces.
 
     Args:
-        config: TextConfig. Under ``tokenization: space`` the text is tokens already, and 13a leaves
-            them as they are.
+        config: options of the side. With ``tokenization: space`` the text consists of tokens, which
+            13a keeps.
 
     Returns:
-        ``13a``; ``zh`` for Chinese, ``char``, every character a token, for other languages without
-        spaces between words.
+        ``13a``; for languages without spaces between words ``zh`` (Chinese) or ``char``, which
+        makes each character a token (others).
 
     Example:
         >>> tokenizer_for(TextConfig(language="ja", tokenization="sentencepiece"))
@@ -56,9 +62,12 @@ def tokenizer_for(config: TextConfig) -> str:
     return "zh" if language in languages.CHINESE else "char"
 
 
-def metrics(lowercase=False, tokenize="13a") -> dict:
-    """{"bleu", "chrf", "ter": sacreBLEU's metric for detokenized text}; lowercase: compare without
-    case; tokenize: for BLEU.
+def metrics(lowercase: bool = False, tokenize: str = "13a") -> dict[str, Any]:
+    """sacreBLEU's metrics for detokenized text, by name: "bleu", "chrf" and "ter".
+
+    Args:
+        lowercase: compare without case.
+        tokenize: sacreBLEU's tokenizer for BLEU.
     """
     return {
         "bleu": _new_bleu(tokenize, lowercase),
@@ -67,77 +76,85 @@ def metrics(lowercase=False, tokenize="13a") -> dict:
     }
 
 
-def _new_bleu(tokenize, lowercase):
-    # `force` keeps sacreBLEU from warnings about text that looks tokenized, which name an option of
-    # its own program.
+def _new_bleu(tokenize: str, lowercase: bool) -> sacrebleu.BLEU:
+    # `force` suppresses sacreBLEU's warning about tokenized text, which refers to an option of its
+    # command line.
     return sacrebleu.BLEU(tokenize=tokenize, lowercase=lowercase, force=True)
 
 
 @functools.cache
-def _bleu_metric(tokenize, lowercase):
-    """One for all evaluations of a training: sacreBLEU keeps the lines that a metric has tokenized,
-    and every new metric keeps them again.
+def _bleu_metric(tokenize: str, lowercase: bool) -> sacrebleu.BLEU:
+    """The metric shared by all evaluations of a training: each sacreBLEU metric caches the lines it
+    has tokenized, so new metrics would cache them again.
     """
     return _new_bleu(tokenize, lowercase)
 
 
-def streams(references) -> list:
-    """References as sacreBLEU takes them: list[str] of one reference a sentence, or a list of
-    several such lists -> list of list[str].
-    """
-    references = list(references)
-    if all(isinstance(line, str) for line in references):
-        return [references]
-    return [list(lines) for lines in references]
+def streams(references: References) -> list[list[str]]:
+    """References as sacreBLEU takes them: one list for each set of references."""
+    lists = list(references)
+    lines_of_one = [line for line in lists if isinstance(line, str)]
+    if len(lines_of_one) == len(lists):
+        return [lines_of_one]
+    return [list(lines) for lines in lists]
 
 
-def chosen_references(references, members) -> list:
-    """The references of the sentences with these numbers, as :func:`streams` gives them."""
+def chosen_references(references: References, members: Iterable[int]) -> list[list[str]]:
+    """The references of the sentences with these numbers, in the form of :func:`streams`."""
     return [[lines[k] for k in members] for lines in streams(references)]
 
 
-def in_target_form(lines, config: TextConfig) -> tuple:
-    """Lines in the Unicode normal form that the model writes, as its references have to be: `é` of
-    one and of two code points differ otherwise.
+def in_target_form(lines: Sequence[str], config: TextConfig) -> tuple[list[str], int]:
+    """Convert references to the Unicode normal form in which the model writes; otherwise `é` as one
+    and as two code points would differ.
 
     Args:
-        lines: list[str].
-        config: TextConfig of the target side; its `unicode_form` is taken.
+        lines: the references.
+        config: options of the target side, with its `unicode_form`.
 
     Returns:
-        (list[str], how many lines have changed).
+        (converted lines, number of lines that changed).
     """
-    from rnnsearch_tf.text.pipeline import in_form  # with TensorFlow, which takes its seconds
+    from rnnsearch_tf.text.pipeline import in_form  # imports TensorFlow, which takes seconds
 
     formed = in_form(lines, config.unicode_form)
     return formed, sum(new != old for new, old in zip(formed, lines))
 
 
-def bleu_of_model(translations, references, config: TextConfig) -> Score:
-    """BLEU of what a model wrote, as :func:`bleu`: cut as its target language is written, the
-    references in its Unicode normal form, and without case where it cannot write capitals.
+def bleu_of_model(
+    translations: Sequence[str], references: Sequence[str], config: TextConfig
+) -> Score:
+    """BLEU of a model's translations.
+
+    The tokenizer fits the target language. The references are converted to the model's Unicode
+    normal form. Case is ignored if the model is lowercase.
 
     Args:
-        translations, references: list[str].
-        config: TextConfig of the target side.
+        translations, references: one line for each sentence.
+        config: options of the target side.
     """
     references, changed = in_target_form(references, config)
     if changed:
-        _say_changed(changed, len(references), config.unicode_form)
+        _warn_of_changed(changed, len(references), config.unicode_form)
     return bleu(translations, references, tokenizer_for(config), config.lowercase)
 
 
-def bleu(hypotheses, references, tokenize="13a", lowercase=False) -> Score:
+def bleu(
+    hypotheses: Sequence[str],
+    references: References,
+    tokenize: str = "13a",
+    lowercase: bool = False,
+) -> Score:
     """BLEU of a corpus, in percent.
 
     Args:
-        hypotheses: list[str], one translation each.
-        references: list[str], as many; or a list of several such lists, as a sentence may have
-            several references. They are taken as they are; a warning says so once where their
-            Unicode normal form is not that of the translations.
+        hypotheses: one translation for each sentence.
+        references: one reference for each sentence, or a list of several such lists. They are not
+            normalized; a warning is logged once if their Unicode normal form differs from that of
+            the translations.
         tokenize: sacreBLEU tokenizer: ``none`` for tokens joined by spaces; for detokenized text
             see :func:`tokenizer_for`.
-        lowercase: compare without case; the signature says so.
+        lowercase: compare without case; the signature records it.
 
     Returns:
         Score; `details` holds the n-gram precisions and the brevity penalty.
@@ -152,28 +169,28 @@ def bleu(hypotheses, references, tokenize="13a", lowercase=False) -> Score:
     return _score(_bleu_metric(tokenize, lowercase), "BLEU", hypotheses, references)
 
 
-def chrf(hypotheses, references, lowercase=False) -> Score:
+def chrf(hypotheses: Sequence[str], references: References, lowercase: bool = False) -> Score:
     """chrF2 of a corpus, in percent; arguments and errors as for `bleu`."""
     return _score(metrics(lowercase)["chrf"], "chrF2", hypotheses, references)
 
 
-def ter(hypotheses, references, lowercase=False) -> Score:
+def ter(hypotheses: Sequence[str], references: References, lowercase: bool = False) -> Score:
     """TER of a corpus, in percent, lower is better; arguments and errors as for `bleu`. Case counts
-    here too, as the signature says.
+    by default, as in the signature.
     """
     return _score(metrics(lowercase)["ter"], "TER", hypotheses, references)
 
 
 def sentence_chrf(hypothesis: str, *references: str) -> float:
-    """chrF2 of one sentence, in percent; of several references the best."""
-    return sacrebleu.sentence_chrf(hypothesis, references).score
+    """chrF2 of one sentence, in percent; the best score over its references."""
+    return float(sacrebleu.sentence_chrf(hypothesis, references).score)
 
 
-def check_references(hypotheses, references) -> list:
-    """The references as :func:`streams` gives them.
+def check_references(hypotheses: Sequence[str], references: References) -> list[list[str]]:
+    """Check the references and return them in the form of :func:`streams`.
 
     Raises:
-        UserError: there are not as many as translations, or none.
+        UserError: the numbers of references and translations differ, or there are none.
     """
     lists = streams(references)
     for lines in lists:
@@ -198,10 +215,10 @@ def check_references(hypotheses, references) -> list:
 
 
 @functools.cache
-def _say_changed(changed, lines, form):
+def _warn_of_changed(changed: int, lines: int, form: str) -> None:
     log.warning(
-        "warning: %d of %d references are compared in %s (target.unicode_form), in which the model"
-        " writes; sacreBLEU gives another score on the references as they stand",
+        "warning: %d of %d references were converted to %s (target.unicode_form), in which the"
+        " model writes; sacreBLEU gives another score on the original references",
         changed,
         lines,
         form,
@@ -209,14 +226,14 @@ def _say_changed(changed, lines, form):
 
 
 @functools.cache
-def _warn_of_forms():
+def _warn_of_forms() -> None:
     log.warning(
-        "warning: translations and references are not all in one Unicode normal form, and é of one"
-        " and of two code points count as different; bring both to NFC first"
+        "warning: translations and references differ in their Unicode normal form, so é as one and"
+        " as two code points count as different; convert both to NFC first"
     )
 
 
-def _score(metric, name, hypotheses, references) -> Score:
+def _score(metric: Any, name: str, hypotheses: Sequence[str], references: References) -> Score:
     result = metric.corpus_score(hypotheses, check_references(hypotheses, references))
     return Score(
         name, result.score, str(metric.get_signature()), getattr(result, "verbose", "") or ""

@@ -1,12 +1,13 @@
-"""How sure a model is of its translations: numbers between 0 and 1 for a sentence and for each
-word, calibrated on development text.
+"""Confidence of translations: numbers between 0 and 1 for a sentence and for each word, calibrated
+on development text.
 
-    sentence   σ(w · [1, mean log p, least log p, log length]), fitted to the chrF of its
-    translation, in 0 … 1 word       σ(w · [1, log p of the word, mean log p of the sentence]),
-    fitted to whether the reference has the word
+    sentence   σ(w · [1, mean log p, least log p, log length])
+               fitted to the chrF of its translation, in 0 … 1
+    word       σ(w · [1, log p of the word, mean log p of the sentence])
+               fitted to whether the reference has the word
 
-p are the model's probabilities of its own translation, token by token, the end symbol included; a
-word is what spaces separate, and its log p the sum over its tokens. Both fits are logistic
+p are the model's token probabilities of its own translation, including the end symbol. Words are
+separated by spaces; the log p of a word is the sum over its tokens. Both fits are logistic
 regressions.
 """
 
@@ -15,6 +16,8 @@ from __future__ import annotations
 import collections
 import dataclasses
 import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,43 +26,58 @@ from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.alignment.links import word_shares
 from rnnsearch_tf.evaluation.bleu import sentence_chrf
 
-FEWEST = 50
+if TYPE_CHECKING:
+    from rnnsearch_tf.runs.folder import Run
+
+MINIMUM_SENTENCES = 50
 """Sentences that a calibration needs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Confidence:
-    """Of one translation: `sentence` float, the chrF to expect; `words` list of (word, probability
-    that a reference has it).
+    """Confidence of one translation.
+
+    Attributes:
+        sentence: expected chrF, in 0 … 1.
+        words: (word, probability that a reference has it) of each word.
     """
 
     sentence: float
-    words: list
+    words: list[tuple[str, float]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Calibration:
-    """The weights of both regressions, and how many sentences of what they were fitted to."""
+    """Weights of both regressions, with the number of sentences and the name of the text that they
+    were fitted to.
+    """
 
-    sentence: list
-    word: list
+    sentence: list[float]
+    word: list[float]
     sentences: int
     source: str
 
     @classmethod
-    def fit(cls, translator, sources, translations, references, source: str) -> Calibration:
+    def fit(
+        cls,
+        translator: Any,
+        sources: Sequence[str],
+        translations: Sequence[str],
+        references: Sequence[str],
+        source: str,
+    ) -> Calibration:
         """Fit to translated development text.
 
         Args:
             translator: Translator that made the translations.
-            sources, translations, references: list of str each, equally long.
-            source: what the text is called in the file.
+            sources, translations, references: one line for each sentence.
+            source: name of the text, stored with the weights.
 
         Raises:
             UserError: there are too few sentences.
         """
         cls.check_enough(sources, source)
-        of_sentences, of_words = zip(*_features(translator, sources, translations))
+        sentence_features, word_features = zip(*_features(translator, sources, translations))
         chrf = [
             sentence_chrf(text, reference) / 100
             for text, reference in zip(translations, references)
@@ -69,25 +87,25 @@ class Calibration:
             for text, reference in zip(translations, references)
             for hit in _found(text.split(), reference.split())
         ]
-        sentence = _logistic_regression(np.stack(of_sentences), np.asarray(chrf))
-        word = _logistic_regression(np.concatenate(of_words), np.asarray(hits, np.float64))
+        sentence = _logistic_regression(np.stack(sentence_features), np.asarray(chrf))
+        word = _logistic_regression(np.concatenate(word_features), np.asarray(hits, np.float64))
         return cls(sentence.tolist(), word.tolist(), len(sources), source)
 
     @staticmethod
-    def check_enough(sources, source: str) -> None:
-        """Raise UserError if there are too few sentences to fit to; arguments as of :meth:`fit`."""
-        if len(sources) < FEWEST:
+    def check_enough(sources: Sequence[str], source: str) -> None:
+        """Raise UserError if there are too few sentences for :meth:`fit`."""
+        if len(sources) < MINIMUM_SENTENCES:
             raise UserError(
-                f"{source}: expected at least {FEWEST} sentences to calibrate on, got"
-                f" {len(sources)}; take the development text"
+                f"{source}: expected at least {MINIMUM_SENTENCES} sentences to calibrate on, got"
+                f" {len(sources)}; use the development text"
             )
 
     @classmethod
-    def load(cls, run) -> Calibration:
-        """That of a RUN.
+    def load(cls, run: Run) -> Calibration:
+        """Load the calibration of a RUN.
 
         Raises:
-            UserError: it has none, or the file is no calibration.
+            UserError: it has none, or the file is not a calibration.
         """
         try:
             calibration = cls(**json.loads(run.confidence.read_text(encoding="utf-8")))
@@ -96,37 +114,43 @@ class Calibration:
         except FileNotFoundError:
             raise UserError(
                 f"{run.confidence}: expected a calibration of the model's confidence, found none;"
-                f" make it on development text: rnnsearch evaluate --model {run} --calibrate"
+                f" create it with development text: rnnsearch evaluate --model {run} --calibrate"
             ) from None
         except (ValueError, TypeError) as error:
             raise UserError(
-                f"{run.confidence}: expected what evaluate --calibrate writes, got something else"
-                f" ({error}); make it again"
+                f"{run.confidence}: expected a file of evaluate --calibrate, got something else"
+                f" ({error}); create it again"
             ) from None
 
-    def save(self, run) -> None:
-        """Write it into a RUN."""
+    def save(self, run: Run) -> None:
+        """Write the calibration into a RUN."""
         write_file(run.confidence, json.dumps(dataclasses.asdict(self)) + "\n")
 
-    def __call__(self, translator, sources, translations) -> list[Confidence]:
+    def __call__(
+        self, translator: Any, sources: Sequence[str], translations: Sequence[str]
+    ) -> list[Confidence]:
         """The confidence of translations.
 
         Args:
-            translator: Translator that made them.
-            sources, translations: list of str each.
+            translator: Translator that made the translations.
+            sources, translations: one line for each sentence.
         """
-        answers = []
-        for text, (of_sentence, of_words) in zip(
+        confidences = []
+        for text, (sentence_features, word_features) in zip(
             translations, _features(translator, sources, translations)
         ):
-            words = zip(text.split(), _sigmoid(of_words @ self.word).tolist())
-            answers.append(Confidence(float(_sigmoid(of_sentence @ self.sentence)), list(words)))
-        return answers
+            sentence = float(_sigmoid(sentence_features @ self.sentence))
+            words = zip(text.split(), _sigmoid(word_features @ self.word).tolist())
+            confidences.append(Confidence(sentence, list(words)))
+        return confidences
 
 
-def agreement(confidences, chrf) -> dict:
-    """How well confidences, list of float, go with the chrF of the sentences, list of float in 0 …
-    1.
+def agreement(confidences: Sequence[float], chrf: Sequence[float]) -> dict[str, float]:
+    """How well confidences predict chrF, for sentences.
+
+    Args:
+        confidences: `Confidence.sentence` of each sentence.
+        chrf: chrF of each sentence, in 0 … 1.
 
     Returns:
         dict: ``correlation`` (Pearson), ``rank_correlation`` (Spearman), ``mean_confidence``,
@@ -142,20 +166,22 @@ def agreement(confidences, chrf) -> dict:
     }
 
 
-def _ranks(values):
-    """float64 [N]; equal values share the mean of their ranks."""
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks, float64 [N]; equal values share the mean of their ranks."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[places]
 
 
-def _correlation(pairs) -> float:
-    """Of two rows; 0 where one of them is constant."""
+def _correlation(pairs: np.ndarray) -> float:
+    """The correlation of two rows; 0 if one of them is constant."""
     return float(np.corrcoef(pairs)[0, 1]) if pairs.std(axis=1).all() else 0.0
 
 
-def _features(translator, sources, translations) -> list:
-    """What the regressions look at: (of the sentence, float64 [4]; of its words, float64 [words,
-    3]) of each translation.
+def _features(
+    translator: Any, sources: Sequence[str], translations: Sequence[str]
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The features of each translation: of the sentence, float64 [4], and of its words, float64
+    [words, 3].
     """
     scored = translator.score_targets(sources, translations)
     return [
@@ -164,19 +190,19 @@ def _features(translator, sources, translations) -> list:
     ]
 
 
-def _features_of(log_probabilities, tokens, text) -> tuple:
-    """Of one translation; `log_probabilities` float64 [tokens + 1]."""
+def _features_of(
+    log_probabilities: np.ndarray, tokens: Sequence[str], text: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """The features of one translation; `log_probabilities` float64 [tokens + 1]."""
     mean = log_probabilities.mean()
     sentence = np.array([1.0, mean, log_probabilities.min(), np.log(len(log_probabilities))])
     shares = word_shares(tokens, text.split())  # [tokens, words]
-    of_words = shares.T @ log_probabilities[: len(tokens)]
-    return sentence, np.stack(
-        [np.ones_like(of_words), of_words, np.full_like(of_words, mean)], axis=1
-    )
+    words = shares.T @ log_probabilities[: len(tokens)]
+    return sentence, np.stack([np.ones_like(words), words, np.full_like(words, mean)], axis=1)
 
 
-def _found(words, reference) -> list:
-    """For each word whether the reference has it, as often as it has it."""
+def _found(words: Sequence[str], reference: Sequence[str]) -> list[bool]:
+    """Whether the reference has each word; a repeated word must occur there as often."""
     left = collections.Counter(reference)
     hits = []
     for word in words:
@@ -185,7 +211,9 @@ def _found(words, reference) -> list:
     return hits
 
 
-def _logistic_regression(features, target, ridge=1e-3, steps=50):
+def _logistic_regression(
+    features: np.ndarray, target: np.ndarray, ridge: float = 1e-3, steps: int = 50
+) -> np.ndarray:
     """The weights w that maximize Σ t log σ(w·x) + (1 − t) log(1 − σ(w·x)) − ridge |w|²/2, by
     Newton's method.
 
@@ -204,11 +232,11 @@ def _logistic_regression(features, target, ridge=1e-3, steps=50):
             len(weights)
         )
         change = np.linalg.solve(curvature, gradient)
-        weights = weights + change / max(1.0, np.abs(change).max() / 5)  # no step that overshoots
+        weights = weights + change / max(1.0, np.abs(change).max() / 5)  # limits the step size
         if np.abs(change).max() < 1e-9:
             break
     return weights
 
 
-def _sigmoid(x):
+def _sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-np.clip(x, -500, 500)))

@@ -1,34 +1,34 @@
-"""Scores of sentences that have something in common: how long they are, how frequent their words
-are, how many the model does not know.
-"""
+"""Scores of groups of sentences: by length, by word frequency, by number of unknown words."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
-from rnnsearch_tf.evaluation.bleu import bleu, chosen_references, chrf
+from rnnsearch_tf.evaluation.bleu import References, bleu, chosen_references, chrf
 from rnnsearch_tf.text.pipeline import Text
 
 RANK_GROUPS = 5
 MANY_UNKNOWN = 3
-"""Sentences with so many unknown words, and with more, are one group."""
+"""Sentences with this many unknown words or more form one group."""
+
+Group = dict[str, Any]
+"""Limits of a group, its number of "sentences", and their "bleu" and "chrf" in percent."""
 
 
-def average_ranks(text: Text, lines) -> list:
-    """The average frequency rank of the words of each line, as Figure 3 of Sutskever et al. 2014
-    sorts by.
+def average_ranks(text: Text, lines: Sequence[str]) -> list[float]:
+    """The average frequency rank of the words of each line, as in Figure 3 of Sutskever et al.
+    2014.
 
-    The rank is the word's place in the vocabulary, whose words stand by falling frequency, from 1;
-    an unknown word's is the one after the last. The end symbol does not count; a line without words
-    has 0.
+    The rank of a word is its position in the vocabulary, from 1, most frequent first; unknown words
+    have the rank after the last. The end symbol does not count; a line without words has 0.
 
     Args:
         text: a side of the model.
-        lines: list[str].
-
-    Returns:
-        list of float.
+        lines: the sentences of that side.
     """
     first = len(SPECIAL_TOKENS)
     unknown = text.vocabulary.size - first + 1
@@ -40,19 +40,23 @@ def average_ranks(text: Text, lines) -> list:
 
 
 def by_length(
-    hypotheses, references, source_lengths, width=10, lowercase=False, tokenize="13a"
-) -> list:
+    hypotheses: Sequence[str],
+    references: References,
+    source_lengths: Sequence[int],
+    width: int = 10,
+    lowercase: bool = False,
+    tokenize: str = "13a",
+) -> list[Group]:
     """BLEU and chrF by source length, as in Figure 2 of the paper.
 
     Args:
-        hypotheses: list[str].
-        references: as for `bleu`.
-        source_lengths: list[int], tokens of each source sentence, the end symbol not counted.
-        width: lengths that share a bucket: 1 to `width`, `width` + 1 to 2 `width`, …
+        hypotheses, references, lowercase, tokenize: as for `bleu`.
+        source_lengths: tokens of each source sentence, without the end symbol.
+        width: lengths in a group: 1 to `width`, `width` + 1 to 2 `width`, …
 
     Returns:
         list of {"shortest", "longest": tokens, "sentences", "bleu", "chrf"}, shortest first; a
-        length of 0 counts in the first.
+        length of 0 belongs to the first group.
     """
     groups = np.maximum(np.asarray(source_lengths) - 1, 0) // width
     return [
@@ -62,12 +66,22 @@ def by_length(
     ]
 
 
-def by_frequency_rank(hypotheses, references, ranks, lowercase=False, tokenize="13a") -> list:
-    """BLEU and chrF of fifths of the sentences, those of the most frequent words first.
+def by_frequency_rank(
+    hypotheses: Sequence[str],
+    references: References,
+    ranks: Sequence[float],
+    lowercase: bool = False,
+    tokenize: str = "13a",
+) -> list[Group]:
+    """BLEU and chrF of fifths of the sentences, those with the most frequent words first.
+
+    Args:
+        hypotheses, references, lowercase, tokenize: as for `bleu`.
+        ranks: :func:`average_ranks` of the sentences.
 
     Returns:
         list of {"lowest", "highest": average rank in the group, "sentences", "bleu", "chrf"}; fewer
-        groups where there are fewer sentences.
+        groups if there are fewer than five sentences.
     """
     order = np.argsort(ranks, kind="stable")
     groups = [members for members in np.array_split(order, RANK_GROUPS) if len(members)]
@@ -78,11 +92,21 @@ def by_frequency_rank(hypotheses, references, ranks, lowercase=False, tokenize="
     ]
 
 
-def by_unknown_words(hypotheses, references, numbers, lowercase=False, tokenize="13a") -> list:
+def by_unknown_words(
+    hypotheses: Sequence[str],
+    references: References,
+    numbers: Sequence[int],
+    lowercase: bool = False,
+    tokenize: str = "13a",
+) -> list[Group]:
     """BLEU and chrF by the number of unknown words.
 
+    Args:
+        hypotheses, references, lowercase, tokenize: as for `bleu`.
+        numbers: unknown words of each sentence.
+
     Returns:
-        list of {"fewest", "most": unknown words, None for any number, "sentences", "bleu", "chrf"}.
+        list of {"fewest", "most": unknown words, None for no limit, "sentences", "bleu", "chrf"}.
     """
     groups = np.minimum(numbers, MANY_UNKNOWN)
     return [
@@ -92,10 +116,17 @@ def by_unknown_words(hypotheses, references, numbers, lowercase=False, tokenize=
     ]
 
 
-def _scores(hypotheses, references, members, lowercase, tokenize):
-    chosen = [hypotheses[i] for i in members], chosen_references(references, members)
+def _scores(
+    hypotheses: Sequence[str],
+    references: References,
+    members: np.ndarray,
+    lowercase: bool,
+    tokenize: str,
+) -> Group:
+    chosen = [hypotheses[i] for i in members]
+    lists = chosen_references(references, members)
     return {
         "sentences": len(members),
-        "bleu": bleu(*chosen, tokenize, lowercase).score,
-        "chrf": chrf(*chosen, lowercase).score,
+        "bleu": bleu(chosen, lists, tokenize, lowercase).score,
+        "chrf": chrf(chosen, lists, lowercase).score,
     }

@@ -1,34 +1,44 @@
-"""Search errors: sentences whose reference the model itself scores above what the search found."""
+"""Search errors: sentences whose reference has a higher model score than the translation found."""
 
 from __future__ import annotations
 
-from rnnsearch_tf.config import UNKNOWN_ID
+from collections.abc import Sequence
+from typing import Any
+
+from rnnsearch_tf.config import UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for
 
 TOLERANCE = 1e-4
-"""A score is above another if it is by more than float32 can be wrong, nats."""
+"""Score differences up to this many nats count as float32 rounding errors."""
 
 
-def search_errors(translator, sources, references, beam_sizes, lowercase=False, **search) -> dict:
+def search_errors(
+    translator: Any,
+    sources: Sequence[str],
+    references: Sequence[str],
+    beam_sizes: Sequence[int],
+    lowercase: bool = False,
+    **search: Any,
+) -> dict[str, Any]:
     """The share of search errors by beam size.
 
-    The score is what the search ranks by, log p / length^A. A reference with words that the model
-    does not know has no score of its own; its sentence is left out here, but counts in BLEU.
+    Scores are those that the search ranks by, log p / length^A. A reference with unknown words has
+    no score; its sentence is not compared, but counts in BLEU.
 
     Args:
         translator: Translator.
-        sources, references: list[str].
-        beam_sizes: list of int.
-        lowercase: BLEU without case.
-        **search: options of the search section, as of ``Translator.translate``.
+        sources, references: one line for each sentence.
+        beam_sizes: the beam sizes to compare.
+        lowercase: compute BLEU without case.
+        **search: options of the search section, as for ``Translator.translate``.
 
     Returns:
-        {"sentences": those compared, "beams": [{"beam_size", "search_errors": their number,
-        "share", "bleu": of all sentences}]}.
+        {"sentences": number compared, "beams": [{"beam_size", "search_errors": number, "share",
+        "bleu": of all sentences}]}.
 
     Raises:
-        UsageError: as of :func:`check_scores`.
+        UsageError: as for :func:`check_scores`.
     """
     config = translator.search_config(**search)
     check_scores(config)
@@ -52,22 +62,27 @@ def search_errors(translator, sources, references, beam_sizes, lowercase=False, 
     return {"sentences": len(chosen), "beams": beams}
 
 
-def check_scores(config) -> None:
-    """Raise UsageError where a SearchConfig scores otherwise than a reference is scored: among
-    fewer words, or more than the words.
+def check_scores(config: SearchConfig) -> None:
+    """Check that translations and references are scored alike.
+
+    Raises:
+        UsageError: the search has a coverage penalty or a shortlist.
     """
     if config.coverage_penalty:
         raise UsageError(
-            f"--search-errors: expected search.coverage_penalty 0, got {config.coverage_penalty:g},"
-            " for which a reference has no score"
+            f"--search-errors: expected search.coverage_penalty 0, got {config.coverage_penalty:g};"
+            " references are scored without it, so set it to 0"
         )
     if config.shortlist:
         raise UsageError(
-            f"--search-errors: expected no search.shortlist, got {config.shortlist}, whose"
-            " probabilities are of fewer words than a reference's"
+            f"--search-errors: expected no search.shortlist, got {config.shortlist}; references are"
+            " scored with the whole vocabulary, so leave it out"
         )
 
 
-def _is_error(reference, hypothesis, exponent) -> bool:
+def _is_error(reference: Any, hypothesis: Any, exponent: float) -> bool:
+    """Whether a ScoredPair has a higher score than a Hypothesis with other tokens."""
     score = reference.log_probability / (len(reference.target_tokens) + 1) ** exponent
-    return reference.target_tokens != hypothesis.tokens and score > hypothesis.score + TOLERANCE
+    if reference.target_tokens == hypothesis.tokens:
+        return False
+    return bool(score > hypothesis.score + TOLERANCE)

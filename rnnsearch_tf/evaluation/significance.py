@@ -1,38 +1,44 @@
-"""How sure a score is, and whether two systems differ: sacreBLEU resamples the sentences."""
+"""Confidence intervals of scores, and significance tests between two systems, by resampling."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from typing import Any
 
 from sacrebleu.significance import PairedTest
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.evaluation.bleu import check_references, metrics
+from rnnsearch_tf.evaluation.bleu import References, check_references, metrics
 
 log = logging.getLogger("rnnsearch_tf")
 
 TESTS = {"bootstrap": ("bs", 1000), "randomization": ("ar", 10_000)}
-"""{test: (sacreBLEU's name of it, its number of resamples)}; Koehn 2004, and Riezler and Maxwell
+"""{test: (sacreBLEU's name, default number of resamples)}; Koehn 2004, and Riezler and Maxwell
 2005.
 """
 
+Results = dict[str, dict[str, Any]]
+"""{metric: {name of a value: value}}"""
+
 
 def confidence_intervals(
-    hypotheses, references, samples: int, lowercase=False, tokenize="13a"
-) -> dict:
+    hypotheses: Sequence[str],
+    references: References,
+    samples: int,
+    lowercase: bool = False,
+    tokenize: str = "13a",
+) -> Results:
     """95 % confidence intervals by bootstrap resampling.
 
     Args:
-        hypotheses: list[str].
-        references: as for `bleu`.
-        samples: resamples, at least 2.
-        lowercase: compare without case.
-        tokenize: sacreBLEU's tokenizer for BLEU.
+        hypotheses, references, lowercase, tokenize: as for `bleu`.
+        samples: number of resamples, at least 2.
 
     Returns:
         {metric: {"mean": of the resamples, "half_width": of the interval around it, "signature"}},
-        in percent. A metric is left out, and a warning says so, where a resample has no words, as
-        it comes with a handful of sentences some of which are empty.
+        in percent. A metric is left out with a warning if a resample has no words; this happens
+        with a handful of sentences some of which are empty.
     """
     found = {}
     lists = check_references(hypotheses, references)
@@ -40,8 +46,7 @@ def confidence_intervals(
         try:
             score = metric.corpus_score(hypotheses, lists, n_bootstrap=samples)
         except TypeError:
-            # sacreBLEU gives such a resample a score of another type than the rest, and cannot
-            # average them
+            # sacreBLEU's score of a resample without words has another type, and cannot be averaged
             log.warning(
                 "warning: no confidence interval of %s: some resamples of these %d sentences have"
                 " no words; take more sentences",
@@ -57,55 +62,54 @@ def confidence_intervals(
     return found
 
 
-def compared(
-    hypotheses,
-    baseline,
-    references,
-    test="bootstrap",
-    samples=None,
-    lowercase=False,
-    tokenize="13a",
-) -> dict:
-    """Whether two systems differ, by a paired test.
+def paired_test(
+    hypotheses: Sequence[str],
+    baseline: Sequence[str],
+    references: References,
+    test: str = "bootstrap",
+    samples: int | None = None,
+    lowercase: bool = False,
+    tokenize: str = "13a",
+) -> Results:
+    """A paired significance test between two systems.
 
     Args:
-        hypotheses, baseline: list[str], translations of the same sentences by the two systems.
-        references: as for `bleu`.
+        hypotheses, baseline: translations of the same sentences by the two systems.
+        references, lowercase, tokenize: as for `bleu`.
         test: a key of TESTS.
-        samples: resamples; None: as many as sacreBLEU takes.
-        lowercase: compare without case.
-        tokenize: sacreBLEU's tokenizer for BLEU.
+        samples: number of resamples; None: the default of TESTS.
 
     Returns:
-        {metric: {"score", "baseline": score of the other system, "p_value": chance of such a
-        difference where there is none, "signature"}}.
+        {metric: {"score", "baseline": score of the baseline, "p_value": probability of a difference
+        this large if the systems are equally good, "signature"}}.
 
     Raises:
         UserError: the lists differ in length.
 
     Example:
         >>> same = ["a b c d e", "f g h i j"]
-        >>> compared(same, same, same)["bleu"]["p_value"]
+        >>> paired_test(same, same, same)["bleu"]["p_value"]
         1.0
     """
     lists = check_references(hypotheses, references)
     if len(baseline) != len(hypotheses):
         raise UserError(
             f"expected as many translations of the baseline as references, got {len(baseline)} and"
-            f" {len(hypotheses)}; the baseline has to be of the same sentences"
+            f" {len(hypotheses)}; translate the same sentences with the baseline"
         )
-    kind, usual = TESTS[test]
+    kind, default_samples = TESTS[test]
     tested = metrics(lowercase, tokenize)
     systems = [("baseline", baseline), ("system", hypotheses)]
-    signatures, results = PairedTest(systems, tested, lists, kind, samples or usual)()
-    # sacreBLEU's name of each: chrF2
+    signatures, results = PairedTest(systems, tested, lists, kind, samples or default_samples)()
+    # {sacreBLEU's name, such as chrF2: our name}
     names = dict(zip((name for name in results if name in signatures), tested))
-    return {name: _pair(*results[title], signatures[title]) for title, name in names.items()}
+    return {name: _pair(results[title], signatures[title]) for title, name in names.items()}
 
 
-def _pair(baseline, system, signature) -> dict:
-    # No difference is what chance gives always; sacreBLEU, which counts the resamples above it,
-    # would give it the smallest p-value.
+def _pair(results: Sequence[Any], signature: Any) -> dict[str, Any]:
+    baseline, system = results
+    # Equal scores have p = 1. sacreBLEU counts the resamples above the difference, and would give
+    # the smallest p-value.
     p = float(system.p_value) if system.score != baseline.score else 1.0
     return {
         "score": system.score,

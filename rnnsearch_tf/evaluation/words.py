@@ -1,10 +1,12 @@
-"""Sentences as words: which a model knows, and the tokens that the BLEU of the papers and of the
-literature compares.
+"""Unknown words of sentences, and the tokens for the tokenized BLEU of the papers and of the
+literature.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import tensorflow as tf
 
@@ -13,18 +15,17 @@ from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.text.pipeline import Text
 
 
-def unknown_words(source_text: Text, target_text: Text, sources, *references) -> list:
-    """How many words of each source sentence and its references together the model does not know.
+def unknown_words(
+    source_text: Text, target_text: Text, sources: Sequence[str], *references: Sequence[str]
+) -> list[int]:
+    """The number of unknown words of each source sentence and its references together.
 
-    Pairs of which it knows all are those of Table 1, right column.
+    Table 1, right column, has the pairs without unknown words.
 
     Args:
         source_text, target_text: the model's two sides.
-        sources: list[str].
-        *references: list[str] of equal length, one for each reference that a sentence has.
-
-    Returns:
-        list[int].
+        sources: the source sentences.
+        *references: lists of as many references; several if a sentence has several references.
     """
     rows = zip(
         source_text.encode(sources).to_list(),
@@ -33,39 +34,35 @@ def unknown_words(source_text: Text, target_text: Text, sources, *references) ->
     return [sum(ids.count(UNKNOWN_ID) for ids in pair) for pair in rows]
 
 
-def written_tokens(text: Text, translations) -> list:
-    """The tokens of translations joined by spaces: those that the model wrote; Moses's of its text
-    where it writes subwords.
+def written_tokens(text: Text, translations: Iterable[Any]) -> list[str]:
+    """The tokens of translations, joined by spaces: the model's own if they are words, Moses's of
+    the text if the model writes subwords.
 
-    The text of tokens that are words is no way back to them: Moses's rules cut `. il` of a
-    lower-cased line otherwise than `. Il`.
+    Word tokens are not recomputed from the text, since Moses's rules split `. il` of a lowercased
+    line differently from `. Il`.
 
     Args:
         text: the target side.
-        translations: list of Translation.
-
-    Returns:
-        list[str].
+        translations: Translations.
     """
     if text.config.tokenization == "sentencepiece":
         return tokenized(text, [translation.text for translation in translations])
     return [" ".join(translation.tokens) for translation in translations]
 
 
-def tokenized(text: Text, lines) -> list:
-    """Lines as tokens joined by spaces, by the rules of one side; Moses rules where that side has
-    subwords.
+def tokenized(text: Text, lines: Sequence[str]) -> list[str]:
+    """Tokenize lines by the rules of a side, or by Moses's rules if the side has subwords.
 
-    A lower-cased side gives lower-cased tokens; of subwords, whose translations have no capitals
-    left for Moses's rules to go by, the line is lower-cased before it is cut. An unknown word,
-    ``<unk>``, is one token, which Moses's rules would cut into three.
+    A lowercase side gives lowercase tokens. If it has subwords, the line is lowercased before it is
+    tokenized, since its translations have no capitals for Moses's rules. An unknown word,
+    ``<unk>``, is one token; Moses's rules would split it into three.
 
     Args:
         text: the side.
-        lines: list[str].
+        lines: detokenized text.
 
     Returns:
-        list[str].
+        The tokens of each line, joined by spaces.
     """
     if text.config.tokenization == "sentencepiece":
         lines = text.prepared(lines)
@@ -74,22 +71,22 @@ def tokenized(text: Text, lines) -> list:
     return [line.decode("utf-8") for line in joined.numpy()]
 
 
-def lc_norm_tok(lines, language) -> tuple:
-    """Lines in the form that published BLEU on Multi30k is of: the ``lc.norm.tok`` files of that
-    dataset.
+def lc_norm_tok(lines: Iterable[str], language: str) -> tuple[list[str], str]:
+    """Convert lines to the ``lc.norm.tok`` form of the Multi30k dataset, used in published BLEU
+    scores.
 
-    Lower-cased, then Moses's normalize-punctuation.perl, then its tokenizer.perl with escapes
+    Steps: lowercase; Moses's normalize-punctuation.perl; its tokenizer.perl with escapes
     (``&apos;``).
 
     Args:
-        lines: list[str].
+        lines: detokenized text.
         language: code such as ``fr``.
 
     Returns:
-        (list[str] of tokens joined by spaces, what the signature says of how they were made).
+        (tokens of each line joined by spaces, the signature of this conversion).
 
     Raises:
-        UserError: the package sacremoses, which has both programs' rules, is not installed.
+        UserError: the package sacremoses, which implements both programs, is not installed.
 
     Example:
         >>> lc_norm_tok(["Il s'appelle « Neude »."], "fr")[0]
@@ -100,8 +97,8 @@ def lc_norm_tok(lines, language) -> tuple:
 
     normalizer = sacremoses.MosesPunctNormalizer(language)
     tokenizer = sacremoses.MosesTokenizer(language)
-    # The Perl program meets every line with its line end, and one of its rules looks for what
-    # follows a quotation mark.
+    # The Perl program sees the line end, and one of its rules looks at what follows a quotation
+    # mark.
     tokens = [
         tokenizer.tokenize(normalizer.normalize(line.lower() + "\n"), return_str=True)
         for line in lines

@@ -324,4 +324,4 @@ def test_one_of_several_files_may_be_empty(write):
 def test_a_token_that_is_a_word_keeps_its_links():
     texts = [build_text(config().source, ["a b"])] * 2
     links = np.array([[0, 1], [1, 1]], np.int32)
-    assert WordLinks(texts).of_tokens(links, None) is links
+    assert WordLinks(texts).token_links(links, None) is links

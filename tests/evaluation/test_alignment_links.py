@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rnnsearch_tf.alignment.links import as_numbers, as_pharaoh, links
+from rnnsearch_tf.alignment.links import as_lists, as_pharaoh, links
 
 
 def test_each_target_word_is_linked_to_its_largest_weight():
@@ -27,4 +27,4 @@ def test_a_side_without_words_has_no_links():
 
 
 def test_numbers_are_plain_and_rounded():
-    assert as_numbers(np.array([[1 / 3, 2 / 3]], np.float32)) == [[0.3333, 0.6667]]
+    assert as_lists(np.array([[1 / 3, 2 / 3]], np.float32)) == [[0.3333, 0.6667]]

@@ -134,7 +134,7 @@ def test_references_are_brought_to_the_models_form(caplog):
     """As development BLEU and the export's check compare: é of two code points is é."""
     composed = ["L'été est là.", "Elle a été élue.", "Rien."]
     references = [unicodedata.normalize("NFD", line) for line in composed]
-    bleu_module._say_changed.cache_clear()
+    bleu_module._warn_of_changed.cache_clear()
     for lowercase in (False, True):
         config = TextConfig(language="fr", lowercase=lowercase)
         score = bleu_of_model(composed, references, config)
@@ -144,7 +144,7 @@ def test_references_are_brought_to_the_models_form(caplog):
             str(metric.get_signature()),
         )
     [said] = [record.getMessage() for record in caplog.records]
-    assert "2 of 3 references are compared in NFC (target.unicode_form)" in said
+    assert "2 of 3 references were converted to NFC (target.unicode_form)" in said
     assert (
         bleu_of_model(composed, references, TextConfig(language="fr", unicode_form="none")).score
         < 60
@@ -160,7 +160,7 @@ def test_other_normal_forms_are_said_once(caplog):
     bleu(composed, decomposed), chrf(decomposed, composed), bleu(composed, [composed, decomposed])
     assert (
         len(caplog.records) == 1
-        and "not all in one Unicode normal form" in caplog.records[0].getMessage()
+        and "differ in their Unicode normal form" in caplog.records[0].getMessage()
     )
 
 

@@ -219,7 +219,7 @@ def test_what_is_missing_or_damaged_is_said(calibrated, tmp_path, capsys):
     bare = Run(write_run(tmp_path / "run"))
     with pytest.raises(
         UserError,
-        match="found none; make it on development text: rnnsearch evaluate --model .* --calibrate",
+        match="found none; create it with development text: rnnsearch evaluate --model .* --calibrate",
     ):
         Calibration.load(bare)
     for text in (
@@ -229,7 +229,7 @@ def test_what_is_missing_or_damaged_is_said(calibrated, tmp_path, capsys):
         '{"sentence": ["x"], "word": [1], "sentences": 1, "source": ""}',
     ):
         bare.confidence.write_text(text)
-        with pytest.raises(UserError, match="expected what evaluate --calibrate writes"):
+        with pytest.raises(UserError, match="expected a file of evaluate --calibrate"):
             Calibration.load(bare)
     with pytest.raises(UserError, match="expected at least 50 sentences to calibrate on, got 2"):
         Calibration.fit(None, ["a", "b"], ["a", "b"], ["a", "b"], "dev.en")

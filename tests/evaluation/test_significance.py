@@ -8,7 +8,7 @@ import sacrebleu
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.bleu import ter
-from rnnsearch_tf.evaluation.significance import compared, confidence_intervals
+from rnnsearch_tf.evaluation.significance import paired_test, confidence_intervals
 
 SAMPLES = 60
 SENTENCES = 25
@@ -79,7 +79,7 @@ def test_intervals(systems):
 def test_paired_bootstrap(systems):
     system, baseline, references = systems
     drawn = np.random.default_rng(SEED).choice(SENTENCES, (SAMPLES, SENTENCES))
-    found = compared(system, baseline, references, "bootstrap", SAMPLES)
+    found = paired_test(system, baseline, references, "bootstrap", SAMPLES)
     whole = [scores(texts, references, [range(SENTENCES)]) for texts in (system, baseline)]
     resampled = [scores(texts, references, drawn) for texts in (system, baseline)]
     for name, result in found.items():
@@ -100,10 +100,11 @@ def test_a_difference_is_told_from_none(systems):
     other[0] = baseline[0]
     other[1] = references[1]
     for test in ("bootstrap", "randomization"):
-        assert compared(system, baseline, references, test, 200)["bleu"]["p_value"] < 0.02
-        assert compared(system, other, references, test, 200)["bleu"]["p_value"] > 0.1
+        assert paired_test(system, baseline, references, test, 200)["bleu"]["p_value"] < 0.02
+        assert paired_test(system, other, references, test, 200)["bleu"]["p_value"] > 0.1
     assert (
-        "ar:20|" in compared(system, baseline, references, "randomization", 20)["chrf"]["signature"]
+        "ar:20|"
+        in paired_test(system, baseline, references, "randomization", 20)["chrf"]["signature"]
     )
 
 
@@ -117,9 +118,11 @@ def test_case_counts_in_ter_too(systems):
         100 * sum(word != "," for word in words) / len(words)
     )
     assert "case:lc" in ter(upper, references, lowercase=True).signature
-    assert compared(upper, references, references, samples=20, lowercase=True)["ter"]["score"] == 0
+    assert (
+        paired_test(upper, references, references, samples=20, lowercase=True)["ter"]["score"] == 0
+    )
 
 
 def test_unequal_lengths(systems):
     with pytest.raises(UserError, match="got 24 and 25"):
-        compared(systems[0], systems[1][1:], systems[2])
+        paired_test(systems[0], systems[1][1:], systems[2])

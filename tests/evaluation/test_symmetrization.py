@@ -160,7 +160,7 @@ def test_two_models_are_put_together(runs, tmp_path, capsys, monkeypatch):
     [
         (["--symmetrize", "union"], "--symmetrize: expected --reverse-model"),
         (["--soft", "--reverse-model", "x"], "--soft: expected no"),
-        (["--reverse-model", "{}"], "cuts the source side by Moses rules of 'en'"),
+        (["--reverse-model", "{}"], "splits the source side by Moses rules of 'en'"),
         (["--symmetrize", "or"], "invalid choice"),
     ],
 )

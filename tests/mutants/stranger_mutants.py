@@ -54,8 +54,8 @@ NEWCOMER = [
     Mutant(
         "alignment/links.py",
         "pieces of a source word are not summed",
-        "alignment = alignment @ _with_end(source)",
-        "alignment = alignment @ (_with_end(source) / _with_end(source).sum(axis=0))",
+        "weights = weights @ _with_end(source)",
+        "weights = weights @ (_with_end(source) / _with_end(source).sum(axis=0))",
         (f"{LINKS}::test_links_are_of_words",),
     ),
     Mutant(

@@ -115,8 +115,8 @@ UNITS_AND_DEFAULTS = [
     Mutant(
         "alignment/word_translations.py",
         "four iterations where nothing is said",
-        "iterations=5):",
-        "iterations=4):",
+        "iterations: int = 5",
+        "iterations: int = 4",
         ("smt/test_word_translations.py::test_it_is_that_of_plain_loops",),
     ),
     Mutant(
