@@ -157,7 +157,7 @@ def read_text(folder):
     config = configuration(folder, shuffle_buffer=BUFFER)
     prepared = PreparedPairs(folder / "prepared")
     pairs = open_corpus(config)
-    pairs.take_report(prepared.report)
+    pairs.set_report(prepared.report)
     return watched(config, prepared.texts(config), pairs)
 
 

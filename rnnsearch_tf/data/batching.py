@@ -1,15 +1,16 @@
-"""Pairs of ids, in some order → padded batches: the paper's scheme, buckets of like length, or as
-they come.
+"""Pairs of ids → padded batches: the paper's scheme, buckets of similar length, or in the order of
+the pairs.
 
-Everything here streams: at most the pairs of one read-ahead, one shuffle buffer
-or the open buckets are held. A pair is (source ids, target ids), two int32
-arrays of any length, the end symbol included, and where the corpus has some, links of their
-tokens, int32 [links, 2]; a batch is a dictionary of two right-padded int32 arrays, [B, J] and [B,
-I], and of the links float32 [B, I, J].
+Everything here streams; memory holds the pairs of one read-ahead, one shuffle buffer, or the open
+buckets.
 """
+
+from __future__ import annotations
 
 import collections
 import itertools
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -19,24 +20,38 @@ from rnnsearch_tf.alignment.tokens import alignment_matrix
 from rnnsearch_tf.text.pipeline import padded
 from rnnsearch_tf.text.vocabulary import batches
 
+IdPair = tuple[np.ndarray, ...]
+"""(source ids, target ids), int32 arrays including the end symbol; of a linked corpus also the
+links of their tokens, int32 [links, 2].
+"""
 
-def shuffled(items, buffer_size, generator):
-    """Yield the items in random order, with `buffer_size` of them in memory.
+Batch = dict[str, np.ndarray]
+"""{"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, right-padded; of a linked corpus also
+"links": float32 [B, I, J].
+"""
 
-    The next item is drawn from the buffer, and its place taken by the next one
-    read: an even shuffle of everything if everything fits, a local one if not.
+Item = TypeVar("Item")
+
+
+def shuffled(
+    items: Iterable[Item], buffer_size: int, generator: np.random.Generator
+) -> Iterator[Item]:
+    """Yield the items in random order, with a buffer of `buffer_size` items.
+
+    The next item is drawn from the buffer and replaced by the next one read: a uniform shuffle if
+    everything fits, a local one otherwise.
 
     Args:
-        items: iterable.
-        buffer_size: int; 0 or 1 keeps the order.
-        generator: numpy.random.Generator, which alone decides the order.
+        items: the items to shuffle.
+        buffer_size: 0 or 1 keeps the order.
+        generator: the only source of randomness.
     """
     if buffer_size <= 1:
         yield from items
         return
-    items = iter(items)
-    buffer = list(itertools.islice(items, buffer_size))
-    for item in items:
+    stream = iter(items)
+    buffer = list(itertools.islice(stream, buffer_size))
+    for item in stream:
         place = int(generator.integers(len(buffer)))
         drawn = buffer[place]
         buffer[place] = item
@@ -45,13 +60,12 @@ def shuffled(items, buffer_size, generator):
         yield buffer[place]
 
 
-def batch_of(pairs) -> dict[str, np.ndarray]:
-    """The batch of these pairs, both sides filled up with PAD_ID on the right; of links see
-    :func:`alignment_matrix`.
+def padded_batch(pairs: Iterable[IdPair]) -> Batch:
+    """The pairs as one batch, right-padded with PAD_ID; links as :func:`alignment_matrix`.
 
     Example:
         >>> pairs = [(np.array([5, 1]), np.array([1])), (np.array([1]), np.array([7, 1]))]
-        >>> batch_of(pairs)["source_ids"].tolist()
+        >>> padded_batch(pairs)["source_ids"].tolist()
         [[5, 1], [1, 0]]
     """
     sources, targets, *links = zip(*pairs)
@@ -63,17 +77,18 @@ def batch_of(pairs) -> dict[str, np.ndarray]:
     return batch
 
 
-def share(batch, worker: int, workers: int) -> dict[str, tf.Tensor]:
-    """A worker's rows of a batch: the worker-th and every workers-th after it, without columns that
-    only pad them.
+def share(batch: dict[str, tf.Tensor], worker: int, workers: int) -> dict[str, tf.Tensor]:
+    """A worker's rows of a batch: every workers-th from the worker-th, without columns that are
+    only padding.
 
-    A worker whose share is empty gets the batch's first source with a target of one padding, which
-    is no sentence and has no word: it adds nothing, and all workers have as many batches.
+    If a worker's share is empty, it gets the first source with a target of one padding id, which
+    adds nothing to the loss; so all workers have the same number of batches.
 
     Args:
-        batch: {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, with ``links`` float32 [B,
-            I, J] and ``sample_weight`` float [B] or [B, I], or without; B at least 1.
-        worker, workers: this worker's number from 0, and how many there are.
+        batch: {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, optionally ``links``
+            float32 [B, I, J] and ``sample_weight`` float [B] or [B, I]; B at least 1.
+        worker: number of this worker, from 0.
+        workers: number of workers.
 
     Example:
         >>> batch = {
@@ -89,7 +104,7 @@ def share(batch, worker: int, workers: int) -> dict[str, tf.Tensor]:
         for name, ids in batch.items()
     }
 
-    def longest(ids):
+    def longest(ids: tf.Tensor) -> tf.Tensor:
         return tf.reduce_max(tf.math.count_nonzero(ids != PAD_ID, axis=1, dtype=tf.int32))
 
     source = rows["source_ids"]
@@ -107,68 +122,71 @@ def share(batch, worker: int, workers: int) -> dict[str, tf.Tensor]:
 
 
 def shares(dataset: tf.data.Dataset, count: int) -> tf.data.Dataset:
-    """The shares of every batch one after the other, as :func:`share` makes them, for the replicas
-    of a MirroredStrategy.
+    """The shares of each batch (see :func:`share`) one after the other, for the replicas of a
+    MirroredStrategy.
     """
 
-    def split(batch):
-        one, *others = (
+    def split(batch: dict[str, tf.Tensor]) -> tf.data.Dataset:
+        first, *others = (
             tf.data.Dataset.from_tensors(share(batch, number, count)) for number in range(count)
         )
         for other in others:
-            one = one.concatenate(other)
-        return one
+            first = first.concatenate(other)
+        return first
 
     return dataset.flat_map(tf.autograph.experimental.do_not_convert(split))
 
 
-def length(pair) -> int:
-    """What pairs are sorted and bucketed by: the longer of the two sides."""
+def length(pair: IdPair) -> int:
+    """The sort key of pairs: the length of the longer side."""
     return max(len(pair[0]), len(pair[1]))
 
 
-def unsorted_batches(pairs, batch_size):
-    """Batches of the pairs in the order they come; the last may be smaller."""
+def unsorted_batches(pairs: Iterable[IdPair], batch_size: int) -> Iterator[Batch]:
+    """Batches of the pairs in their order; the last may be smaller."""
     for group in batches(pairs, batch_size):
-        yield batch_of(group)
+        yield padded_batch(group)
 
 
-def paper_batches(pairs, batch_size, batches_read_ahead):
-    """The scheme of Bahdanau et al. 2015, Appendix B.2: sort what is read ahead, cut, shortest
-    batch first.
+def paper_batches(
+    pairs: Iterable[IdPair], batch_size: int, batches_read_ahead: int
+) -> Iterator[Batch]:
+    """The scheme of Bahdanau et al. 2015, Appendix B.2: sort the pairs of one read-ahead and split
+    them into batches, shortest first.
 
-    "We sorted 1600 pairs by length and split them into 20 minibatches"; length
-    and order as in the authors' program: by the longer side, pairs of like
-    length in the order they came.
+    "We sorted 1600 pairs by length and split them into 20 minibatches". As in the authors' program,
+    the length is that of the longer side, and the sort is stable.
     """
     for group in batches(pairs, batch_size * batches_read_ahead):
         yield from unsorted_batches(sorted(group, key=length), batch_size)
 
 
-def bucketed_batches(pairs, batch_size, bucket_width):
-    """Batches whose pairs are of like length, each as soon as it is full; smaller ones at the end,
-    shortest first.
+def bucketed_batches(
+    pairs: Iterable[IdPair], batch_size: int, bucket_width: int
+) -> Iterator[Batch]:
+    """Batches of pairs of similar length, yielded as soon as they are full; incomplete ones at the
+    end, shortest first.
 
-    The batches of tf.data's ``bucket_by_sequence_length``, which meets every pair in TensorFlow and
-    takes twenty times as long.
+    The batches are those of tf.data's ``bucket_by_sequence_length``, which takes twenty times as
+    long because it handles each pair in TensorFlow.
 
     Args:
-        pairs: iterable of (source ids, target ids).
-        batch_size: int.
-        bucket_width: int; bucket k holds the pairs of length k·width + 1 to (k + 1)·width.
+        pairs: the pairs to batch.
+        batch_size: pairs in a batch.
+        bucket_width: bucket k holds the pairs of length k·width + 1 to (k + 1)·width.
     """
-    buckets = collections.defaultdict(list)
+    buckets: dict[int, list[IdPair]] = collections.defaultdict(list)
     for pair in pairs:
         number = (length(pair) - 1) // bucket_width
         buckets[number].append(pair)
         if len(buckets[number]) == batch_size:
-            yield batch_of(buckets.pop(number))
+            yield padded_batch(buckets.pop(number))
     for number in sorted(buckets):
-        yield batch_of(buckets[number])
+        yield padded_batch(buckets[number])
 
 
-def single_threaded(dataset):
-    """The dataset, kept to one thread of its own so that the training step has the cores."""
+def single_threaded(dataset: tf.data.Dataset) -> tf.data.Dataset:
+    """The dataset with one private thread, which leaves the cores to the training step."""
     options = tf.data.Options()
     options.deterministic = True
     options.threading.private_threadpool_size = 1

@@ -1,5 +1,5 @@
-"""The configuration of a training that goes on from a trained model: its settings, with other text
-or with more.
+"""The configuration of a training that starts from a trained model: its settings, with other or
+additional text.
 """
 
 from __future__ import annotations
@@ -8,9 +8,13 @@ import dataclasses
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from rnnsearch_tf.config import (
     Config,
+    CorpusConfig,
+    DataConfig,
+    TrainingConfig,
     as_dictionary,
     default_of,
     load_config,
@@ -19,44 +23,44 @@ from rnnsearch_tf.config import (
 )
 from rnnsearch_tf.data.corpus import open_corpus, training_corpora, with_default_evaluations
 from rnnsearch_tf.data.inspection.fitting import held_out_size
+from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.config.option import names_with
-from rnnsearch_tf.config.data_options import DataConfig
-from rnnsearch_tf.config.options import TrainingConfig
+
 from rnnsearch_tf.runs.folder import Run
 
 
 def continued_config(
-    run: str | os.PathLike,
-    path: str | os.PathLike | None = None,
+    run: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
     overrides: Sequence[str] = (),
     mix: float | None = None,
     workers: int = 1,
 ) -> Config:
-    """The configuration of a RUN, with the values of a file and of overrides laid over it.
+    """The configuration of a RUN, changed by the values of a file and of overrides.
 
-    A new training text takes the place of everything that names text in the RUN's configuration,
-    its folder and its development text too. Where no new development text is named, one is held out
-    of the new training text. Without one (``data.held_out=0``), the RUN's options of the
-    evaluations are at their defaults.
+    A new training text replaces all options that name text in the RUN's configuration, including
+    the folder and the development text. If no new development text is named, one is held out of the
+    new training text; with ``data.held_out=0`` there is none, and the options of the evaluations
+    are reset to their defaults.
 
     Args:
         run: path of the RUN folder.
-        path: YAML file, or the name of a shipped configuration; None: none.
+        path: YAML file, or the name of a shipped configuration, or None.
         overrides: strings ``section.key=value``.
-        mix: the RUN's own training text is trained on too: so many of its pairs for one of the new
-            text, before the length limits.
-        workers: how many processes will train; for one, the RUN's ``training.worker_gradients`` is
-            at its default.
+        mix: also train on the RUN's own training text, with this many of its pairs for each new
+            pair, before the length limits.
+        workers: number of processes that will train; for one, ``training.worker_gradients`` is
+            reset to its default.
 
     Raises:
-        UserError: the RUN is not one, or its training text, which is to be mixed in, is gone.
-        UsageError: an option of the model or of its texts is not as the RUN has it; or there is
-            nothing to mix.
+        UserError: the folder is not a RUN, or the RUN's training text, needed for `mix`, is gone.
+        UsageError: an option of the model or of its texts differs from the RUN; or `mix` is given
+            without new text.
     """
-    run = Run.open(run)
-    before = saved_config(run.config)
+    trained = Run.open(run)
+    before = saved_config(trained.config)
     named = named_options(path, overrides)
     below = as_dictionary(before)
     training_text = names_with(DataConfig, "names_training_text")
@@ -69,12 +73,12 @@ def continued_config(
         }
         below["data"]["corpus"] = "phrase_table" if "data.phrase_table" in named else "files"
     limits = names_with(TrainingConfig, "limits_training")
-    if named & {f"training.{name}" for name in limits}:  # the new one is meant without the other
+    if named & {f"training.{name}" for name in limits}:  # a new limit replaces the RUN's limits
         below["training"] |= dict.fromkeys(limits)
     if workers == 1:
         below["training"]["worker_gradients"] = default_of("training.worker_gradients")
     config = load_config(path, overrides, below=below)
-    check_continues(config, before, run)
+    check_continues(config, before, trained)
     text_in_files = config.data.corpus == "files" and config.data.prepared is None
     if new_text and text_in_files and not named & {f"data.{name}" for name in development_text}:
         config = _with_development_text(config)
@@ -83,20 +87,20 @@ def continued_config(
         return config
     if not new_text:
         raise UsageError(
-            f"--mix: expected new text beside that of {run}, got none; name it, for example with"
-            " --set data.train_source=F --set data.train_target=F"
+            f"--mix: expected new text beside that of {trained}, got none; name it, for example"
+            " with --set data.train_source=F --set data.train_target=F"
         )
-    return _mixed(config, before, run, mix)
+    return _mixed(config, before, trained, mix)
 
 
-def check_continues(config: Config, before: Config, run) -> None:
-    """Raise UsageError where a training that goes on from a RUN has another architecture or makes
-    other ids of text.
+def check_continues(config: Config, before: Config, run: Run | str) -> None:
+    """Raise UsageError if a training that starts from a RUN has another architecture or converts
+    text to other ids.
 
     Args:
         config: Config of the new training.
         before: Config of the RUN.
-        run: the RUN's name in messages.
+        run: the RUN, for messages.
     """
     for section in ("source", "target", "model"):
         old, new = (dataclasses.asdict(getattr(c, section)) for c in (before, config))
@@ -104,22 +108,18 @@ def check_continues(config: Config, before: Config, run) -> None:
         for key in old:
             if key not in free and old[key] != new[key]:
                 raise UsageError(
-                    f"{section}.{key}: expected {old[key]}, as {run} has it, got {new[key]}; a"
-                    " training that goes on from a model keeps its architecture and its"
-                    " vocabularies: leave the option out, or train anew without --from"
+                    f"{section}.{key}: expected {old[key]} as in {run}, got {new[key]}; a training"
+                    " that starts from a model keeps its architecture and vocabularies: leave the"
+                    " option out, or train from scratch without --from"
                 )
 
 
-def new_text(config: Config, before: Config):
-    """The training pairs of the files that a RUN was not trained on; all of them where there are no
-    others.
+def new_pairs(config: Config, before: Config) -> list[Pairs]:
+    """The corpora of a training that a RUN was not trained on; all of them if there are none.
 
     Args:
         config: Config of the new training.
         before: Config of the RUN.
-
-    Returns:
-        list of Pairs.
     """
     corpora = open_corpus(config, "train").corpora
     known = {_paths(before.data, corpus) for corpus in training_corpora(before.data)}
@@ -131,8 +131,8 @@ def new_text(config: Config, before: Config):
     return new or [pairs for pairs, _ in corpora]
 
 
-def _with_development_text(config):
-    """A part of the new text held out, and said."""
+def _with_development_text(config: Config) -> Config:
+    """Hold out a development text of the new training text, and print a note about it."""
     first, _ = open_corpus(config, "train").corpora[0]
     size = held_out_size(first.check().kept)
     print(
@@ -143,9 +143,9 @@ def _with_development_text(config):
     return _with_data(config, held_out=size)
 
 
-def _mixed(config, before, run, times):
-    """The RUN's own corpora behind the new ones, with weights that make `times` as many pairs of
-    them an epoch.
+def _mixed(config: Config, before: Config, run: Run, times: float) -> Config:
+    """Add the RUN's corpora after the new ones, weighted so that an epoch has `times` as many pairs
+    of them.
     """
     for name, data in (("the new training text", config.data), (f"that of {run}", before.data)):
         if data.corpus != "files" or data.prepared is not None:
@@ -157,19 +157,15 @@ def _mixed(config, before, run, times):
             raise UsageError(
                 f"--mix: expected {name} to be in text files, got {found}; train without --mix"
             )
-    for path in (
-        path
-        for corpus in training_corpora(before.data)
-        for side in _paths(before.data, corpus)
-        for path in side
-    ):
-        if not os.path.exists(path):
-            raise UserError(
-                f"--mix: {path}: expected the text that {run} was trained on, got none of that"
-                " name; go to the folder that it was trained in, or name the text where it is now"
-                " in data.corpora, without --mix"
-            )
-    old, new = (_pairs_an_epoch(open_corpus(c, "train")) for c in (before, config))
+    for corpus in training_corpora(before.data):
+        for path in (path for side in _paths(before.data, corpus) for path in side):
+            if not os.path.exists(path):
+                raise UserError(
+                    f"--mix: {path}: expected the text that {run} was trained on, found no such"
+                    " file; run this in the folder where it was trained, or name the text in"
+                    " data.corpora, without --mix"
+                )
+    old, new = (_pairs_per_epoch(open_corpus(c, "train")) for c in (before, config))
     factor = times * new / old
     print(
         f"mixed: in an epoch {new:,.0f} pairs of the new text and {times * new:,.0f} of the"
@@ -196,19 +192,17 @@ def _mixed(config, before, run, times):
     )
 
 
-def _pairs_an_epoch(pairs):
-    """How many pairs an epoch has, before the length limits."""
+def _pairs_per_epoch(pairs: Pairs) -> float:
+    """The number of pairs of an epoch, before the length limits."""
     pairs.check()
-    return sum(other.report.kept * weight for other, weight in pairs.corpora)
+    return sum(corpus.check().kept * weight for corpus, weight in pairs.corpora)
 
 
-def _paths(data, corpus):
-    """The absolute paths of a corpus's files, whether or not they are still there: a tuple of them
-    for each side.
-    """
+def _paths(data: DataConfig, corpus: CorpusConfig) -> tuple[tuple[str, ...], ...]:
+    """The absolute paths of the files of each side of a corpus; they need not exist."""
     sides = (files_of(data, getattr(corpus, side)) for side in ("source", "target"))
     return tuple(tuple(map(os.path.abspath, paths)) for paths in sides)
 
 
-def _with_data(config, **changes):
+def _with_data(config: Config, **changes: Any) -> Config:
     return dataclasses.replace(config, data=dataclasses.replace(config.data, **changes))

@@ -1,11 +1,13 @@
-"""The sentence pairs that a configuration names, opened."""
+"""Open the sentence pairs that a configuration names."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Iterable
+from typing import Any, Literal, overload
 
-from rnnsearch_tf.config import Config, DataConfig
+from rnnsearch_tf.config import Config, CorpusConfig, DataConfig
 from rnnsearch_tf.data.held_out import HeldOut, SplitPairs
 from rnnsearch_tf.data.links import LinkedPairs, with_links
 from rnnsearch_tf.data.mixture import MixedPairs
@@ -15,33 +17,41 @@ from rnnsearch_tf.data.phrasebook import phrasebook, phrasebook_alignments
 from rnnsearch_tf.data.shards import open_files
 from rnnsearch_tf.config.effects import evaluation_defaults
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.config.data_options import CorpusConfig
+
 from rnnsearch_tf.config.training_text import names_development_text
 
 HELD_OUT_SIZE = 500
 """Pairs in the development and in the test part of the built-in corpus."""
 
 
-def training_corpora(data: DataConfig) -> tuple:
-    """The training texts in files that a data section names: CorpusConfigs, whether it has a list
-    of them or one.
+def training_corpora(data: DataConfig) -> tuple[CorpusConfig, ...]:
+    """The training texts in files: those of data.corpora, or the one of data.train_source and
+    data.train_target.
     """
     return data.corpora or (CorpusConfig(data.train_source or "", data.train_target or ""),)
 
 
+@overload
+def open_corpus(config: Config, part: Literal["train"] = "train") -> Pairs: ...
+
+
+@overload
+def open_corpus(config: Config, part: str) -> Pairs | None: ...
+
+
 def open_corpus(config: Config, part: str = "train") -> Pairs | None:
-    """The pairs a configuration names.
+    """Open the pairs of a configuration.
 
     Args:
-        config: Config.
+        config: the configuration.
         part: "train", "development", or "test" (built-in corpus only).
 
     Returns:
-        Pairs; None where no development files are named. Those of training have links where
+        The pairs; None if there is no development text. Training pairs have links if
         training.guided_alignment_weight is set.
 
     Raises:
-        UsageError: a needed file is not named, or only one of two is.
+        UsageError: no file is named for a side.
     """
     data = config.data
     guided = part == "train" and config.training.guided_alignment_weight
@@ -68,10 +78,8 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
     if data.prepared is not None and (
         part == "train" or data.development_source is None and data.development_target is None
     ):
-        # with TensorFlow, which takes its seconds
-        from rnnsearch_tf.data.prepared.store import (
-            PreparedPairs,
-        )
+        # imports TensorFlow, which takes seconds
+        from rnnsearch_tf.data.prepared.store import PreparedPairs
 
         prepared = PreparedPairs(data.prepared)
         prepared.check_config(config)
@@ -94,17 +102,17 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
                 f"data.{name}: expected a text file, got none; set it{others}, or"
                 " data.corpus=phrasebook"
             )
-    pairs = open_files(data, *paths, [f"data.{name}" for name in names])
+    pairs = open_files(data, paths[0], paths[1], [f"data.{name}" for name in names])
     return with_links(data, pairs) if guided else pairs
 
 
 def check_files(config: Config) -> None:
-    """Open the text files that a configuration names, without reading them: an error takes no time,
-    and no TensorFlow.
+    """Check that the text files of a configuration exist, without reading them or importing
+    TensorFlow.
 
     Raises:
         UserError: a file is missing.
-        UsageError: as of :func:`open_corpus`.
+        UsageError: as for :func:`open_corpus`.
     """
     if config.data.corpus == "files" and config.data.prepared is None:
         for part in ("train", "development"):
@@ -112,11 +120,10 @@ def check_files(config: Config) -> None:
 
 
 def check_development(config: Config) -> None:
-    """Raise UsageError where an option of the evaluations is not at its default, and there is no
-    development text.
+    """Raise UsageError if an option of the evaluations is set without a development text.
 
     Args:
-        config: Config of a training that begins.
+        config: Config of a new training.
     """
     for name, default in _idle_without_development_text(config).items():
         raise UsageError(
@@ -126,37 +133,36 @@ def check_development(config: Config) -> None:
         )
 
 
-def with_default_evaluations(config: Config, named: set) -> Config:
-    """The Config; where there is no development text, options of the evaluations that are not named
-    are at their defaults.
+def with_default_evaluations(config: Config, named: set[str]) -> Config:
+    """Reset the options of the evaluations to their defaults if there is no development text.
 
     Args:
-        config: Config.
-        named: dotted names of the options that stay as they are.
+        config: the configuration.
+        named: dotted names of options to keep.
     """
     unnamed = _idle_without_development_text(config, named)
     return dataclasses.replace(config, training=dataclasses.replace(config.training, **unnamed))
 
 
-def _idle_without_development_text(config, named=frozenset()):
-    """{name: default} of the unnamed options of the evaluations that are not at their defaults and
-    lack a development text.
+def _idle_without_development_text(config: Config, named: set[str] | None = None) -> dict[str, Any]:
+    """{name: default} of the options of the evaluations that are set but have no effect, because
+    there is no development text; without `named`.
     """
-    # the files need not be there yet
+    # the prepared corpus need not exist yet
     if names_development_text(dataclasses.replace(config.data, prepared=None)):
         return {}
     if config.data.prepared is not None and open_corpus(config, "development") is not None:
         return {}
-    return evaluation_defaults(config.training, named)
+    return evaluation_defaults(config.training, named or set())
 
 
-def _pharaoh(links):
+def _pharaoh(links: Iterable[tuple[int, int]]) -> str:
     return " ".join(f"{source}-{target}" for source, target in links)
 
 
-def _split(pairs, size, part):
-    """A part of the training text; of several corpora the first gives the development text, and all
-    keep its sentences out of training.
+def _split(pairs: Pairs, size: int, part: str) -> Pairs:
+    """A part of the training text. In a mixture, the development text is taken from the first
+    corpus, and its sentences are left out of all.
     """
     first, _ = pairs.corpora[0]
     held_out = HeldOut(first, size)
@@ -167,7 +173,7 @@ def _split(pairs, size, part):
     )
 
 
-def _corpus(data, corpus, number):
+def _corpus(data: DataConfig, corpus: CorpusConfig, number: int) -> Pairs:
     names = [f"data.corpora: entry {number}: {side}" for side in ("source", "target")]
-    pairs = open_files(data, corpus.source, corpus.target, names)
+    pairs = open_files(data, corpus.source or "", corpus.target or "", names)
     return SplitPairs(pairs, HeldOut(pairs, corpus.held_out), "train") if corpus.held_out else pairs

@@ -1,108 +1,136 @@
-"""Count the words of a corpus; where it is in several files, in several processes."""
+"""Count the words of a corpus, with several processes if it has several files."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import pathlib
 import tempfile
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.config import as_dictionary, load_config
+from rnnsearch_tf.config import Config, TextConfig, as_dictionary, load_config
 from rnnsearch_tf.data.corpus import open_corpus
-from rnnsearch_tf.data.pairs import Report
+from rnnsearch_tf.data.pairs import Pairs, Report
 from rnnsearch_tf.runtime.processes import Processes, processes_for
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.text.counting import count_tokens
 from rnnsearch_tf.text.pipeline import build_texts, text_of_counts, token_counts
 
+if TYPE_CHECKING:
+    from rnnsearch_tf.text.counting import TokenCounts
+    from rnnsearch_tf.text.pipeline import Text
+
 SIDES = "source", "target"
 
+Folder = str | os.PathLike[str]
 
-def corpus_pieces(pairs) -> list:
-    """[(number of the corpus, its Pairs)], or those of its files where it is in several; in the
-    order of the pairs.
-    """
+
+def corpus_shards(pairs: Pairs) -> list[tuple[int, Pairs]]:
+    """(number of the corpus, Pairs) of each shard of each corpus, in their order."""
     return [
-        (number, piece)
+        (number, shard)
         for number, (corpus, _) in enumerate(pairs.corpora)
-        for piece in corpus.shards
+        for shard in corpus.shards
     ]
 
 
-def build_corpus_texts(config, pairs, processes=None, folder=None) -> list:
-    """As :func:`~rnnsearch_tf.text.pipeline.build_texts` of the pairs, the same to the byte; their
-    report is there afterwards.
+def build_corpus_texts(
+    config: Config,
+    pairs: Pairs,
+    processes: Processes | None = None,
+    folder: Folder | None = None,
+) -> list[Text]:
+    """Build the source and target Text of a corpus, as
+    :func:`~rnnsearch_tf.text.pipeline.build_texts` does, and set the report of the pairs.
 
     Args:
-        config: Config.
-        pairs: Pairs that ``open_corpus(config)`` gave.
-        processes: Processes; None: as many as the text is worth.
-        folder: where several processes write their counts, and find those that are there already; a
-            temporary one without `processes`.
+        config: the configuration.
+        pairs: the pairs of ``open_corpus(config)``.
+        processes: the processes to use; None: a number that suits the size of the text.
+        folder: folder for the counts of several processes; existing counts are reused. Required
+            with `processes`.
     """
-    owners, pieces = zip(*corpus_pieces(pairs))
-    asked = [side for side in SIDES if getattr(config, side).vocabulary is None]
+    owners, shards = zip(*corpus_shards(pairs))
+    built = [side for side in SIDES if getattr(config, side).vocabulary is None]
     if processes is None:
         with (
-            Processes(processes_for(pieces)) as processes,
+            Processes(processes_for(shards)) as processes,
             tempfile.TemporaryDirectory(prefix="rnnsearch-counts-") as folder,
         ):
             return build_corpus_texts(config, pairs, processes, folder)
-    if processes.number == 1 or len(pieces) == 1 or not asked:
+    if processes.number == 1 or len(shards) == 1 or not built:
         return build_texts(config, pairs.lines())
-    left = [number for number in range(len(pieces)) if not _path(folder, number, "report").exists()]
+    assert folder is not None
+    report_paths = [_path(folder, number, "report") for number in range(len(shards))]
     requests = [
-        {"settings": as_dictionary(config), "number": number, "sides": asked, "folder": str(folder)}
-        for number in left
+        {"settings": as_dictionary(config), "number": number, "sides": built, "folder": str(folder)}
+        for number, path in enumerate(report_paths)
+        if not path.exists()
     ]
-    processes.call(f"{__name__}:count_piece", requests, "counting words")
-    reports = [
-        Report(**json.loads(_path(folder, number, "report").read_text(encoding="utf-8")))
-        for number in range(len(pieces))
-    ]
-    counts = {side: _added(getattr(config, side), side, pieces, reports, folder) for side in asked}
+    processes.call(f"{__name__}:count_shard", requests, "counting words")
+    reports = [Report(**json.loads(path.read_text(encoding="utf-8"))) for path in report_paths]
+    counts = {
+        side: _total_counts(getattr(config, side), side, shards, reports, folder) for side in built
+    }
     for number, (corpus, _) in enumerate(pairs.corpora):
-        corpus.take_report(
+        corpus.set_report(
             sum((report for owner, report in zip(owners, reports) if owner == number), Report())
         )
-    pairs.take_report(sum(reports, Report()))
+    pairs.set_report(sum(reports, Report()))
     return [
         text_of_counts(getattr(config, side), counts.get(side), f"{side} training text")
         for side in SIDES
     ]
 
 
-def count_piece(settings, number, sides, folder) -> None:
-    """Count the words of one file of a configuration; the counts and its report are written to the
+def count_shard(
+    settings: dict[str, Any], number: int, sides: Sequence[str], folder: Folder
+) -> None:
+    """Count the words of one shard of a configuration, and write the counts and its report to the
     folder.
     """
     config = load_config(values=settings)
-    pairs = corpus_pieces(open_corpus(config))[number][1]
-    counts = {side: token_counts(getattr(config, side)) for side in sides}
+    pairs = corpus_shards(open_corpus(config))[number][1]
+    counts = {side: _new_counts(getattr(config, side)) for side in sides}
     count_tokens(counts, pairs.lines())
-    for side, counted in counts.items():
-        counted.save(_path(folder, number, side))
-    # it says that the counts are whole
+    for side, side_counts in counts.items():
+        side_counts.save(_path(folder, number, side))
+    # written last: it marks the counts as complete
     write_file(_path(folder, number, "report"), json.dumps(dataclasses.asdict(pairs.check())))
 
 
-def _path(folder, number, what):
-    return pathlib.Path(folder) / f"count-{number:06}.{what}"
+def _path(folder: Folder, number: int, kind: str) -> pathlib.Path:
+    return pathlib.Path(folder) / f"count-{number:06}.{kind}"
 
 
-def _added(config, side, pieces, reports, folder):
-    """The counts of all files; where only the first lines of a text count, the file in which these
-    end is counted again up to there.
+def _new_counts(config: TextConfig, most_lines: int | None = None) -> TokenCounts:
+    """Counts of a side that builds its vocabulary."""
+    counts = token_counts(config, most_lines)
+    assert counts is not None
+    return counts
+
+
+def _total_counts(
+    config: TextConfig,
+    side: str,
+    shards: Sequence[Pairs],
+    reports: Sequence[Report],
+    folder: Folder,
+) -> TokenCounts:
+    """The counts of all shards. If only the first lines of a text are used, the shard in which they
+    end is counted again up to that line.
     """
-    counts = token_counts(config)
+    counts = _new_counts(config)
     left = counts.most_lines
-    for number, (piece, report) in enumerate(zip(pieces, reports)):
+    for number, (shard, report) in enumerate(zip(shards, reports)):
         path = _path(folder, number, side)
         if left is not None:
             if left < report.kept:
-                counted = token_counts(config, left)
-                count_tokens({side: counted}, piece.lines())
-                counted.save(path)
+                partial = _new_counts(config, left)
+                count_tokens({side: partial}, shard.lines())
+                partial.save(path)
             left = max(0, left - report.kept)
         counts.add_saved(path)
         if left == 0:

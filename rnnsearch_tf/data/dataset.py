@@ -1,21 +1,22 @@
-"""Checked pairs → ids → batches, as the tf.data.Datasets that training reads.
+"""Checked pairs → ids → batches, as the tf.data.Datasets of training.
 
-Lines are tokenized and numbered inside tf.data, 512 at a time. What fits the
-shuffle buffer is numbered once and kept as ids; a larger corpus is streamed
-from its files in every epoch. Either way the order of epoch k depends on the
-seed and on k alone; so do the pieces that subword regularization draws.
+Lines are converted to ids inside tf.data, 512 at a time. A corpus that fits the shuffle buffer is
+converted once and kept as ids; a larger one is streamed from its files in every epoch. Either way,
+the order of epoch k and the pieces drawn by subword regularization depend only on the seed and k.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import DataConfig
 from rnnsearch_tf.data import batching
+from rnnsearch_tf.data.batching import Batch, IdPair
 from rnnsearch_tf.data.mixture import mixed
 from rnnsearch_tf.data.prepared.batches import NumberedBatches
 from rnnsearch_tf.data.pairs import Pairs
@@ -36,56 +37,57 @@ def training_dataset(
     data: DataConfig,
     seed: int,
     epoch: int | Callable[[], int] = 0,
-    know: Callable[[int, int], None] | None = None,
+    on_epoch_size: Callable[[int, int], None] | None = None,
     worker: int = 0,
     workers: int = 1,
 ) -> tf.data.Dataset:
     """One epoch of training batches per iteration, in a new order each time.
 
-    Pairs beyond data.maximum_source_length or data.maximum_target_length are
-    left out, and counted in ``pairs.report.too_long`` once a whole epoch has been
-    read. Memory holds data.shuffle_buffer pairs, however long the files are.
+    Pairs longer than data.maximum_source_length or data.maximum_target_length are left out, and
+    counted in ``pairs.report.too_long`` at the end of an epoch. Memory holds data.shuffle_buffer
+    pairs, however long the files are.
 
     Args:
         source_text, target_text: Text of each side.
-        pairs: Pairs; read and checked once before this returns, where that was not done. Of
-            MixedPairs an epoch takes as much as the weights say. Of PreparedPairs nothing is read,
-            and the order is that of :mod:`rnnsearch_tf.data.prepared.batches`.
-        data: DataConfig.
-        seed: int.
-        epoch: number of the epoch that the first iteration gives, later ones
-            counting on; or, not for PreparedPairs, a callable that is asked for it at the start of
-            each.
-        know: called with the number of an epoch and how many batches it has, before the last of
-            them is handed out; not for PreparedPairs, whose batches are counted beforehand.
-        worker, workers: this worker's number from 0, and how many share each batch. Every worker
-            reads the text; of PreparedPairs its own pairs alone. See
-            :func:`~rnnsearch_tf.data.batching.share`.
+        pairs: the training pairs; read and checked before this returns, unless done before. An
+            epoch of MixedPairs follows the weights. PreparedPairs are not read, and are ordered as
+            in :mod:`rnnsearch_tf.data.prepared.batches`.
+        data: options of the data.
+        seed: seed of the random order.
+        epoch: number of the first iteration's epoch, increased by one in each later iteration; or,
+            except for PreparedPairs, a callable that returns it at the start of each iteration.
+        on_epoch_size: callback(epoch, batches), called before an epoch's last batch is yielded; not
+            for PreparedPairs, whose number of batches is known beforehand.
+        worker: number of this worker, from 0.
+        workers: number of workers that share each batch, see
+            :func:`~rnnsearch_tf.data.batching.share`. Every worker reads the whole text; of
+            PreparedPairs only its own pairs.
 
     Returns:
         tf.data.Dataset, finite, of {"source_ids": int32 [B, J], "target_ids": int32 [B, I]},
-        right-padded with PAD_ID, every row ending with END_ID. Of LinkedPairs also "links": float32
-        [B, I, J], the share of source token j in the links of target token i.
+        right-padded with PAD_ID, every row ending with END_ID. With LinkedPairs also "links":
+        float32 [B, I, J], the share of source token j in the links of target token i.
 
     Raises:
-        UserError: bad lines under on_bad_line "error", unreadable files, no pair within the length
+        UserError: bad lines with on_bad_line "error", unreadable files, no pair within the length
             limits, or links of words that do not exist.
     """
     if isinstance(pairs, PreparedPairs):
+        assert not callable(epoch)
         pairs.check_texts((source_text, target_text))
         return NumberedBatches(pairs, data, seed, worker, workers).epochs(epoch)
     pairs.check()
     encoded = [EncodedPairs(source_text, target_text, corpus, data) for corpus, _ in pairs.corpora]
     for corpus in encoded:
-        corpus.require_one()
+        corpus.check_not_empty()
         corpus.check_links()
-    number = epoch if callable(epoch) else itertools.count(epoch).__next__
+    next_epoch = epoch if callable(epoch) else itertools.count(epoch).__next__
 
-    def batches():
-        this_epoch = number()
+    def batches() -> Iterator[Batch]:
+        this_epoch = next_epoch()
         sampling = _generator(seed, this_epoch, 3)
         drawn = [
-            (ids.drawn(sampling), corpus.report.kept, weight)
+            (ids.sampled(sampling), corpus.check().kept, weight)
             for ids, (corpus, weight) in zip(encoded, pairs.corpora)
         ]
         together = mixed(drawn, _generator(seed, this_epoch, 2))
@@ -93,33 +95,34 @@ def training_dataset(
         batches = batching.shuffled(
             _batches(ordered, data), data.shuffle_batches, _generator(seed, this_epoch, 1)
         )
-        return (
-            batches if know is None else _counted(batches, lambda number: know(this_epoch, number))
-        )
+        if on_epoch_size is None:
+            return batches
+        return _with_size(batches, lambda size: on_epoch_size(this_epoch, size))
 
     dataset = tf.data.Dataset.from_generator(
         batches, output_signature=_SIGNATURE | (_LINKS if pairs.linked else {})
     )
     if workers > 1:
-        own = tf.autograph.experimental.do_not_convert(
+        worker_share = tf.autograph.experimental.do_not_convert(
             lambda batch: batching.share(batch, worker, workers)
         )
-        dataset = dataset.map(own)
+        dataset = dataset.map(worker_share)
     return batching.single_threaded(dataset.prefetch(2))
 
 
-def scoring_batches(source_text, target_text, sentences, batch_size) -> list:
-    """All pairs once, whatever their length, in batches of like length, the shortest first: for
-    scoring.
+def scoring_batches(
+    source_text: Text, target_text: Text, sentences: Sequence[Sequence[str]], batch_size: int
+) -> list[Batch]:
+    """Batches of all pairs, whatever their length, sorted by length, for scoring.
 
     Args:
         source_text, target_text: Text of each side.
-        sentences: (list of source texts, list of target texts).
-        batch_size: pairs of a batch.
+        sentences: (source sentences, target sentences).
+        batch_size: pairs in a batch.
 
     Returns:
-        list of {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, as
-        :func:`training_dataset` gives them.
+        list of {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, as in
+        :func:`training_dataset`.
     """
     ids = [
         text.encode(tf.constant(side, tf.string)).to_list()
@@ -128,9 +131,12 @@ def scoring_batches(source_text, target_text, sentences, batch_size) -> list:
     return list(batching.unsorted_batches(sorted(zip(*ids), key=batching.length), batch_size))
 
 
-def none_fits(names, limits) -> UserError:
-    """The error of a text, (source, target) by name, of which no pair is within the (source,
-    target) length limits.
+def no_pair_fits(names: Sequence[str], limits: Sequence[int]) -> UserError:
+    """The error for a text without any pair within the length limits.
+
+    Args:
+        names: (source, target) names of the text.
+        limits: (source, target) length limits, in tokens.
     """
     return UserError(
         f"{names[0]}, {names[1]}: expected pairs of at most {limits[0]} source and {limits[1]}"
@@ -139,30 +145,29 @@ def none_fits(names, limits) -> UserError:
 
 
 class EncodedPairs:
-    """Pairs as ids: iterating yields (source ids, target ids), int32 arrays ending with END_ID; of
-    LinkedPairs the links of their tokens too.
+    """Pairs as ids: iterating yields (source ids, target ids), int32 arrays ending with END_ID; for
+    LinkedPairs also the links of their tokens.
 
-    Once they have all been read, and are no more than data.shuffle_buffer, they
-    stay in memory and are not encoded again. A side with the option ``sampling`` is kept as text,
-    and its pieces are drawn by :meth:`drawn`; the length limits are of the likeliest pieces. There
-    links are of words until then.
+    After the first whole pass, up to data.shuffle_buffer pairs are kept in memory and not encoded
+    again. A side with the option ``sampling`` is kept as text, and :meth:`sampled` draws its
+    pieces; until then, links are of words, and the length limits apply to the likeliest pieces.
     """
 
-    def __init__(self, source_text, target_text, pairs, data):
+    def __init__(self, source_text: Text, target_text: Text, pairs: Pairs, data: DataConfig):
         self.samplers = [text.sampler() for text in (source_text, target_text)]
         self.source_text = source_text
         self.target_text = target_text
         self.pairs = pairs
-        self.may_keep = data.shuffle_buffer
+        self.keep_limit = data.shuffle_buffer
         self.limits = tf.constant(
             (data.maximum_source_length, data.maximum_target_length), tf.int32
         )
-        self.kept = None
-        self.begun = None  # the first pass, from which one pair was asked for already
+        self.kept: list[Any] | None = None
+        self.first_pass: Iterator[Any] | None = None  # begun by check_not_empty
         self.word_links = WordLinks((source_text, target_text)) if pairs.linked else None
         lines = tf.TensorSpec([None], tf.string)
         links = (tf.TensorSpec([None, 2], tf.string),) if pairs.linked else ()
-        # nothing in it needs conversion, which takes seconds
+        # without AutoGraph, which is not needed and takes seconds
         encode = tf.autograph.experimental.do_not_convert(self._encode)
         self.dataset = batching.single_threaded(
             tf.data.Dataset.from_generator(self._lines, output_signature=(lines, lines, *links))
@@ -170,41 +175,39 @@ class EncodedPairs:
             .prefetch(1)
         )
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         if self.kept is not None:
             return iter(self.kept)
-        begun = self.begun
-        self.begun = None
-        return begun or self._stream()
+        first_pass = self.first_pass
+        self.first_pass = None
+        return first_pass or self._stream()
 
-    def drawn(self, generator):
-        """The pairs as an iterable that draws the pieces of sampled sides anew each time it is gone
-        through.
-        """
-        return _Drawn(self, generator) if any(self.samplers) else self
+    def sampled(self, generator: np.random.Generator) -> Iterable[IdPair]:
+        """The pairs as an iterable that draws the pieces of sampled sides anew in each pass."""
+        return _SampledPairs(self, generator) if any(self.samplers) else self
 
-    def require_one(self):
-        """Raise UserError unless some pair is within the length limits; the next pass goes on with
-        what was read for it.
+    def check_not_empty(self) -> None:
+        """Raise UserError unless some pair is within the length limits; the next pass continues the
+        pass that this starts.
         """
         stream = iter(self)
         first = next(stream, None)
         if first is None:
-            raise none_fits(
+            raise no_pair_fits(
                 [self.pairs.name(side) for side in ("source", "target")], self.limits.numpy()
             )
-        self.begun = itertools.chain([first], stream)
+        self.first_pass = itertools.chain([first], stream)
 
-    def check_links(self):
-        """Read all links, where there are some, so that a wrong one is said before training begins;
-        UserError says where.
+    def check_links(self) -> None:
+        """Read all links of LinkedPairs, so that a wrong link raises UserError before training
+        starts.
         """
         if self.word_links is not None:
             for _ in self:
                 pass
 
-    def _stream(self):
-        kept = []
+    def _stream(self) -> Iterator[Any]:
+        kept: list[Any] | None = []
         too_long = 0
         for chunk in self.dataset.as_numpy_iterator():
             source, target, *links, dropped = chunk
@@ -213,26 +216,28 @@ class EncodedPairs:
             for pair in itertools.starmap(self._linked, pairs) if links else pairs:
                 if kept is not None:
                     kept.append(pair)
-                    kept = None if len(kept) > self.may_keep else kept
+                    kept = None if len(kept) > self.keep_limit else kept
                 yield pair
         self.kept = kept
         if self.pairs.report is not None:
             self.pairs.report.too_long = too_long
 
-    def _linked(self, source, target, links):
-        """The pair with its links, read from (file and line, links): of tokens, or of words where
-        pieces are to be drawn.
+    def _linked(self, source: Any, target: Any, links: np.ndarray) -> tuple[Any, Any, np.ndarray]:
+        """The pair with its links, of tokens, or of words if pieces are to be drawn.
+
+        Args:
+            source, target: ids, or text if pieces are to be drawn.
+            links: (file and line, links), bytes.
         """
+        assert self.word_links is not None
         where, line = (text.decode("utf-8") for text in links)
         found = self.word_links.read(line, where, (source, target))
-        return (
-            source,
-            target,
-            found if any(self.samplers) else self.word_links.token_links(found, (source, target)),
-        )
+        if not any(self.samplers):
+            found = self.word_links.token_links(found, (source, target))
+        return source, target, found
 
-    def _lines(self):
-        pairs = (
+    def _lines(self) -> Iterator[tuple[np.ndarray, ...]]:
+        pairs: Iterator[tuple[Any, ...]] = (
             self.pairs.lines()
             if self.word_links is None
             else ((each.source, each.target, each.links) for each in self.pairs.good())
@@ -240,12 +245,18 @@ class EncodedPairs:
         while group := list(itertools.islice(pairs, _LINES)):
             yield tuple(np.array(side, dtype=object) for side in zip(*group))
 
-    def _encode(self, source_lines, target_lines, *links):
-        """string [L], string [L] -> (flat ids, row lengths, texts to draw from) of each side, and
-        how many pairs were too long.
+    def _encode(
+        self, source_lines: tf.Tensor, target_lines: tf.Tensor, *links: tf.Tensor
+    ) -> tuple[Any, ...]:
+        """Encode lines and drop the pairs beyond the length limits.
 
-        ``links`` string [L, 2], where there are some, stand in between, those of the pairs that are
-        kept.
+        Args:
+            source_lines, target_lines: string [L].
+            *links: string [L, 2] of a linked corpus.
+
+        Returns:
+            (flat ids, row lengths, texts to draw pieces from) of the source side; the same of the
+            target side; the links, if any; the number of pairs dropped.
         """
         texts = (self.source_text, self.target_text)
         lines = (source_lines, target_lines)
@@ -267,30 +278,33 @@ class EncodedPairs:
         )
 
 
-class _Drawn:
-    """Pairs of ids from EncodedPairs, of which some sides are texts."""
+class _SampledPairs:
+    """Pairs of ids from EncodedPairs with sides kept as text, whose pieces are drawn here."""
 
-    def __init__(self, pairs, generator):
+    def __init__(self, pairs: EncodedPairs, generator: np.random.Generator):
         self.pairs = pairs
         self.generator = generator
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[IdPair]:
+        word_links = self.pairs.word_links
         for *sides, links in ((*pair, None)[:3] for pair in self.pairs):
             ids = tuple(
                 side if sampler is None else sampler.encode(side, self.generator)
                 for side, sampler in zip(sides, self.pairs.samplers)
             )
-            yield ids if links is None else (*ids, self.pairs.word_links.token_links(links, ids))
+            yield ids if word_links is None else (*ids, word_links.token_links(links, ids))
 
 
-def _rows(ids, lengths, texts):
-    """One side of the pairs: arrays of ids, or the texts where there are some."""
+def _rows(
+    ids: np.ndarray, lengths: np.ndarray, texts: np.ndarray
+) -> Sequence[str] | Sequence[np.ndarray]:
+    """One side of the pairs: the texts, if any, otherwise arrays of ids."""
     if len(texts):
         return [text.decode("utf-8") for text in texts]
     return np.split(ids, np.cumsum(lengths)[:-1]) if len(lengths) else []
 
 
-def _batches(pairs, data):
+def _batches(pairs: Iterable[IdPair], data: DataConfig) -> Iterator[Batch]:
     if data.batching == "paper":
         return batching.paper_batches(pairs, data.batch_size, data.batches_read_ahead)
     if data.batching == "bucketed":
@@ -298,19 +312,19 @@ def _batches(pairs, data):
     return batching.unsorted_batches(pairs, data.batch_size)
 
 
-def _counted(batches, know):
-    """Yield the batches; `know` is called with their number before the last one."""
+def _with_size(batches: Iterator[Batch], on_size: Callable[[int], None]) -> Iterator[Batch]:
+    """Yield the batches; call `on_size` with their number before the last one."""
     number = 0
-    waiting = None
+    waiting: Batch = {}
     for batch in batches:
         if number:
             yield waiting
         number = number + 1
         waiting = batch
     if number:
-        know(number)
+        on_size(number)
         yield waiting
 
 
-def _generator(seed, epoch, purpose):
+def _generator(seed: int, epoch: int, purpose: int) -> np.random.Generator:
     return np.random.default_rng([seed, epoch, purpose])

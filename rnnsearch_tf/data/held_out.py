@@ -1,55 +1,58 @@
-"""A development text taken out of the training text, for corpora that come without one."""
+"""A development text held out of the training text, for corpora that come without one."""
+
+from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Iterator
 
-from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.data.pairs import LinePair, Pairs, Report
 from rnnsearch_tf.errors import UserError
 
 
 class HeldOut:
     """The pairs of a corpus that are held out for development.
 
-    Which they are depends on their source sentence alone, not on their place in the file,
-    so that a line more or less changes little.
+    They are chosen by a hash of their source sentence, not by their position, so that adding or
+    removing a line changes little.
 
     Args:
         pairs: Pairs of the whole corpus.
-        size: pairs to hold out, about; pairs with the same source go together.
+        size: approximate number of pairs to hold out; pairs with the same source go together.
     """
 
-    def __init__(self, pairs, size):
+    def __init__(self, pairs: Pairs, size: int):
         self.pairs = pairs
         self.size = size
 
     @functools.cached_property
-    def found(self):
-        """(places below this are held out, hashes of the sources held out, and of the targets)."""
+    def found(self) -> tuple[float, set[int], set[int]]:
+        """(upper bound of the held-out pairs' hash numbers, hashes of their sources, hashes of
+        their targets).
+        """
         count = 0
         limit = 2.0**32
         candidates = []
-        for scanned in self.pairs.scan():
-            if scanned.kind is None:
+        for pair in self.pairs.scan():
+            if pair.kind is None:
                 count += 1
-                # it only falls: who is not below it now will not be at the end
+                # the limit only falls, so pairs above it now are above it at the end
                 limit = 2**32 * min(1.0, self.size / count)
-                if (place := _place(scanned)) < limit:
-                    candidates.append(
-                        (place, hash(scanned.source.strip()), hash(scanned.target.strip()))
-                    )
-        held_out = [hashes for place, *hashes in candidates if place < limit]
+                if (place := _place(pair)) < limit:
+                    candidates.append((place, hash(pair.source.strip()), hash(pair.target.strip())))
+        held_out = [(source, target) for place, source, target in candidates if place < limit]
         return limit, {source for source, _ in held_out}, {target for _, target in held_out}
 
 
 class SplitPairs(Pairs):
-    """One of two parts of a corpus: what is held out for development, or what is left for training.
+    """One of two parts of a corpus: the pairs held out for development, or those left for training.
 
-    No sentence of either side stands in both parts: a training pair whose source or whose target
-    occurs in the development part is left out of training. Bad lines belong to the training part.
+    No sentence of either side occurs in both parts: a training pair whose source or target occurs
+    in the development part is left out of training. Bad lines belong to the training part.
 
     Args:
-        pairs: Pairs of the whole corpus; or, for training, of another one trained on beside it.
-        held_out: HeldOut.
+        pairs: Pairs of the whole corpus; for training, also of another corpus of the mixture.
+        held_out: the pairs to hold out.
         part: "train" or "development".
 
     Example:
@@ -61,44 +64,45 @@ class SplitPairs(Pairs):
         [True, 1000]
     """
 
-    def __init__(self, pairs, held_out, part):
+    def __init__(self, pairs: Pairs, held_out: HeldOut, part: str):
         super().__init__(pairs.source, pairs.target, pairs.on_bad_line)
         self.pairs = pairs
         self.held_out = held_out
         self.part = part
         self.linked = pairs.linked
 
-    def name(self, side):
+    def name(self, side: str) -> str:
         return self.pairs.name(side)
 
-    def _require_one(self, report):
-        """Raise UserError for a part without one pair; a corpus that has none is said by itself."""
+    def _check_not_empty(self, report: Report) -> None:
+        """Raise UserError for a part without pairs, or for a corpus without pairs."""
         if report.kept:
             return
         whole = self.pairs.check().kept
+        training = self.part == "train"
         raise UserError(
             "held_out: expected a number that leaves pairs for both parts, got"
             f" {self.held_out.size:,}, which leaves none of {whole:,} for"
-            f" {'training' if self.part == 'train' else 'development'}; set it"
-            f" {'lower' if self.part == 'train' else 'higher'}"
+            f" {'training' if training else 'development'}; set it"
+            f" {'lower' if training else 'higher'}"
         )
 
-    def scan(self):
-        """Yield the lines of this part as Scanned."""
+    def scan(self) -> Iterator[LinePair]:
+        """Yield the lines of this part."""
         limit, sources, targets = self.held_out.found
-        for scanned in self.pairs.scan():
-            good = scanned.kind is None
+        for pair in self.pairs.scan():
+            good = pair.kind is None
             if self.part == "development":
-                if good and _place(scanned) < limit:
-                    yield scanned
+                if good and _place(pair) < limit:
+                    yield pair
             elif (
                 not good
-                or hash(scanned.source.strip()) not in sources
-                and hash(scanned.target.strip()) not in targets
+                or hash(pair.source.strip()) not in sources
+                and hash(pair.target.strip()) not in targets
             ):
-                yield scanned
+                yield pair
 
 
-def _place(scanned):
-    """A number in [0, 2³²) that the source sentence decides."""
-    return int.from_bytes(hashlib.blake2b(scanned.source.strip(), digest_size=4).digest(), "big")
+def _place(pair: LinePair) -> int:
+    """The hash number of a source sentence, in [0, 2³²)."""
+    return int.from_bytes(hashlib.blake2b(pair.source.strip(), digest_size=4).digest(), "big")

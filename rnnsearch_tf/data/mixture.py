@@ -1,23 +1,32 @@
-"""Several corpora trained on together, each with a weight: how often an epoch goes through it.
+"""A mixture of corpora, each with a weight: how often an epoch goes through it.
 
 weight 1     every pair once an epoch
 weight 2     every pair twice
 weight 0.25  a quarter of the pairs, drawn anew in every epoch
 """
 
-import itertools
+from __future__ import annotations
 
-from rnnsearch_tf.data.pairs import Pairs, Report
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from rnnsearch_tf.data.pairs import LinePair, Pairs, Report
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Pair = TypeVar("Pair")
 
 
 class MixedPairs(Pairs):
     """The pairs of several corpora.
 
-    Iterating yields the good pairs of all of them once, one corpus after the other, whatever
-    the weights are; :func:`mixed` is one epoch of training. The report counts all.
+    Iterating yields the good pairs of each corpus once, one corpus after the other, whatever the
+    weights are; :func:`mixed` is one epoch of training. The report covers all corpora.
 
     Args:
-        corpora: list of (Pairs, weight).
+        corpora: (Pairs, weight) of each corpus.
 
     Example:
         >>> own, other = Pairs(["a house"], ["une maison"]), Pairs(["a door"], ["une porte"])
@@ -25,56 +34,55 @@ class MixedPairs(Pairs):
         ['a house', 'a door']
     """
 
-    def __init__(self, corpora):
+    def __init__(self, corpora: Iterable[tuple[Pairs, float]]):
         super().__init__(None, None)
         self.corpora = list(corpora)
 
-    def name(self, side):
+    def name(self, side: str) -> str:
         return " + ".join(pairs.name(side) for pairs, _ in self.corpora)
 
-    def scan(self):
-        """Yield every line of every corpus as Scanned; numbers count from 1 in each."""
+    def scan(self) -> Iterator[LinePair]:
+        """Yield every line of every corpus; line numbers start from 1 in each."""
         return itertools.chain.from_iterable(pairs.scan() for pairs, _ in self.corpora)
 
-    def good(self):
-        """As :meth:`Pairs.good`, of one corpus after the other; one without a good pair is an
-        error.
-        """
+    def good(self) -> Iterator[LinePair]:
+        """As :meth:`Pairs.good`, one corpus after the other; UserError if one has no good pair."""
         for pairs, _ in self.corpora:
             yield from pairs.good()
-        self.report = sum((pairs.report for pairs, _ in self.corpora), Report())
+        self.report = sum((pairs.check() for pairs, _ in self.corpora), Report())
 
 
-def mixed(corpora, generator):
-    """One epoch of several corpora, mixed evenly from its beginning to its end.
+def mixed(
+    corpora: Sequence[tuple[Iterable[Pair], int, float]], generator: np.random.Generator
+) -> Iterator[Pair]:
+    """Yield one epoch of several corpora, evenly mixed from beginning to end.
 
-    The order within a corpus stays; which corpus the next pair is of is drawn by how much each has
-    left.
+    The order within a corpus is kept. The corpus of the next pair is drawn with probabilities
+    proportional to the pairs that each has left.
 
     Args:
-        corpora: list of (iterable of pairs, how many there are, weight).
-        generator: numpy.random.Generator, which alone decides.
-
-    Yields:
-        pairs, of whatever kind the iterables give.
+        corpora: (pairs, their number, weight) of each corpus.
+        generator: the only source of randomness.
     """
     streams = [_weighted(pairs, weight, generator) for pairs, _, weight in corpora]
     left = [max(1.0, count * weight) for _, count, weight in corpora]
     while len(streams) > 1:
         total = sum(left)
-        which = int(generator.choice(len(left), p=[share / total for share in left]))
+        drawn = int(generator.choice(len(left), p=[share / total for share in left]))
         try:
-            yield next(streams[which])
-            # some lines may have been too long, and the draw of a share varies
-            left[which] = max(1.0, left[which] - 1)
+            yield next(streams[drawn])
+            # the count is inexact: some pairs may be too long, and a fractional weight is drawn
+            left[drawn] = max(1.0, left[drawn] - 1)
         except StopIteration:
-            del streams[which], left[which]
+            del streams[drawn], left[drawn]
     yield from streams[0]
 
 
-def _weighted(pairs, weight, generator):
-    """The pairs as often as the weight says; of what is beyond a whole number each pair with that
-    chance.
+def _weighted(
+    pairs: Iterable[Pair], weight: float, generator: np.random.Generator
+) -> Iterator[Pair]:
+    """The pairs, repeated by the whole part of the weight; then each pair with the probability of
+    its fractional part.
     """
     whole, share = divmod(weight, 1.0)
     for _ in range(int(whole)):

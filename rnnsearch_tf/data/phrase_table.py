@@ -1,13 +1,15 @@
-"""Moses phrase tables, ``source ||| target ||| scores ||| alignment ||| counts``: read line by
-line, and trained on.
+"""Moses phrase tables, ``source ||| target ||| scores ||| alignment ||| counts``, read line by line
+or as training text.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+import os
+from collections.abc import Iterator
 
-from rnnsearch_tf.data.pairs import Pairs, Scanned
+from rnnsearch_tf.data.pairs import Pairs, LinePair
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.reading import read_raw
 from rnnsearch_tf.text.escapes import unescape_bytes
@@ -21,25 +23,22 @@ _EXPECTED = "expected `source ||| target ||| scores …`"
 
 @dataclasses.dataclass(frozen=True)
 class PhrasePair:
-    """One line of a table: its fields as they stood, bytes; Moses may put more behind the first
-    three.
-    """
+    """One line of a table: its raw fields, bytes; Moses may write more after the first three."""
 
-    fields: tuple
+    fields: tuple[bytes, ...]
 
     @property
-    def phrases(self) -> tuple:
-        """(source, target), as they stood."""
-        return self.fields[:SCORES]
+    def phrases(self) -> tuple[bytes, bytes]:
+        """(source, target), raw."""
+        return self.fields[SOURCE], self.fields[TARGET]
 
 
-def read_table(path):
+def read_table(path: str | os.PathLike[str]) -> Iterator[PhrasePair]:
     """Yield a PhrasePair for each line of a table, plain or .gz, one in memory at a time.
 
     Raises:
-        UserError: with file and line, where a field is missing, a phrase is empty, a score is no
-            number, or a line has more or fewer scores than the first; and for files that cannot be
-            read.
+        UserError: the file cannot be read; or, with file and line, a field is missing, a phrase is
+            empty, a score is not a number, or the number of scores differs from the first line.
     """
     expected = None
     for number, line in enumerate(read_raw(path), start=1):
@@ -54,8 +53,8 @@ def read_table(path):
         yield pair
 
 
-def parse_pair(line) -> PhrasePair:
-    """The PhrasePair of a line, checked."""
+def parse_pair(line: bytes) -> PhrasePair:
+    """Parse and check a line; UserError if it is malformed."""
     fields = tuple(line.split(SEPARATOR))
     if len(fields) <= SCORES:
         raise UserError(f"{_EXPECTED}, got {len(fields)} field(s)")
@@ -71,28 +70,28 @@ def parse_pair(line) -> PhrasePair:
 class PhrasePairs(Pairs):
     """The distinct phrase pairs of a table, as training text.
 
-    Each pair comes once, wherever and however often it stands in the table, and its scores and
-    counts are not looked at (Cho et al. 2014a, §3.1). Moses escapes are undone; the phrases are
-    tokens with spaces between, for ``tokenization: space``.
+    Each pair is used once, however often it occurs; scores and counts are ignored (Cho et al.
+    2014a, §3.1). Moses escapes are undone; phrases are tokens joined by spaces, for
+    ``tokenization: space``.
 
     Args:
         table: path of a plain or .gz file.
         on_bad_line: "error" or "skip".
     """
 
-    def __init__(self, table, on_bad_line="error"):
+    def __init__(self, table: str | os.PathLike[str], on_bad_line: str = "error"):
         super().__init__(table, table, on_bad_line)
+        self.table = table
 
-    def scan(self):
-        """Yield the first line of every pair, and every bad line, as Scanned."""
+    def scan(self) -> Iterator[LinePair]:
+        """Yield the first line of every distinct pair, and every bad line."""
         seen = set()
-        for number, line in enumerate(read_raw(self.source), start=1):
+        for number, line in enumerate(read_raw(self.table), start=1):
             try:
                 phrases = parse_pair(line).phrases
             except UserError as error:
-                yield Scanned(
-                    number, None, None, "unpaired", f"{self.name('source')}:{number}: {error}"
-                )
+                problem = f"{self.name('source')}:{number}: {error}"
+                yield LinePair(number, b"", b"", "unpaired", problem)
                 continue
             if hash(phrases) in seen:  # 64 bits a pair
                 continue
@@ -101,14 +100,14 @@ class PhrasePairs(Pairs):
             yield self._checked(number, source, target)
 
 
-def is_number(text) -> bool:
-    """Whether bytes are a finite number."""
+def is_number(text: bytes) -> bool:
+    """Whether the text is a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:
         return False
 
 
-def shown(text) -> str:
-    """Bytes as an error message shows them."""
+def shown(text: bytes) -> str:
+    """Bytes as shown in error messages."""
     return repr(text.decode("utf-8", "replace"))

@@ -39,13 +39,13 @@ def name_batch(batch, texts, pairs, path) -> str:
     with announced("looking for the lines of the batch"):
         found = list(_find(batch, texts, pairs))
     rows = [
-        f"{corpus.name('source')}:{scanned.number}\t{scanned.texts[0]}\t{scanned.texts[1]}\n"
-        for corpus, scanned in found
+        f"{corpus.name('source')}:{line.number}\t{line.texts[0]}\t{line.texts[1]}\n"
+        for corpus, line in found
     ]
     write_file(path, "".join(rows))
     names = []
     for corpus, group in itertools.groupby(found, key=lambda pair: pair[0]):
-        numbers = [str(scanned.number) for _, scanned in group]
+        numbers = [str(line.number) for _, line in group]
         more = f" and {len(numbers) - SHOWN} more" if len(numbers) > SHOWN else ""
         files = " and ".join(dict.fromkeys(corpus.name(side) for side in ("source", "target")))
         names.append(f"{files}, line{'s' * (len(numbers) > 1)} {', '.join(numbers[:SHOWN])}{more}")
@@ -53,16 +53,16 @@ def name_batch(batch, texts, pairs, path) -> str:
 
 
 def _find(batch, texts, pairs):
-    """Yield (Pairs, Scanned) of every pair of the corpora that is in the batch."""
+    """Yield (Pairs, LinePair) of every pair of the corpora that is in the batch."""
     wanted = set(zip(*(_keys(text, ids) for text, ids in zip(texts, _ids(batch)))))
     for corpus, _ in pairs.corpora:
         good = corpus.good()
         while group := list(itertools.islice(good, _LINES)):
-            lines = ([scanned.source for scanned in group], [scanned.target for scanned in group])
+            lines = ([line.source for line in group], [line.target for line in group])
             keys = zip(
                 *(_keys(text, text.encode(tf.constant(side))) for text, side in zip(texts, lines))
             )
-            yield from ((corpus, scanned) for scanned, key in zip(group, keys) if key in wanted)
+            yield from ((corpus, line) for line, key in zip(group, keys) if key in wanted)
 
 
 def _ids(batch):

@@ -389,7 +389,7 @@ def _batches(config, texts, pairs, state, clock, workers):
         return lambda: epochs.skip(state.batches_of_epoch) if state.batches_of_epoch else epochs
     numbered = NumberedBatches(pairs, config.data, seed, *share)
     epochs = numbered.epochs()
-    size = numbered.an_epoch
+    size = numbered.batches_per_epoch
 
     def rest():
         clock.set_epoch_size(state.epoch, size)

@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.data.continuing import check_continues, new_text
+from rnnsearch_tf.data.continuing import check_continues, new_pairs
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
@@ -56,14 +56,14 @@ def start_from(run, config, new_words=0) -> tuple[Config, tuple[Text, Text], Tra
     sizes = [text.vocabulary.size for text in texts]
     if new_words:
         print("looking for new words", file=sys.stderr)
-        lines = itertools.chain.from_iterable(pairs.lines() for pairs in new_text(config, before))
+        lines = itertools.chain.from_iterable(pairs.lines() for pairs in new_pairs(config, before))
         texts = tuple(extend_texts(texts, lines, new_words))
         config = dataclasses.replace(config, source=texts[0].config, target=texts[1].config)
     added = [text.vocabulary.size - size for text, size in zip(texts, sizes)]
     model = build_model(config, *(text.vocabulary.size for text in texts))
     extend_weights(old, model)
     if config.data.prepared is None:
-        _say_what_is_too_long(config.data, texts, new_text(config, before)[0])
+        _say_what_is_too_long(config.data, texts, new_pairs(config, before)[0])
     origin = f"the best weights of `{run}`"
     if new_words:
         origin += f", with {added[0]:,} new source and {added[1]:,} new target words"

@@ -101,7 +101,7 @@ def test_unsorted_batches_keep_the_order():
 
 
 def test_padding_is_on_the_right_and_as_short_as_can_be():
-    batch = batching.batch_of(make_pairs([(3, 1), (1, 2)]))
+    batch = batching.padded_batch(make_pairs([(3, 1), (1, 2)]))
     assert batch["source_ids"].tolist() == [[10, 10, 1], [1, 0, 0]]
     assert batch["target_ids"].tolist() == [[1, 0], [13, 1]]
     assert batch["source_ids"].dtype == batch["target_ids"].dtype == np.int32

@@ -112,7 +112,8 @@ def test_pairs_of_unequal_length_copies_duplicates_and_strange_line_ends(found, 
     source[5] += "\u2028more"
     findings = problems(found(source, target))
     assert any(
-        "1 of 400 (0.25 %) of the pairs have one side over three times the other: " in f
+        "1 of 400 (0.25 %) of the pairs have one side more than three times as long as the other: "
+        in f
         and ":8 (" in f
         for f in findings
     )
@@ -120,9 +121,9 @@ def test_pairs_of_unequal_length_copies_duplicates_and_strange_line_ends(found, 
         "10 of 400 (2.5 %) of the pairs have the same text on both sides: " in f and ":21;" in f
         for f in findings
     )
-    assert any("50 of 400 (12 %) of the pairs occur before" in f for f in findings)
+    assert any("50 of 400 (12 %) of the pairs are duplicates" in f for f in findings)
     assert len(findings) == 4  # and the missing development files
-    assert any("1 pairs have a character within" in f and ":6" in f for f in found(source, target))
+    assert any("1 pairs contain a character that" in f and ":6" in f for f in found(source, target))
 
 
 def test_shifted_lines(found, sound):
@@ -131,7 +132,7 @@ def test_shifted_lines(found, sound):
         f for f in found(source, target[1:] + target[:1]) if "may be shifted or shuffled" in f
     ]
     assert len(shifted) == 1 and shifted[0].startswith(
-        "warning: train: lengths of the two sides do not go together (correlation "
+        "warning: train: lengths of the two sides hardly correlate (correlation "
     )
 
 
@@ -142,8 +143,8 @@ def test_development_sentences_in_training(found, sound):
     )
     assert (
         findings[-1]
-        == "warning: development: 30 of 60 (50 %) of the different source sentences occur in the"
-        " training text too"
+        == "warning: development: 30 of 60 (50 %) of the distinct source sentences also occur in"
+        " the training text"
     )
 
 
@@ -163,11 +164,11 @@ def test_vocabulary_coverage_and_token_lengths(found):
 def test_one_endless_line_does_not_make_a_text_look_shifted(found, sound):
     source, target = map(list, sound[0])
     source[200] = "word " * 9000
-    assert not [finding for finding in found(source, target) if "do not go together" in finding]
+    assert not [finding for finding in found(source, target) if "hardly correlate" in finding]
     assert [
         finding
         for finding in found(source[:100] + source[101:], target[:-1])
-        if "do not go together" in finding
+        if "hardly correlate" in finding
     ]
 
 
@@ -185,10 +186,10 @@ def test_swapped_languages_are_seen(found):
     places = list(range(40, 8000, 80))[:99] + [7999]
     for place in places:
         source[place], target[place] = target[place], source[place]
-    [finding] = [f for f in problems(found(source, target)) if "wrong way round" in f]
+    [finding] = [f for f in problems(found(source, target)) if "swapped languages" in f]
     count = int(finding.split("warning: train: ")[1].split()[0])
     assert 95 <= count <= 100 and ":41; " in finding  # a line of names alone says little
-    assert not [f for f in found(*phrasebook(8000, 1, "train")) if "wrong way round" in f]
+    assert not [f for f in found(*phrasebook(8000, 1, "train")) if "swapped languages" in f]
 
 
 def test_a_swapped_pair_does_not_speak_for_itself():
@@ -220,10 +221,10 @@ def test_swapped_languages_in_real_text(found):
         gzip.open(folder / f"train.{language}.gz", "rt", encoding="utf-8").read().split("\n")[:8000]
         for language in ("en", "fr")
     ]
-    assert not [f for f in found(*sides) if "wrong way round" in f]
+    assert not [f for f in found(*sides) if "swapped languages" in f]
     for place in range(0, 8000, 80):
         sides[0][place], sides[1][place] = sides[1][place], sides[0][place]
-    [finding] = [f for f in found(*sides) if "wrong way round" in f]
+    [finding] = [f for f in found(*sides) if "swapped languages" in f]
     assert int(finding.split("warning: train: ")[1].split()[0]) > 85
 
 
@@ -342,7 +343,7 @@ def test_which_lengths_are_unequal(found):
         for sides in ((shorter, longer), (longer, shorter)):
             findings = found(*(["mot " * size] * 2 for size in sides))
             assert (
-                any("one side over three times the other" in finding for finding in findings)
+                any("one side more than three times as long" in finding for finding in findings)
                 == said
             ), sides
 
@@ -368,7 +369,7 @@ def test_characters_that_nobody_sees_are_counted(write, on):
     found = [
         str(f)
         for f in check_data(load_config(values={"data": files, **sides}))
-        if "nobody sees" in str(f)
+        if "invisible characters" in str(f)
     ]
     places = "; ".join(
         f"{files['train_source']}:{number} (U+{code})"
@@ -377,7 +378,7 @@ def test_characters_that_nobody_sees_are_counted(write, on):
     assert (
         len(found) == 1
         and places in found[0]
-        and "3 of 9 (33 %) of the source lines have characters that nobody sees" in found[0]
+        and "3 of 9 (33 %) of the source lines have invisible characters" in found[0]
     )
     assert (
         found[0].startswith("note: " if on else "warning: ")

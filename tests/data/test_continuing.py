@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rnnsearch_tf.config import Config, load_config, named_options, save_config
-from rnnsearch_tf.data.continuing import continued_config, new_text
+from rnnsearch_tf.data.continuing import continued_config, new_pairs
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.mixture import mixed
 from rnnsearch_tf.errors import UsageError, UserError
@@ -105,7 +105,7 @@ def test_old_text_that_is_gone_matters_to_a_mixture_alone(run, new, tmp_path):
             run, overrides=["data.held_out=0", f"data.corpora=[{', '.join(corpora)}]"]
         )
         assert [
-            len(list(pairs)) for pairs in new_text(config, load_config(run / "config.yaml"))
+            len(list(pairs)) for pairs in new_pairs(config, load_config(run / "config.yaml"))
         ] == [400, 400]
         with pytest.raises(
             UserError,
@@ -272,7 +272,7 @@ def test_several_corpora_are_mixed_in_by_their_weights(run, tmp_path):
             None,
             {},
             UsageError,
-            "model.hidden_size: expected 5, as .*run has it, got 6",
+            "model.hidden_size: expected 5 as in .*run, got 6",
         ),
         (
             ["source.tokenization=space"],

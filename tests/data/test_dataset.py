@@ -169,11 +169,11 @@ def test_files_are_read_no_further_than_the_buffer_asks(numbers, data_config, mo
         for number in range(1_000_000):
             made.append(number)
             yield type(
-                "Scanned", (), {"kind": None, "source": b"%d 5" % (number + 10), "target": b"5 5"}
+                "LinePair", (), {"kind": None, "source": b"%d 5" % (number + 10), "target": b"5 5"}
             )
 
     monkeypatch.setattr(pairs, "scan", scan)
-    pairs.take_report(Report(kept=1_000_000))
+    pairs.set_report(Report(kept=1_000_000))
     data = data_config(batch_size=10, batches_read_ahead=5, shuffle_buffer=1000)
     batches = training_dataset(numbers, numbers, pairs, data, 1).as_numpy_iterator()
     for _ in range(20):

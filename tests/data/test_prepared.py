@@ -204,7 +204,7 @@ def test_an_epoch_has_every_pair_once_and_every_worker_as_many_batches(
         shuffle_batches=shuffle_batches,
     )
     every = [numbered(folder / "one", worker=k, workers=workers, **options) for k in range(workers)]
-    [count] = {batches.an_epoch for batches in every}
+    [count] = {batches.batches_per_epoch for batches in every}
     seen = [take(batches.dataset(), 2 * count) for batches in every]
     joined = take(numbered(folder / "one", **options).dataset(), 2 * count)
     pairs = stored(folder / "one")
@@ -283,7 +283,7 @@ def test_weights_are_times_an_epoch(folder):
     once or twice, 135 in all.
     """
     batches = numbered(folder / "two", batching="unsorted", batch_size=30)
-    assert batches.an_epoch == 7
+    assert batches.batches_per_epoch == 7
     pairs = [str(pair) for pair in stored(folder / "two")]
     shares = []
     for epoch in range(4):
@@ -346,7 +346,7 @@ def test_an_epoch_per_iteration(folder):
     config = one(folder, batch_size=8)
     dataset = training_dataset(*pairs.texts(config), pairs, config.data, seed=3, epoch=2)
     batches = numbered(folder / "one", batch_size=8)
-    assert dataset.cardinality() == batches.an_epoch == 38
+    assert dataset.cardinality() == batches.batches_per_epoch == 38
     for epoch in (2, 3):
         assert [rows(batch) for batch in dataset.as_numpy_iterator()] == take(
             batches.dataset(38 * epoch), 38

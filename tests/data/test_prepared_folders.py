@@ -135,7 +135,7 @@ def test_all_files_are_encoded_by_what_was_traced_once(text, tmp_path, monkeypat
     assert len(made) == 1
 
 
-@pytest.mark.parametrize("where, again", [("write_piece", [2]), ("write_file", [])])
+@pytest.mark.parametrize("where, again", [("write_shard", [2]), ("write_file", [])])
 def test_a_stopped_preparation_leaves_nothing_and_goes_on(
     text, made, tmp_path, monkeypatch, where, again
 ):
@@ -146,7 +146,7 @@ def test_a_stopped_preparation_leaves_nothing_and_goes_on(
 
     def stopping(*arguments, **request):
         if (
-            where == "write_piece"
+            where == "write_shard"
             and len(written) < 2
             or where == "write_file"
             and arguments[0].name != "manifest.json"
@@ -307,13 +307,12 @@ def test_a_folder_with_something_in_it_is_left_alone(text, tmp_path):
     (tmp_path / "prepared" / "mine").write_text("")
     with pytest.raises(
         UsageError,
-        match=(
-            "expected no such folder, or an empty one, got one with something in it; choose another"
-            " --output"
-        ),
+        match=("expected a new or empty folder, got a folder with files; choose another --output"),
     ):
         prepare(configuration(text), tmp_path / "prepared")
-    with pytest.raises(UsageError, match="or an empty one, got a file; choose another --output"):
+    with pytest.raises(
+        UsageError, match="expected a new or empty folder, got a file; choose another --output"
+    ):
         prepare(configuration(text), tmp_path / "prepared" / "mine")
 
 
@@ -378,7 +377,7 @@ def test_vocabularies_that_do_not_fit(made):
     ]
     with pytest.raises(
         UserError,
-        match="expected ids of the source vocabulary that this training has, got those of another",
+        match="expected ids of this training's source vocabulary, got ids of another",
     ):
         training_dataset(*small, PreparedPairs(made), config.data, 1)
 
@@ -467,15 +466,15 @@ def shifted(folder):
         (changed(ids="many"), "got one without ids; prepare it again"),
         (changed(id_type="float32"), "got one without id_type"),
         (changed(files={}), "got one without ids.bin, offsets.bin, lengths.bin"),
-        (changed(pairs=64), "a damaged one: the sizes in manifest.json do not fit together"),
-        (changed(ids=7), "the sizes in manifest.json do not fit together"),
-        (changed(corpora=[{"pairs": 65}]), "manifest.json has no such corpora or report"),
+        (changed(pairs=64), "a damaged one: the sizes in manifest.json are inconsistent"),
+        (changed(ids=7), "the sizes in manifest.json are inconsistent"),
+        (changed(corpora=[{"pairs": 65}]), "manifest.json has invalid corpora or report"),
         (
             changed(corpora=[{"pairs": 65, "weight": -1}]),
-            "a corpus of a size or a weight that cannot be",
+            "a corpus with an invalid size or weight",
         ),
-        (changed(report={"kept": 1, "stolen": 2}), "manifest.json has no such corpora or report"),
-        (outside, "names a file '../secret' that cannot be one of it"),
+        (changed(report={"kept": 1, "stolen": 2}), "manifest.json has invalid corpora or report"),
+        (outside, "has an invalid file entry '../secret'"),
         (lambda folder: (folder / "ids.bin").unlink(), "ids.bin has no bytes, not"),
         (
             lambda folder: (folder / "lengths.bin").write_bytes(
@@ -483,7 +482,7 @@ def shifted(folder):
             ),
             "lengths.bin has 259 bytes, not 260; prepare it again",
         ),
-        (shifted, "offsets.bin does not fit ids.bin"),
+        (shifted, "offsets.bin does not match ids.bin"),
     ],
 )
 def test_a_damaged_folder(copy, damage, message):
@@ -555,7 +554,7 @@ def test_a_manifest_of_an_older_version_has_no_checksum_of_its_own(copy):
 
 def test_there_is_no_text_to_read(made):
     with pytest.raises(
-        UserError, match="expected text, got a prepared corpus, which has ids only; name the text"
+        UserError, match="expected text, got a prepared corpus, which has only ids; name the text"
     ):
         next(iter(PreparedPairs(made)))
 
@@ -570,14 +569,14 @@ def test_there_is_no_text_to_read(made):
             dict(train_source="part.*.en", train_target="part.0.fr"),
             UsageError,
             (
-                r"data.train_source, data.train_target: expected as many files on both sides, got 3"
+                r"data.train_source, data.train_target: expected the same number of files on both sides, got 3"
                 r" \(.*part.0.en … .*part.2.en\) and 1 \(.*part.0.fr\)"
             ),
         ),
         (
             dict(train_source="part.*.de", train_target="part.*.fr"),
             UserError,
-            r"data.train_source: .*part.\*.de: expected files that fit this pattern, found none",
+            r"data.train_source: .*part.\*.de: expected files that match this pattern, found none",
         ),
         (
             dict(corpora=[{"source": ["part.0.en"], "target": ["part.0.fr", "part.2.fr"]}]),
@@ -712,9 +711,9 @@ def test_subwords_are_learned_from_the_first_lines_of_the_whole_text(
     """Counted file by file they are the words of the first lines, wherever these end."""
     monkeypatch.setattr(subwords, "MOST_LINES", most)
     config = configuration(text, {"tokenization": "sentencepiece"})
-    pieces = [piece for _, piece in counting.corpus_pieces(open_corpus(config))]
+    pieces = [piece for _, piece in counting.corpus_shards(open_corpus(config))]
     for number in range(3):
-        counting.count_piece(as_dictionary(config), number, ["target"], tmp_path)
+        counting.count_shard(as_dictionary(config), number, ["target"], tmp_path)
     found = counting._added(
         config.target, "target", pieces, [piece.check() for piece in pieces], tmp_path
     )

@@ -233,9 +233,9 @@ def test_a_further_round_learns_from_the_better_half(corpus, monkeypatch):
     import rnnsearch_tf.data.inspection.selection as selection
 
     learned = []
-    side = selection.Side
+    side = selection.SideScorer
     monkeypatch.setattr(
-        selection, "Side", lambda known, *more: learned.append(set(known)) or side(known, *more)
+        selection, "SideScorer", lambda known, *more: learned.append(set(known)) or side(known, *more)
     )
     scores = corpus["in.a"].parent / "scores"
     assert run(command(corpus, "--keep", 0.25, "--scores", scores)) == 0

@@ -164,7 +164,7 @@ _FAULTS = [
     (
         "data/pairs.py",
         "a line is decoded for no one",
-        "texts=tuple(texts)",
+        "texts=(texts[0], texts[1])",
         "texts=(source, target)",
         f"{FILES}::test_plain_and_gzipped_files_give_the_same_pairs",
     ),
@@ -264,7 +264,7 @@ _FAULTS = [
     (
         "data/dataset.py",
         "all ids stay in memory",
-        "kept = None if len(kept) > self.may_keep else kept",
+        "kept = None if len(kept) > self.keep_limit else kept",
         "pass",
         f"{DATASET}::test_kept_ids_and_streamed_ids_are_the_same",
     ),
@@ -285,7 +285,7 @@ _FAULTS = [
     (
         "data/dataset.py",
         "the first epoch begins its files anew",
-        "self.begun = itertools.chain([first], stream)",
+        "self.first_pass = itertools.chain([first], stream)",
         "pass",
         f"{READS}::test_a_file_is_opened_twice_before_the_first_epoch_ends",
     ),

@@ -88,7 +88,7 @@ EVIDENCE = [
     Mutant(
         "data/inspection/selection.py",
         "late pairs are drawn more often",
-        "generator.randrange(met)",
+        "generator.randrange(count)",
         "generator.randrange(number)",
         (f"{SELECTION}::test_every_pair_is_drawn_as_often",),
     ),

@@ -67,7 +67,7 @@ FAULTS = [
         "data/links.py",
         "a bad line keeps its links for the next",
         "            line = next(lines, None)\n",
-        "            line = next(lines, None) if scanned.kind is None else ''\n",
+        "            line = next(lines, None) if pair.kind is None else ''\n",
         (f"{LINKS}::test_links_stay_with_their_pair",),
     ),
     Mutant(

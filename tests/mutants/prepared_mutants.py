@@ -160,8 +160,8 @@ _FAULTS = [
     (
         "data/prepared/writing.py",
         "written where it is read",
-        'partial = output.with_name(f".{output.name}.partial")',
-        "partial = output",
+        'partial = folder.with_name(f".{folder.name}.partial")',
+        "partial = folder",
         GOES_ON,
     ),
     (

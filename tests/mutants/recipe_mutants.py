@@ -290,8 +290,8 @@ TEXT = [
     Mutant(
         "data/mixture.py",
         "one corpus after the other",
-        "which = int(generator.choice(",
-        "which = 0 and int(generator.choice(",
+        "drawn = int(generator.choice(",
+        "drawn = 0 and int(generator.choice(",
         (f"{MIXED}::test_corpora_run_out_together",),
     ),
     Mutant(

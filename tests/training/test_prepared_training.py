@@ -79,7 +79,7 @@ def test_a_resumed_training_meets_the_batches_of_one_never_stopped(tmp_path, pre
     )
     with pytest.raises(
         UserError,
-        match="expected ids of the source vocabulary that this training has, got those of another",
+        match="expected ids of this training's source vocabulary, got ids of another",
     ):
         train(
             load_config(overrides=[*TINY, f"data.prepared={other.folder}"]),

@@ -1,6 +1,6 @@
-"""What is wrong with the data, found before an hour of training is lost: the engine of `rnnsearch
-doctor`.
-"""
+"""Check training data for problems: the engine of `rnnsearch doctor`."""
+
+from __future__ import annotations
 
 import collections
 import dataclasses
@@ -8,70 +8,79 @@ import math
 import re
 import shlex
 import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import END_ID, UNKNOWN_ID
+from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, DataConfig, TextConfig
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.inspection.fitting import quantile
 from rnnsearch_tf.data.inspection.swapped import swapped
+from rnnsearch_tf.data.pairs import LinePair, Pairs
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.reading import is_utf8
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text.characters import INVISIBLE_CHARACTERS
 from rnnsearch_tf.text.encodings import guess
-from rnnsearch_tf.text.pipeline import shortfall
+from rnnsearch_tf.text.pipeline import Text, shortfall
 from rnnsearch_tf.text.vocabulary import batches
 
 REMEMBERED_PAIRS = 1_000_000
-"""Pairs looked at for duplicates; beyond them memory would grow with the corpus."""
+"""Pairs checked for duplicates and swapped sides; a limit on memory."""
 
 LOSS = {"train": 0.5, "development": 0.1}
-"""Share of the pairs from which on their loss is an error: another development text would be scored
-than was meant.
+"""Share of lost pairs above which the loss is an error: training would be scored on another
+development text than intended.
 """
 
 _LINES = 512
-_INVALID = 200  # lines from which an encoding is guessed
-_LINE_ENDS = (  # what str.splitlines and some editors break lines at
+_INVALID = 200  # lines used to guess an encoding
+_LINE_ENDS = (  # characters at which str.splitlines and some editors break lines
     "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 )
 
+Messages = Iterator[tuple[str, str]]
+"""(severity, message) of each finding."""
 
 _invisible = re.compile(f"[{re.escape(INVISIBLE_CHARACTERS)}]").search
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One thing found: severity "error" (training would stop, or be of no use), "warning" or
-    "note"; where; and a sentence.
+    """One finding.
+
+    Attributes:
+        severity: "error" (training would stop, or be useless), "warning" or "note".
+        part: "train" or "development".
+        message: a sentence.
     """
 
     severity: str
     part: str
     message: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.severity}: {self.part}: {self.message}"
 
 
-def check_data(config, source_text=None, target_text=None) -> list[Finding]:
-    """Read the training and the development pairs of a configuration and report what is unusual.
+def check_data(
+    config: Config, source_text: Text | None = None, target_text: Text | None = None
+) -> list[Finding]:
+    """Read the training and development pairs of a configuration and report what is unusual.
 
-    Line counts, invalid UTF-8, empty lines, lengths, what the length limits
-    leave out, pairs of very unequal length, lengths that do not go together
-    (shifted lines), sides that have changed places, copies, duplicates, characters that
-    nobody sees, lines in another Unicode normal form,
-    development sentences that training contains, and, with the two Texts,
-    how large the vocabularies are and how much of the text they cover.
+    Findings: line counts, invalid UTF-8, empty lines, lengths, pairs beyond the length limits,
+    pairs of very unequal length, uncorrelated lengths (shifted lines), swapped sides, copies,
+    duplicates, invisible characters, lines in another Unicode normal form, development sentences in
+    the training text, and, if the Texts are given, the size and the coverage of the vocabularies.
 
     Args:
-        config: Config.
-        source_text, target_text: Text of each side; None counts words between
-            spaces and says nothing of vocabularies.
+        config: the configuration.
+        source_text, target_text: Text of each side; None: lengths are in words separated by spaces,
+            and vocabularies are not checked.
 
     Returns:
-        list of Finding, in the order above, training first; memory does not grow with the files.
+        The findings in the order above, training first. Memory does not grow with the files.
 
     Example:
         >>> from rnnsearch_tf.config import load_config
@@ -94,86 +103,95 @@ def check_data(config, source_text=None, target_text=None) -> list[Finding]:
                     )
                 )
                 continue
-            seen = _Seen(config, source_text, target_text)
-            seen.read(pairs)
+            counts = _Counts(config, source_text, target_text)
+            counts.read(pairs)
         except UserError as error:
             findings.append(Finding("error", part, str(error)))
             continue
         findings += [
             Finding(severity, part, message)
-            for severity, message in _findings(seen, pairs, config, part)
+            for severity, message in _findings(counts, pairs, config, part)
         ]
         if training is not None:
-            findings += _leaks(training, seen)
-        training = seen if part == "train" else training
+            findings += _leaks(training, counts)
+        training = counts if part == "train" else training
     return findings
 
 
-class _Seen:
-    """Counts taken in one pass over the pairs of one part."""
+class _Counts:
+    """Counts of one pass over the pairs of one part."""
 
-    def __init__(self, config, source_text, target_text):
+    def __init__(self, config: Config, source_text: Text | None, target_text: Text | None):
         data = config.data
         self.sides = {"source": config.source, "target": config.target}
         self.limits = (data.maximum_source_length, data.maximum_target_length)
         self.texts = (source_text, target_text)
         lines = tf.TensorSpec([None], tf.string)
         self.encode = [
-            text and tf.function(text.encode, autograph=False, input_signature=[lines])
+            None
+            if text is None
+            else tf.function(text.encode, autograph=False, input_signature=[lines])
             for text in self.texts
         ]
         self.lines = self.good = self.dropped = self.copies = self.duplicates = self.unequal = 0
-        self.bad = collections.Counter()
-        self.invalid = ([], [])  # of each side the first lines that are not UTF-8
-        self.places = collections.defaultdict(list)  # kind of problem: the first three places
-        self.lengths = (collections.Counter(), collections.Counter())
+        self.bad: collections.Counter[str] = collections.Counter()
+        # the first lines of each side that are not UTF-8
+        self.invalid: tuple[list[bytes], list[bytes]] = ([], [])
+        # {kind of problem: the first three places}
+        self.places: dict[str, list[str]] = collections.defaultdict(list)
+        self.lengths: tuple[collections.Counter[int], collections.Counter[int]] = (
+            collections.Counter(),
+            collections.Counter(),
+        )
         self.tokens = [0, 0]
         self.unknown = [0, 0]
-        self.moments = [
-            0
-        ] * 6  # sums of 1, x, y, xx, yy, xy over the lengths of pairs within the limits
-        self.pair_hashes, self.source_hashes = set(), set()
+        # sums of 1, x, y, xx, yy, xy over the lengths x, y of pairs within the limits
+        self.moments = [0] * 6
+        self.pair_hashes: set[int] = set()
+        self.source_hashes: set[int] = set()
 
-    def read(self, pairs):
+    def read(self, pairs: Pairs) -> None:
+        """Count all pairs."""
         for group in batches(self._good(pairs), _LINES):
             numbers, sources, targets = zip(*group)
             lengths = [self._lengths(side, texts) for side, texts in enumerate((sources, targets))]
             for counted in zip(numbers, sources, targets, *lengths):
                 self._count(pairs, *counted)
 
-    def _good(self, pairs):
-        """(line number, source, target) of the good pairs, as the bad ones are counted."""
-        for scanned in progress(pairs.scan(), doing="looking at the pairs", unit="lines"):
-            if scanned.kind is None:
+    def _good(self, pairs: Pairs) -> Iterator[tuple[int, str, str]]:
+        """Yield (line number, source, target) of the good pairs, and count the bad ones."""
+        pair: LinePair
+        for pair in progress(pairs.scan(), doing="looking at the pairs", unit="lines"):
+            if pair.kind is None:
                 self.lines += 1
-                yield scanned.number, *scanned.texts
+                yield pair.number, *pair.texts
             else:
-                self.lines += scanned.kind != "unpaired"
-                self.bad[scanned.kind] += scanned.lines
-                self._remember(scanned.kind, scanned.problem)
-                for lines, line in zip(self.invalid, (scanned.source, scanned.target)):
-                    if scanned.kind == "invalid" and len(lines) < _INVALID and not is_utf8(line):
+                self.lines += pair.kind != "unpaired"
+                self.bad[pair.kind] += pair.lines
+                self._remember(pair.kind, pair.problem)
+                for lines, line in zip(self.invalid, (pair.source, pair.target)):
+                    if pair.kind == "invalid" and len(lines) < _INVALID and not is_utf8(line):
                         lines.append(line)
 
-    def _lengths(self, side, texts):
-        """Tokens of each text, and the side's token and unknown counts kept."""
-        text = self.texts[side]
-        if text is None:
+    def _lengths(self, side: int, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text; adds to the side's tokens and unknown tokens."""
+        encode = self.encode[side]
+        if encode is None:
             return [len(line.split()) for line in texts]
-        ids = self.encode[side](tf.constant([line.encode("utf-8") for line in texts]))
+        ids = encode(tf.constant([line.encode("utf-8") for line in texts]))
         flat = ids.flat_values.numpy()
         self.tokens[side] += int((flat != END_ID).sum())
         self.unknown[side] += int((flat == UNKNOWN_ID).sum())
         return [int(length) - 1 for length in ids.row_lengths()]
 
-    def _count(self, pairs, number, source, target, x, y):
-        """A good pair of x source and y target tokens."""
+    def _count(self, pairs: Pairs, number: int, source: str, target: str, x: int, y: int) -> None:
+        """Count a good pair of x source and y target tokens."""
         self.good += 1
         self.lengths[0][x] += 1
         self.lengths[1][y] += 1
         if x > self.limits[0] or y > self.limits[1]:
             self.dropped += 1
-        else:  # one line of thousands of words would drown all others
+        else:  # one line of thousands of words would dominate the sums
             self.moments = [
                 total + term for total, term in zip(self.moments, (1, x, y, x * x, y * y, x * y))
             ]
@@ -203,13 +221,13 @@ class _Seen:
             self.pair_hashes.add(pair)
             self.source_hashes.add(hash(source))
 
-    def _remember(self, kind, place):
+    def _remember(self, kind: str, place: str) -> None:
         if len(self.places[kind]) < 3:
             self.places[kind].append(place)
 
-    def correlation(self):
-        """Pearson's correlation of the two sides' lengths, of pairs within the limits; None where
-        one of them hardly varies.
+    def correlation(self) -> float | None:
+        """Pearson correlation of the lengths of pairs within the limits; None if the lengths of a
+        side hardly vary.
         """
         number, *sums = self.moments
         x, y, xx, yy, xy = (total / max(number, 1) for total in sums)
@@ -217,62 +235,55 @@ class _Seen:
         return (xy - x * y) / math.sqrt(spread) if spread > 0.01 else None
 
 
-def _form(settings):
+def _form(settings: TextConfig) -> Any:
     """The Unicode normal form that lines of a side should have."""
     return "NFC" if settings.unicode_form == "none" else settings.unicode_form
 
 
-def _characters(seen):
-    """(severity, message) of lines whose characters are not what they seem."""
-    for side, settings in seen.sides.items():
-        count = seen.bad[f"invisible {side}"]
-        places = "; ".join(seen.places[f"invisible {side}"])
+def _characters(counts: _Counts) -> Messages:
+    """Findings about invisible characters and Unicode normal forms."""
+    for side, settings in counts.sides.items():
+        count = counts.bad[f"invisible {side}"]
+        places = "; ".join(counts.places[f"invisible {side}"])
         if count:
-            share = _share(count, seen.good)
-            what = (
-                f"{share} of the {side} lines have characters that nobody sees, and that the model"
-                f" would take for letters: {places}"
-            )
+            lines = f"{_share(count, counts.good)} of the {side} lines have invisible characters"
             if settings.remove_invisible:
-                yield (
-                    "note",
-                    (
-                        f"{share} of the {side} lines have characters that nobody sees, which"
-                        f" {side}.remove_invisible takes out: {places}"
-                    ),
-                )
+                yield "note", f"{lines}, which {side}.remove_invisible removes: {places}"
             else:
                 yield (
                     "warning",
-                    f"{what}; set {side}.remove_invisible=true, or take them out of the text",
+                    (
+                        f"{lines}, which the model treats like letters: {places}; set"
+                        f" {side}.remove_invisible=true, or remove them from the text"
+                    ),
                 )
-        count = seen.bad[f"form {side}"]
-        places = "; ".join(seen.places[f"form {side}"])
+        count = counts.bad[f"form {side}"]
+        places = "; ".join(counts.places[f"form {side}"])
         if count:
-            what = (
-                f"{_share(count, seen.good)} of the {side} lines are not in the Unicode normal form"
-                f" {_form(settings)}: {places}"
+            lines = (
+                f"{_share(count, counts.good)} of the {side} lines are not in the Unicode normal"
+                f" form {_form(settings)}: {places}"
             )
             if settings.unicode_form == "none":
                 yield (
                     "warning",
                     (
-                        f"{what}; {side}.unicode_form=NFC makes one letter of é, whether it is one"
-                        " code point or two"
+                        f"{lines}; with {side}.unicode_form=NFC, é as one and as two code points is"
+                        " the same letter"
                     ),
                 )
             else:
                 yield (
                     "note",
                     (
-                        f"{what}; {side}.unicode_form brings them to it, other programs may score"
-                        " them otherwise"
+                        f"{lines}; {side}.unicode_form converts them, but other programs may score"
+                        " them differently"
                     ),
                 )
 
 
-def _held_out(data, part):
-    """Why there are not as many lines as in the files, in words."""
+def _held_out(data: DataConfig, part: str) -> str:
+    """An explanation why there are fewer lines than in the files."""
     if not data.held_out:
         return ""
     return (
@@ -282,34 +293,34 @@ def _held_out(data, part):
     )
 
 
-def _findings(seen, pairs, config, part):
-    """(severity, message) of one part."""
+def _findings(counts: _Counts, pairs: Pairs, config: Config, part: str) -> Messages:
+    """All findings about one part."""
     data = config.data
     bad_line = "error" if data.on_bad_line == "error" else "warning"
-    if seen.bad["unpaired"]:
-        yield bad_line, seen.places["unpaired"][0]
+    if counts.bad["unpaired"]:
+        yield bad_line, counts.places["unpaired"][0]
     else:
-        yield "note", f"{seen.lines:,} lines on both sides{_held_out(data, part)}"
+        yield "note", f"{counts.lines:,} lines on both sides{_held_out(data, part)}"
     for kind, words in (("invalid", "not UTF-8"), ("empty", "empty on one side or both")):
-        if seen.bad[kind]:
+        if counts.bad[kind]:
             yield (
                 bad_line,
                 (
-                    f"{_share(seen.bad[kind], seen.lines)} of the pairs are {words}:"
-                    f" {'; '.join(seen.places[kind])}"
-                    f"{_encodings(seen, pairs, config) if kind == 'invalid' else ''}"
+                    f"{_share(counts.bad[kind], counts.lines)} of the pairs are {words}:"
+                    f" {'; '.join(counts.places[kind])}"
+                    f"{_encodings(counts, pairs, config) if kind == 'invalid' else ''}"
                 ),
             )
-    lost = seen.bad["invalid"] + seen.bad["empty"] + seen.bad["unpaired"]
-    if data.on_bad_line == "skip" and lost > LOSS[part] * (seen.good + lost):
+    lost = counts.bad["invalid"] + counts.bad["empty"] + counts.bad["unpaired"]
+    if data.on_bad_line == "skip" and lost > LOSS[part] * (counts.good + lost):
         yield (
             "error",
             (
-                f"{_share(lost, seen.good + lost)} of the pairs are lost to bad lines: correct the"
-                " files"
+                f"{_share(lost, counts.good + lost)} of the pairs are lost to bad lines: correct"
+                " the files"
             ),
         )
-    if not seen.good:
+    if not counts.good:
         yield (
             "error",
             (
@@ -318,8 +329,8 @@ def _findings(seen, pairs, config, part):
             ),
         )
         return
-    unit = "tokens" if seen.texts[0] is not None else "words"
-    for side, lengths in zip(("source", "target"), seen.lengths):
+    unit = "tokens" if counts.texts[0] is not None else "words"
+    for side, lengths in zip(("source", "target"), counts.lengths):
         yield (
             "note",
             (
@@ -327,34 +338,34 @@ def _findings(seen, pairs, config, part):
                 f" {quantile(lengths, 0.95)}, longest {max(lengths)}"
             ),
         )
-    if part == "train" and seen.dropped:
+    if part == "train" and counts.dropped:
         severity = (
             "error"
-            if seen.dropped == seen.good
+            if counts.dropped == counts.good
             else "warning"
-            if seen.dropped > 0.05 * seen.good
+            if counts.dropped > 0.05 * counts.good
             else "note"
         )
         limits = (
-            f"data.maximum_source_length={seen.limits[0]} and"
-            f" data.maximum_target_length={seen.limits[1]}"
+            f"data.maximum_source_length={counts.limits[0]} and"
+            f" data.maximum_target_length={counts.limits[1]}"
         )
         yield (
             severity,
             (
-                f"{_share(seen.dropped, seen.good)} of the pairs are longer than {limits} and left"
-                " out of training"
+                f"{_share(counts.dropped, counts.good)} of the pairs are longer than {limits} and"
+                " left out of training"
             ),
         )
-    yield from _oddities(seen)
-    yield from _characters(seen)
-    yield from _changed_places(pairs, seen)
+    yield from _oddities(counts)
+    yield from _characters(counts)
+    yield from _swapped_sides(pairs, counts)
     if part == "train":
-        yield from _small_vocabularies(seen, config)
-    for side, text in zip(("source", "target"), seen.texts):
+        yield from _small_vocabularies(counts, config)
+    for side, text in zip(("source", "target"), counts.texts):
         if text is not None:
-            unknown = seen.unknown[side == "target"]
-            tokens = seen.tokens[side == "target"]
+            unknown = counts.unknown[side == "target"]
+            tokens = counts.tokens[side == "target"]
             severity = "warning" if unknown > 0.1 * tokens else "note"
             yield (
                 severity,
@@ -365,10 +376,10 @@ def _findings(seen, pairs, config, part):
             )
 
 
-def _encodings(seen, pairs, config):
-    """What the lines that are no UTF-8 look like, and how to convert the file."""
+def _encodings(counts: _Counts, pairs: Pairs, config: Config) -> str:
+    """The likely encoding of lines that are not UTF-8, with a command that converts the file."""
     words = ""
-    for side, lines in zip(("source", "target"), seen.invalid):
+    for side, lines in zip(("source", "target"), counts.invalid):
         encoding = lines and guess(lines, getattr(config, side).language)
         if encoding:
             path = shlex.quote(pairs.name(side))
@@ -378,13 +389,11 @@ def _encodings(seen, pairs, config):
     return words
 
 
-def _changed_places(pairs, seen):
-    """(severity, message) of pairs whose languages are the wrong way round."""
+def _swapped_sides(pairs: Pairs, counts: _Counts) -> Messages:
+    """A finding about pairs whose sides are swapped."""
 
-    def good():
-        return (
-            (scanned.number, *scanned.texts) for scanned in pairs.scan() if scanned.kind is None
-        )
+    def good() -> Iterator[tuple[int, str, str]]:
+        return ((pair.number, *pair.texts) for pair in pairs.scan() if pair.kind is None)
 
     numbers = swapped(good, REMEMBERED_PAIRS)
     if numbers:
@@ -392,18 +401,18 @@ def _changed_places(pairs, seen):
         yield (
             "warning",
             (
-                f"{_share(len(numbers), min(seen.good, REMEMBERED_PAIRS))} of the pairs have their"
-                f" languages the wrong way round, as all other lines tell: {places}"
+                f"{_share(len(numbers), min(counts.good, REMEMBERED_PAIRS))} of the pairs have"
+                f" swapped languages, judging by all other lines: {places}"
             ),
         )
 
 
-def _small_vocabularies(seen, config):
-    """(severity, message) of vocabularies smaller than was asked for."""
-    for side, text in zip(("source", "target"), seen.texts):
+def _small_vocabularies(counts: _Counts, config: Config) -> Messages:
+    """Findings about vocabularies smaller than configured."""
+    for side, text in zip(("source", "target"), counts.texts):
         settings = getattr(config, side)
-        message = text and shortfall(text, side, settings)
-        if message:
+        message = None if text is None else shortfall(text, side, settings)
+        if text is not None and message is not None:
             far = (
                 settings.tokenization == "sentencepiece"
                 and text.vocabulary.size < 0.75 * settings.vocabulary_size
@@ -411,68 +420,68 @@ def _small_vocabularies(seen, config):
             yield "warning" if far else "note", message
 
 
-def _oddities(seen):
-    """(severity, message) of pairs that are well-formed and yet look wrong."""
-    if seen.unequal:
+def _oddities(counts: _Counts) -> Messages:
+    """Findings about pairs that are well-formed but look wrong."""
+    if counts.unequal:
         yield (
             "warning",
             (
-                f"{_share(seen.unequal, seen.good)} of the pairs have one side over three times the"
-                f" other: {'; '.join(seen.places['unequal'])}"
+                f"{_share(counts.unequal, counts.good)} of the pairs have one side more than three"
+                f" times as long as the other: {'; '.join(counts.places['unequal'])}"
             ),
         )
-    correlation = seen.correlation()
-    if seen.good >= 100 and correlation is not None and correlation < 0.3:
+    correlation = counts.correlation()
+    if counts.good >= 100 and correlation is not None and correlation < 0.3:
         yield (
             "warning",
             (
-                f"lengths of the two sides do not go together (correlation {correlation:.2f}): the"
+                f"lengths of the two sides hardly correlate (correlation {correlation:.2f}): the"
                 " lines may be shifted or shuffled"
             ),
         )
-    if seen.copies:
-        severity = "warning" if seen.copies > 0.01 * seen.good else "note"
+    if counts.copies:
+        severity = "warning" if counts.copies > 0.01 * counts.good else "note"
         yield (
             severity,
             (
-                f"{_share(seen.copies, seen.good)} of the pairs have the same text on both sides:"
-                f" {'; '.join(seen.places['copy'])}"
+                f"{_share(counts.copies, counts.good)} of the pairs have the same text on both"
+                f" sides: {'; '.join(counts.places['copy'])}"
             ),
         )
-    if seen.duplicates:
-        severity = "warning" if seen.duplicates > 0.05 * seen.good else "note"
-        among = f" among the first {REMEMBERED_PAIRS:,}" if seen.good > REMEMBERED_PAIRS else ""
+    if counts.duplicates:
+        severity = "warning" if counts.duplicates > 0.05 * counts.good else "note"
+        among = f" among the first {REMEMBERED_PAIRS:,}" if counts.good > REMEMBERED_PAIRS else ""
         yield (
             severity,
             (
-                f"{_share(seen.duplicates, min(seen.good, REMEMBERED_PAIRS))} of the pairs{among}"
-                " occur before"
+                f"{_share(counts.duplicates, min(counts.good, REMEMBERED_PAIRS))} of the pairs"
+                f"{among} are duplicates"
             ),
         )
-    if seen.bad["line ends"]:
-        places = "; ".join(seen.places["line ends"])
+    if counts.bad["line ends"]:
+        places = "; ".join(counts.places["line ends"])
         yield (
             "note",
             (
-                f"{seen.bad['line ends']:,} pairs have a character within that some programs take"
-                f" for a line end: {places}"
+                f"{counts.bad['line ends']:,} pairs contain a character that some programs treat as"
+                f" a line end: {places}"
             ),
         )
 
 
-def _leaks(training, development):
-    """Development sentences that the training text contains."""
+def _leaks(training: _Counts, development: _Counts) -> Iterator[Finding]:
+    """A finding about development sentences that also occur in the training text."""
     both = len(training.source_hashes & development.source_hashes)
     different = len(development.source_hashes)
     if both:
         severity = "warning" if both > 0.02 * different else "note"
         message = (
-            f"{_share(both, different)} of the different source sentences occur in the training"
-            " text too"
+            f"{_share(both, different)} of the distinct source sentences also occur in the training"
+            " text"
         )
         yield Finding(severity, "development", message)
 
 
-def _share(count, total) -> str:
+def _share(count: int, total: int) -> str:
     percent = 100 * count / max(total, 1)
     return f"{count:,} of {total:,} ({percent:{'.0f' if percent >= 10 else '.2g'}} %)"

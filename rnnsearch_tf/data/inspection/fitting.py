@@ -1,31 +1,36 @@
-"""A configuration that fits two text files: the engine of `rnnsearch init`."""
+"""Write a configuration that suits two text files: the engine of `rnnsearch init`."""
+
+from __future__ import annotations
 
 import collections
 import dataclasses
 import math
+import os
 import pathlib
 import re
+from collections.abc import Sequence
+from typing import TypeVar
 
-from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.data.pairs import Pairs, Report
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text import languages
 
 UNKNOWN_LANGUAGE = "und"
-"""ISO 639's code for a language that is not known."""
+"""ISO 639 code of an undetermined language."""
 
-FEWEST_PAIRS = 100
-"""Fewer are no corpus."""
+MINIMUM_PAIRS = 100
+"""Pairs that a training text must have."""
 
-SHORT = 0.99
+LIMIT_QUANTILE = 0.99
 """Share of the sentences that the length limits keep."""
 
 LARGEST_LIMIT = 200
-"""Tokens; longer sentences take more time and memory than they teach."""
+"""Tokens; longer sentences cost more time and memory than they are worth."""
 
 VOCABULARIES = ((10_000, 2000), (100_000, 4000), (1_000_000, 8000), (math.inf, 16_000))
-"""Subwords a side, for fewer pairs than the first number; benchmarks/RESULTS.md has what small
-corpora reach with them.
+"""Subwords of a side, for fewer pairs than the first number; see benchmarks/RESULTS.md for results
+on small corpora.
 """
 
 SIZES = (
@@ -39,9 +44,14 @@ DROPOUT = ((50_000, (0.3, 0.4, 0.3)), (300_000, (0.2, 0.3, 0.2)), (math.inf, (0.
 """Dropout of embeddings, states and readout, for fewer pairs than the first number."""
 
 UPDATES_A_MINUTE = 300
-"""Of a small model on one core, roughly; only how often a training is evaluated depends on it."""
+"""Rough speed of a small model on one core; only sets how often a training is evaluated."""
 
 EVALUATIONS = 10
+
+Path = str | os.PathLike[str]
+Lengths = collections.Counter[int]
+
+Value = TypeVar("Value")
 
 TEMPLATE = """\
 # Written by `rnnsearch init` for {pairs:,} pairs of {source} and {target}.
@@ -92,55 +102,59 @@ training:
 
 @dataclasses.dataclass(frozen=True)
 class Inspection:
-    """What one pass over two files found.
+    """Results of one pass over two files.
 
     Attributes:
-        report: data.pairs.Report: pairs kept and left out.
-        lengths: Counter of words between spaces for each side; of characters where a language
-            writes no spaces.
-        languages: code of each side.
+        report: pairs kept and left out.
+        lengths: for each side, how many sentences have each length in words separated by spaces; in
+            characters if the language has no spaces.
+        languages: language code of each side.
     """
 
-    report: object
-    lengths: tuple
-    languages: tuple
+    report: Report
+    lengths: tuple[Lengths, Lengths]
+    languages: tuple[str, str]
 
 
-def inspect(source, target, source_language=None, target_language=None) -> Inspection:
-    """Read two files once.
+def inspect(
+    source: Path,
+    target: Path,
+    source_language: str | None = None,
+    target_language: str | None = None,
+) -> Inspection:
+    """Read two files once and count their pairs and lengths.
 
     Args:
         source, target: paths, plain or .gz.
-        source_language, target_language: codes; None takes them from the files' names.
+        source_language, target_language: codes; None: taken from the file names.
 
     Raises:
-        UserError: a file cannot be read, they are the same file, or there are too few good pairs.
+        UserError: a file cannot be read, both paths name the same file, or there are too few good
+            pairs.
     """
     if pathlib.Path(source).resolve() == pathlib.Path(target).resolve():
         raise UserError(
             f"{source}: expected two files, a text and its translation, got one file twice; name"
             " the other one"
         )
-    codes = tuple(
-        code or language_of(path)
-        for path, code in ((source, source_language), (target, target_language))
-    )
+    codes = (source_language or language_of(source), target_language or language_of(target))
     unsegmented = [languages.base(code) in languages.UNSEGMENTED for code in codes]
-    lengths = (collections.Counter(), collections.Counter())
+    lengths: tuple[Lengths, Lengths] = (collections.Counter(), collections.Counter())
     pairs = Pairs(str(source), str(target), on_bad_line="skip")
     for texts in progress(pairs, doing="reading the two files", unit="pairs"):
         for side, text in enumerate(texts):
             lengths[side][len(text) if unsegmented[side] else len(text.split())] += 1
-    if pairs.report.kept < FEWEST_PAIRS:
+    report = pairs.check()
+    if report.kept < MINIMUM_PAIRS:
         raise UserError(
-            f"{source}, {target}: expected at least {FEWEST_PAIRS} pairs of sentences, got"
-            f" {pairs.report}; check the files"
+            f"{source}, {target}: expected at least {MINIMUM_PAIRS} pairs of sentences, got"
+            f" {report}; check the files"
         )
-    return Inspection(pairs.report, lengths, codes)
+    return Inspection(report, lengths, codes)
 
 
-def language_of(path) -> str:
-    """The language that a file is named after: its last suffix or its stem.
+def language_of(path: Path) -> str:
+    """The language code in a file name: its last suffix that is a code, or its stem.
 
     Example:
         >>> names = "corpus/train.en.gz", "train.pt-BR.xz", "fr.txt", "train.txt"
@@ -153,12 +167,18 @@ def language_of(path) -> str:
     return UNKNOWN_LANGUAGE
 
 
-def configuration(inspection, source, target, minutes) -> str:
-    """The text of a YAML file for this corpus and so many minutes of training."""
+def configuration(inspection: Inspection, source: Path, target: Path, minutes: float) -> str:
+    """The text of a YAML configuration for a corpus.
+
+    Args:
+        inspection: result of :func:`inspect` for the two files.
+        source, target: paths of the files.
+        minutes: duration of the training.
+    """
     pairs = inspection.report.kept
     report = inspection.report
-    sizes = _by(pairs, SIZES)
-    dropout = _by(pairs, DROPOUT)
+    sizes = _for_size(pairs, SIZES)
+    dropout = _for_size(pairs, DROPOUT)
     limits = [_limit(lengths) for lengths in inspection.lengths]
     every = max(100, 100 * round(minutes * UPDATES_A_MINUTE / EVALUATIONS / 100))
     return TEMPLATE.format(
@@ -167,7 +187,7 @@ def configuration(inspection, source, target, minutes) -> str:
         target=pathlib.PurePath(target).name,
         source_language=_quoted(inspection.languages[0]),
         target_language=_quoted(inspection.languages[1]),
-        vocabulary=_by(pairs, VOCABULARIES),
+        vocabulary=_for_size(pairs, VOCABULARIES),
         source_path=_quoted(pathlib.Path(source).absolute()),
         target_path=_quoted(pathlib.Path(target).absolute()),
         held_out=held_out_size(pairs),
@@ -187,34 +207,43 @@ def configuration(inspection, source, target, minutes) -> str:
     )
 
 
-def quantile(lengths, share) -> int:
-    """The length, of a Counter of lengths, that this share of the sentences does not exceed."""
+def quantile(lengths: Lengths, share: float) -> int:
+    """The length that a share of the sentences do not exceed.
+
+    Args:
+        lengths: {length: number of sentences}, not empty.
+        share: between 0 and 1.
+    """
     left = share * lengths.total()
-    for length in sorted(lengths):
-        left -= lengths[length]
+    longest = 0
+    for longest in sorted(lengths):
+        left -= lengths[longest]
         if left <= 0:
-            return length
+            break
+    return longest
 
 
-def held_out_size(pairs) -> int:
-    """How many of so many pairs are held out for development where nobody says: a twentieth, from
-    20 to 1,000, but no more than half.
+def held_out_size(pairs: int) -> int:
+    """The default number of pairs to hold out for development: a twentieth of the pairs, from 20 to
+    1,000, but no more than half.
     """
     return min(1000, max(20, pairs // 20), pairs // 2)
 
 
-def _by(pairs, table):
+def _for_size(pairs: int, table: Sequence[tuple[float, Value]]) -> Value:
+    """The value of a table for this number of pairs."""
     return next(value for most, value in table if pairs < most)
 
 
-def _limit(lengths):
-    """Subwords that nearly all sentences have at most: some one and a half times their words, and
-    no fewer than 50.
+def _limit(lengths: Lengths) -> int:
+    """A length limit in subwords for nearly all sentences: about one and a half times their words,
+    and at least 50.
     """
-    return min(LARGEST_LIMIT, max(50, 10 * math.ceil(0.15 * quantile(lengths, SHORT))))
+    limit = 10 * math.ceil(0.15 * quantile(lengths, LIMIT_QUANTILE))
+    return min(LARGEST_LIMIT, max(50, limit))
 
 
-def _quoted(value):
+def _quoted(value: Path) -> str:
     """A path or a code as a YAML string."""
     text = str(value)
     return (

@@ -3,11 +3,11 @@ Gao 2011).
 
     score(s, t) = H_in(s) − H_out(s) + H_in(t) − H_out(t)
 
-H is the cross-entropy of a sentence by an n-gram model, in nats a token, the end symbol among them:
-of one learned from text of the domain, and of one learned from as many pairs drawn from all there
-are to choose from. The lower, the more a pair looks like the domain. As Moore and Lewis have it,
-both models know the words that the domain's text has twice or more; every other word is one unknown
-word.
+H_in and H_out are the cross-entropies of a sentence under two n-gram models, in nats per token,
+including the end symbol. One model is trained on in-domain text, the other on as many pairs drawn
+from the corpus. The lower the score, the more a pair resembles the domain. As in Moore and Lewis,
+the vocabulary of both models has the words that occur at least twice in the in-domain text; all
+other words are one unknown word.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from __future__ import annotations
 import array
 import contextlib
 import dataclasses
+import os
 import random
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,16 +34,27 @@ from rnnsearch_tf.files.untrusted import MOST_TOKENS
 
 PAIRS_AT_ONCE = 4096
 ROUND_PAIRS = 20_000
-"""Pairs that a further round takes from what the one before kept, at most."""
+"""Maximum number of selected pairs that the next round adds to the in-domain text."""
 
 LEFT_OUT = np.inf
 """The score of a pair that is never kept."""
 
+Files = Sequence[str | os.PathLike[str]]
+"""(source file, target file)."""
+
+TextPair = tuple[str, str]
+"""(source sentence, target sentence)."""
+
+Item = TypeVar("Item")
+
 
 @dataclasses.dataclass(frozen=True)
 class Selection:
-    """What is kept: `scores` float64 [pairs], LEFT_OUT where a side is empty or too long; `kept`
-    bool [pairs], the lowest of them.
+    """The selected pairs.
+
+    Attributes:
+        scores: float64 [pairs]; LEFT_OUT if a side is empty or too long.
+        kept: bool [pairs], true for the lowest scores.
     """
 
     scores: np.ndarray
@@ -48,45 +62,56 @@ class Selection:
 
     @property
     def left_out(self) -> int:
-        """Pairs that could not be kept."""
+        """Number of pairs that cannot be kept."""
         return int(np.isinf(self.scores).sum())
 
     @property
     def cut_off(self) -> float:
-        """The score of the last pair that is kept; NaN where none is."""
+        """The highest score that is kept; NaN if none is."""
         return (
             float(self.scores[self.kept].max(initial=-np.inf)) if self.kept.any() else float("nan")
         )
 
 
-class Side:
+class SideScorer:
     """H_in − H_out of the sentences of one side.
 
     Args:
-        in_domain: list[str], text of the domain.
-        drawn: list[str], sentences drawn from all that there are.
-        config: TextConfig; how text becomes tokens.
-        where: name of the domain's text in errors.
+        in_domain: in-domain sentences.
+        drawn: sentences drawn from the corpus.
+        config: options that define the tokens.
+        where: name of the in-domain text in errors.
         order: words of the longest n-grams.
 
     Raises:
-        UserError: no word of the domain's text comes twice.
+        UserError: no word of the in-domain text occurs twice.
     """
 
-    def __init__(self, in_domain, drawn, config: TextConfig, where: str, order: int):
+    def __init__(
+        self,
+        in_domain: Sequence[str],
+        drawn: Sequence[str],
+        config: TextConfig,
+        where: str | os.PathLike[str],
+        order: int,
+    ):
         config = dataclasses.replace(config, minimum_count=2, vocabulary_size=MOST_TOKENS)
         counts = token_counts(config)
-        for lines in batches(in_domain):
+        for lines in batches(in_domain) if counts is not None else ():
             counts.add(lines)
         self._text = text_of_counts(config, counts, where)
         size = self._text.vocabulary.size
-        # PAD_ID never comes
+        # PAD_ID never occurs
         self._models = [
             NgramModel(*self._ids(lines), size, size - 1, order) for lines in (in_domain, drawn)
         ]
 
-    def __call__(self, lines):
-        """(H_in − H_out, tokens) of list[str]: float64 [B], int64 [B] without the end symbol."""
+    def __call__(self, lines: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Score sentences.
+
+        Returns:
+            (H_in − H_out float64 [B], number of tokens without the end symbol int64 [B]).
+        """
         ids, lengths = self._ids(lines)
         # log p_out − log p_in
         difference = np.subtract(
@@ -94,8 +119,8 @@ class Side:
         )
         return np.add.reduceat(difference, np.cumsum(lengths) - lengths) / lengths, lengths - 1
 
-    def _ids(self, lines):
-        """(ids of all lines, end symbols among them; how many each line has)."""
+    def _ids(self, lines: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """(ids of all lines, including end symbols; number of ids of each line)."""
         encoded = [self._text.encode(batch) for batch in batches(lines)]
         return np.concatenate([ids.values for ids in encoded]), np.concatenate(
             [ids.row_lengths() for ids in encoded]
@@ -103,43 +128,42 @@ class Side:
 
 
 def select(
-    in_domain,
-    files,
+    in_domain: Files,
+    files: Files,
     keep: float,
-    configs,
+    configs: Sequence[TextConfig],
     order: int = 2,
     longest: int | None = None,
     seed: int = 1,
     rounds: int = 1,
     target_words: int | None = None,
 ) -> Selection:
-    """Choose the pairs of a corpus that are most like those of a domain.
+    """Select the pairs of a corpus that resemble a domain most.
 
-    The files are read several times, some thousand pairs at a time: memory holds the text of the
-    domain, as many pairs more, and some twenty bytes for each pair of the corpus.
+    The files are read several times, in chunks. Memory holds the in-domain text, as many pairs of
+    the corpus, and about twenty bytes for each pair of the corpus.
 
     Args:
-        in_domain: (source file, target file), text of the domain; a thousand pairs do.
-        files: (source file, target file), the pairs to choose from.
-        keep: share of the pairs to keep, above 0 and at most 1; of equal scores the first. Fewer
-            are kept where fewer can be.
-        configs: (TextConfig of the source, of the target).
-        order: words of the longest n-grams. The papers take 4; learned from a thousand pairs, 2
-            choose better (RESULTS.md).
+        in_domain: files of the in-domain text; a thousand pairs are enough.
+        files: files of the corpus to select from.
+        keep: share of the pairs to keep, above 0 and at most 1; the first of equal scores are kept.
+            Fewer are kept if too many pairs are left out.
+        configs: (options of the source side, options of the target side).
+        order: words of the longest n-grams. The papers use 4; with a thousand in-domain pairs, 2
+            selects better (RESULTS.md).
         longest: pairs with more tokens on a side are left out; None: any length.
-        seed: of the draws.
-        rounds: 1 is the papers' way. Each further round takes for the domain its text and pairs of
-            the better half of what was kept, at most ROUND_PAIRS of them; that helps where the
-            corpus has as much of the domain as is kept, and may harm where it has less.
-        target_words: tokens that the target side of what is kept may have, at most; None: any
-            number.
+        seed: seed of the random draws.
+        rounds: 1 is the papers' method. Each further round adds to the in-domain text pairs of the
+            better half of the selection, at most ROUND_PAIRS. This helps if the corpus has as much
+            in-domain text as is kept, and may harm otherwise.
+        target_words: maximum number of target tokens in the selection; None: no limit.
 
     Returns:
-        Selection.
+        The selection.
 
     Raises:
-        UserError: files of unequal or no lines, a file that cannot be read twice, or text of the
-            domain in which no word comes twice.
+        UserError: files with different numbers of lines or none, a file that cannot be read twice,
+            or in-domain text in which no word occurs twice.
     """
     pairs = count_lines(files)
     if pairs is None:
@@ -147,51 +171,55 @@ def select(
             f"{' and '.join(map(str, files))}: expected files, which are read several times, got a"
             " pipe; write it to a file first"
         )
-    domain = list(_pairs(in_domain))
+    domain: list[TextPair] = list(_pairs(in_domain))
     generator = random.Random(seed)
     if not domain or not pairs:
         raise UserError(
             f"{(files if domain else in_domain)[0]}: expected sentences, got an empty file"
         )
-    known = domain
-    selection = None
-    for _ in range(rounds):
-        if selection is not None:
-            better = selection.scores <= np.median(selection.scores[selection.kept])
-            best = (pair for pair, chosen in zip(_pairs(files), better & selection.kept) if chosen)
-            known = domain + _drawn(best, ROUND_PAIRS, generator)
+
+    def select_once(domain: list[TextPair]) -> Selection:
         drawn = _drawn(
             progress(_pairs(files), doing="drawing pairs", total=pairs // 2, unit="pairs"),
-            len(known),
+            len(domain),
             generator,
         )
         with announced("learning the n-gram models"):
-            sides = [
-                Side(*texts, *more, order)
-                for *texts, more in zip(zip(*known), zip(*drawn), zip(configs, in_domain))
+            scorers = [
+                SideScorer(in_domain_text, corpus_text, config, file, order)
+                for in_domain_text, corpus_text, config, file in zip(
+                    zip(*domain), zip(*drawn), configs, in_domain
+                )
             ]
-        selection = _selection(*_scores(sides, files, pairs // 2, longest), keep, target_words)
+        scores, lengths = _scores(scorers, files, pairs // 2, longest)
+        return _selection(scores, lengths, keep, target_words)
+
+    selection = select_once(domain)
+    for _ in range(rounds - 1):
         if not selection.kept.any():
             break
+        better = selection.scores <= np.median(selection.scores[selection.kept])
+        best = (pair for pair, chosen in zip(_pairs(files), better & selection.kept) if chosen)
+        selection = select_once(domain + _drawn(best, ROUND_PAIRS, generator))
     return selection
 
 
-def kept_pairs(files, kept):
-    """Yield (source, target), bytes, of each pair that is kept; a tab inside becomes a space.
-    Arguments as of :func:`write_kept`.
+def kept_pairs(files: Files, kept: np.ndarray) -> Iterator[tuple[bytes, ...]]:
+    """Yield (source, target), bytes, of each pair that is kept, with tabs replaced by spaces.
+    Arguments as for :func:`write_kept`.
     """
     for *sides, keep in zip(*map(read_raw, files), kept):
         if keep:
             yield tuple(side.replace(b"\t", b" ") for side in sides)
 
 
-def write_kept(files, kept, outputs) -> None:
-    """Write the lines that are kept, byte for byte; both files appear once both are whole.
+def write_kept(files: Files, kept: np.ndarray, outputs: Files) -> None:
+    """Write the kept lines unchanged; both output files appear when both are complete.
 
     Args:
-        files: (source file, target file), those that were chosen from.
-        kept: bool [pairs].
-        outputs: (source file, target file) to write, .gz by name.
+        files: files of the corpus.
+        kept: bool [pairs], see :class:`Selection`.
+        outputs: files to write, compressed if a name ends in .gz.
     """
     with contextlib.ExitStack() as stack:
         streams = [stack.enter_context(whole_file(output)) for output in outputs]
@@ -199,9 +227,11 @@ def write_kept(files, kept, outputs) -> None:
             stream.writelines(line + b"\n" for line, keep in zip(read_raw(file), kept) if keep)
 
 
-def _selection(scores, lengths, keep, target_words) -> Selection:
-    """The Selection of the lowest scores, as many as the share and the words allow; `lengths` are
-    tokens of the target side.
+def _selection(
+    scores: np.ndarray, lengths: np.ndarray, keep: float, target_words: int | None
+) -> Selection:
+    """Select the lowest scores, within the share and the number of target tokens; `lengths` are the
+    target tokens of each pair.
     """
     best = np.argsort(scores, kind="stable")[: round(keep * len(scores))]
     if target_words is not None:
@@ -215,13 +245,15 @@ def _selection(scores, lengths, keep, target_words) -> Selection:
     return Selection(scores, kept & (scores < LEFT_OUT))
 
 
-def _scores(sides, files, pairs, longest):
-    """(scores of all pairs, float64 [pairs]; the tokens of their target sides, int32 [pairs])."""
+def _scores(
+    scorers: Sequence[SideScorer], files: Files, pairs: int, longest: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """(scores of all pairs, float64 [pairs]; their numbers of target tokens, int32 [pairs])."""
     scores = array.array("d")
     lengths = array.array("i")
     with progress(doing="scoring pairs", total=pairs, unit="pairs") as shown:
-        for lines in read_pairs(*files, PAIRS_AT_ONCE):
-            differences, tokens = zip(*(side(texts) for side, texts in zip(sides, lines)))
+        for lines in read_pairs(files[0], files[1], PAIRS_AT_ONCE):
+            differences, tokens = zip(*(scorer(texts) for scorer, texts in zip(scorers, lines)))
             fits = (np.min(tokens, axis=0) > 0) & (np.max(tokens, axis=0) <= (longest or np.inf))
             scores.frombytes(np.where(fits, sum(differences), LEFT_OUT).tobytes())
             lengths.frombytes(tokens[1].astype(np.int32).tobytes())
@@ -229,29 +261,33 @@ def _scores(sides, files, pairs, longest):
     return np.frombuffer(scores, np.float64), np.frombuffer(lengths, np.int32)
 
 
-def _pairs(files):
-    for lines in read_pairs(*files, PAIRS_AT_ONCE):
+def _pairs(files: Files) -> Iterator[TextPair]:
+    for lines in read_pairs(files[0], files[1], PAIRS_AT_ONCE):
         yield from zip(*lines)
 
 
-def _drawn(pairs, number, generator):
-    """As many of the pairs with text on both sides."""
+def _drawn(pairs: Iterable[TextPair], number: int, generator: random.Random) -> list[TextPair]:
+    """A random sample of the pairs with text on both sides."""
     return sampled(
         (pair for pair in pairs if all(text.strip() for text in pair)), number, generator
     )
 
 
-def sampled(items, number: int, generator) -> list:
-    """So many of any iterable's items, each as likely as the others (Vitter 1985, algorithm R); all
-    where there are fewer.
+def sampled(items: Iterable[Item], number: int, generator: random.Random) -> list[Item]:
+    """A uniform random sample of an iterable (reservoir sampling: Vitter 1985, algorithm R).
+
+    Args:
+        items: the items to draw from.
+        number: size of the sample; if there are fewer items, all are returned.
+        generator: the only source of randomness.
 
     Example:
         >>> sampled("abc", 5, random.Random(1)), len(sampled(range(100), 5, random.Random(1)))
         (['a', 'b', 'c'], 5)
     """
-    drawn = []
-    for met, item in enumerate(items, start=1):
-        place = len(drawn) if len(drawn) < number else generator.randrange(met)
+    drawn: list[Item] = []
+    for count, item in enumerate(items, start=1):
+        place = len(drawn) if len(drawn) < number else generator.randrange(count)
         if place < number:
             drawn[place : place + 1] = [item]
     return drawn

@@ -1,35 +1,37 @@
-"""Pairs whose two sides have changed places, told by the letters of the whole corpus alone: no
-language need be known.
-"""
+"""Find pairs with swapped sides by the character trigrams of the corpus, whatever its languages."""
+
+from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from rnnsearch_tf.text.vocabulary import batches
 
 CERTAIN = 8.0
-"""Nats by which each side must speak for the other's language."""
+"""Nats by which each side must be more probable in the other side's language."""
 
 _BUCKETS = 1 << 18
 _PRIMES = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint64)
 _LINES = 4096
 
+NumberedPairs = Callable[[], Iterator[tuple[int, str, str]]]
+"""Function that returns an iterator of (line number, source, target)."""
 
-def swapped(pairs, most):
+
+def swapped(pairs: NumberedPairs, most: int) -> list[int]:
     """Find pairs whose source is in the target's language and whose target is in the source's.
 
-    Every run of three characters u says by log p(u | source side) / p(u | target side), counted in
-    all pairs but this one, which side's language it is of; a line says by the sum over its own.
+    The score of a line is the sum of log p(u | source side) / p(u | target side) over its character
+    trigrams u, with probabilities from the counts of all other pairs.
 
     Args:
-        pairs: function that gives an iterator of (line number, source, target); it is gone through
-            twice.
-        most: pairs looked at.
+        pairs: the pairs to check; called twice.
+        most: maximum number of pairs to check.
 
     Returns:
-        list of the line numbers. None are found where more than half of the corpus is the wrong way
-        round.
+        The line numbers. Nothing is found if more than half of the corpus is swapped.
 
     Example:
         >>> right = [
@@ -43,12 +45,12 @@ def swapped(pairs, most):
     counts = np.zeros((2, _BUCKETS), np.int64)  # [side, u]
     for _, *sides in _chunks(pairs, most):
         for side, lines in enumerate(sides):
-            counts[side] += np.bincount(_runs(lines)[1], minlength=_BUCKETS)
+            counts[side] += np.bincount(_trigrams(lines)[1], minlength=_BUCKETS)
     offset = np.log(np.maximum(counts.sum(axis=1), 1))
-    found = []
+    found: list[int] = []
     for numbers, *sides in _chunks(pairs, most):
         source, target = (
-            _says(lines, counts[side], counts[1 - side], offset[1 - side] - offset[side])
+            _log_ratios(lines, counts[side], counts[1 - side], offset[1 - side] - offset[side])
             for side, lines in enumerate(sides)
         )
         found += [
@@ -57,27 +59,32 @@ def swapped(pairs, most):
     return found
 
 
-def _says(lines, own_side, other_side, offset):
-    """For each line the log-probability ratio of its own side to the other, without what it adds to
-    the counts itself; float [lines].
+def _log_ratios(
+    lines: Sequence[str], own_counts: np.ndarray, other_counts: np.ndarray, offset: float
+) -> np.ndarray:
+    """The log-probability ratio of each line between its own side and the other, excluding the
+    line's own counts; float [lines].
     """
-    line, run = _runs(lines)
+    line, run = _trigrams(lines)
     _, inverse, repeats = np.unique(line * _BUCKETS + run, return_inverse=True, return_counts=True)
-    ratio = np.log(own_side[run] - repeats[inverse] + 1) - np.log(other_side[run] + 1) + offset
+    ratio = np.log(own_counts[run] - repeats[inverse] + 1) - np.log(other_counts[run] + 1) + offset
     return np.bincount(line, ratio, minlength=len(lines))
 
 
-def _runs(lines):
-    """(which line, which bucket) of every run of three characters; int64 arrays."""
+def _trigrams(lines: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """(number of the line, hash bucket) of each character trigram; int64 arrays."""
     text = "\n" + "\n".join(line.lower().replace("\n", " ") for line in lines) + "\n"
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
     mixed = codes[:-2] * _PRIMES[0] ^ codes[1:-1] * _PRIMES[1] ^ codes[2:] * _PRIMES[2]
-    inside = codes[1:-1] != 10  # the middle one is no line end
+    inside = codes[1:-1] != 10  # the middle character is not a line end
     line = np.cumsum(codes == 10)[1:-1] - 1
     return line[inside], ((mixed >> np.uint64(7)) % np.uint64(_BUCKETS)).astype(np.int64)[inside]
 
 
-def _chunks(pairs, most):
-    """Yield (numbers, sources, targets)."""
+def _chunks(
+    pairs: NumberedPairs, most: int
+) -> Iterator[tuple[Sequence[int], Sequence[str], Sequence[str]]]:
+    """Yield (numbers, sources, targets) of chunks of lines."""
     for group in batches(itertools.islice(pairs(), most), _LINES):
-        yield tuple(zip(*group))
+        numbers, sources, targets = zip(*group)
+        yield numbers, sources, targets

@@ -1,1 +1,1 @@
-"""Corpora beyond memory: written once as ids, read by number."""
+"""Corpora larger than memory: written once as ids, read by pair number."""

@@ -1,31 +1,34 @@
-"""A prepared corpus → batches by number: the order of an epoch is computed, never read.
+"""A prepared corpus → batches by number: the order of an epoch is computed, not stored.
 
-    place in the epoch → pair (a permutation of all pairs by seed and epoch) → windows sorted by
+    position in the epoch → pair (a permutation of all pairs by seed and epoch) → windows sorted by
     length → batches → their order
 
-An epoch has E places. With weights, a corpus of n pairs and weight w has ⌊w⌋·n places and those of
-round((w − ⌊w⌋)·n) of its pairs, others in every epoch. The permutation is TensorFlow's
-``index_shuffle``, of all places of all corpora together; ``shuffle_buffer: 0`` keeps their order.
-Then, with batches of B pairs:
+An epoch has E positions. With weights, a corpus of n pairs and weight w has ⌊w⌋·n positions, and
+round((w − ⌊w⌋)·n) more for pairs that are drawn in each epoch. The permutation is TensorFlow's
+``index_shuffle`` over the positions of all corpora; ``shuffle_buffer: 0`` keeps their order. Then,
+with batches of B pairs:
 
-- paper: windows of batches_read_ahead · B places are sorted by the longer side and cut into rows of
-  B, the shortest first.
-- bucketed: the same with windows of SORTED_TOGETHER rows, whose order is then shuffled. A row's
-  pairs are of one length or of neighbouring ones, so that bucket_width has no effect on it.
-- unsorted: rows of the places as they come.
-- shuffle_batches: the order of about so many rows, of whole windows, is shuffled.
+- paper: windows of batches_read_ahead · B positions are sorted by the longer side and split into
+  rows of B, shortest first.
+- bucketed: the same with windows of WINDOW_ROWS rows, whose order is then shuffled. The pairs of a
+  row have the same length or neighbouring lengths, so bucket_width has no effect.
+- unsorted: rows of consecutive positions.
+- shuffle_batches: the order of about this many rows, in whole windows, is shuffled.
 
-Of n workers, worker k takes the pairs k, k + n, … of each row. All workers thus have as many
-batches, of like lengths, and their batches number i are together the batch number i of one worker.
-Where the last row has fewer pairs than there are workers, some get a pair without a target, as
-:func:`~rnnsearch_tf.data.batching.share` says.
+With n workers, worker k takes the pairs k, k + n, … of each row. So all workers have the same
+number of batches, of similar length, and their i-th batches together are the i-th batch of one
+worker. If the last row has fewer pairs than there are workers, some get a pair without a target,
+see :func:`~rnnsearch_tf.data.batching.share`.
 
-All of it is a function of (seed, number of the batch), so that a training goes on at any batch at
-once. It is a graph of TensorFlow operations without Python in it, and an iterator over it is saved
-by tf.train.Checkpoint in a few kilobytes.
+Everything is a function of (seed, number of the batch), so training can resume at any batch at
+once. It is a graph of TensorFlow operations without Python, and tf.train.Checkpoint saves its
+iterator in a few kilobytes.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -34,10 +37,10 @@ from rnnsearch_tf.config import PAD_ID, DataConfig
 from rnnsearch_tf.data.batching import single_threaded
 from rnnsearch_tf.data.prepared.store import PreparedPairs
 
-SORTED_TOGETHER = 256
-"""Batches sorted together under batching: bucketed."""
+WINDOW_ROWS = 256
+"""Batches that are sorted together with batching: bucketed."""
 
-# what random numbers are drawn for
+# purposes of random numbers
 _ORDER = 0
 _BATCHES = 1
 _SHARES = 2
@@ -48,84 +51,84 @@ class NumberedBatches:
     """The batches of a prepared corpus.
 
     Args:
-        pairs: PreparedPairs.
-        data: DataConfig.
-        seed: int.
-        worker, workers: this worker's number from 0, and how many there are.
+        pairs: the prepared corpus.
+        data: options of the data.
+        seed: seed of the random order.
+        worker: number of this worker, from 0.
+        workers: number of workers.
 
     Attributes:
-        an_epoch: int, batches of an epoch; every worker has as many.
+        batches_per_epoch: batches of an epoch, the same for every worker.
     """
 
     def __init__(
         self, pairs: PreparedPairs, data: DataConfig, seed: int, worker: int = 0, workers: int = 1
     ):
-        self.tables, self.segments = pairs.tables(), _Segments(pairs.sizes)
+        self.tables = pairs.tables()
+        self.segments = _Segments(pairs.sizes)
         self.seed = seed % 2**63
         self.worker = worker
         self.workers = workers
         self.shuffled = data.shuffle_buffer > 1
         self.places = self.segments.places
         self.row = data.batch_size  # pairs of a batch, over all workers
-        rows = self.an_epoch = -(-self.places // self.row)
-        self.window = min(
-            rows,
-            {"paper": data.batches_read_ahead, "bucketed": SORTED_TOGETHER, "unsorted": 1}[
-                data.batching
-            ],
-        )
+        rows = -(-self.places // self.row)
+        self.batches_per_epoch = rows
+        window_rows = {"paper": data.batches_read_ahead, "bucketed": WINDOW_ROWS, "unsorted": 1}
+        self.window = min(rows, window_rows[data.batching])
         self.sorted = data.batching != "unsorted"
         windows = max(1, -(-min(data.shuffle_batches, rows) // self.window))
         self.rows_move = data.batching == "bucketed" or data.shuffle_batches > 1
-        self.group = windows * self.window  # rows that are found together
+        self.group = windows * self.window  # rows computed together
         self.groups = -(-rows // self.group)  # of an epoch
 
     def dataset(self, first: int = 0) -> tf.data.Dataset:
-        """The batches from one number on, epoch after epoch, without end.
+        """An endless dataset of the batches from a given number on.
 
         Args:
             first: number of the first batch; batch b of epoch e, both from 0, has the number e ·
-                an_epoch + b.
+                batches_per_epoch + b.
 
         Returns:
             tf.data.Dataset of {"source_ids": int32 [B, J], "target_ids": int32 [B, I]},
             right-padded with PAD_ID.
         """
-        epoch, batch = divmod(first, self.an_epoch)
+        epoch, batch = divmod(first, self.batches_per_epoch)
         numbers = tf.data.Dataset.range(
             epoch * self.groups + batch // self.group, np.iinfo(np.int64).max
         )
         return self._batches(numbers, skipped=batch % self.group)
 
     def epochs(self, first: int = 0) -> tf.data.Dataset:
-        """One epoch per iteration, epoch `first` in the first one, later ones counting on; elements
-        as of :meth:`dataset`.
+        """A dataset of one epoch per iteration, starting with epoch `first`; elements as in
+        :meth:`dataset`.
         """
         epoch = tf.Variable(first, dtype=tf.int64, trainable=False)
-        begun = tf.data.Dataset.from_tensors(0).map(_plain(lambda _: epoch.assign_add(1) - 1))
-        numbers = begun.flat_map(
+        current = tf.data.Dataset.from_tensors(0).map(_plain(lambda _: epoch.assign_add(1) - 1))
+        numbers = current.flat_map(
             _plain(lambda e: tf.data.Dataset.range(e * self.groups, (e + 1) * self.groups))
         )
         dataset = self._batches(numbers).apply(
-            tf.data.experimental.assert_cardinality(self.an_epoch)
+            tf.data.experimental.assert_cardinality(self.batches_per_epoch)
         )
-        dataset.epoch = epoch  # a graph holds no variable alive
+        dataset.epoch = epoch  # a graph does not keep its variables alive
         return dataset
 
-    def _batches(self, numbers, skipped=0):
+    def _batches(self, numbers: tf.data.Dataset, skipped: int = 0) -> tf.data.Dataset:
+        """The batches of numbered groups, without the first `skipped`."""
         rows = numbers.flat_map(
             _plain(lambda number: tf.data.Dataset.from_tensor_slices(self._rows(number)))
         )
         options = tf.data.Options()
-        # They copy what a graph captures: the whole corpus.
+        # Default optimizations would copy what a graph captures: the whole corpus.
         options.experimental_optimization.apply_default_optimizations = False
         return single_threaded(
             rows.skip(skipped).map(_plain(self._batch)).prefetch(4)
         ).with_options(options)
 
-    def _rows(self, number):
-        """The pairs of a group's batches: int64 scalar -> int64 [batches, B], −1 where the last
-        batch has no more.
+    def _rows(self, number: tf.Tensor) -> tf.Tensor:
+        """The pairs of a group's batches: int64 scalar -> int64 [batches, B], padded with −1 in the
+        last batch.
         """
         epoch = number // self.groups
         group = number % self.groups
@@ -147,24 +150,24 @@ class NumberedBatches:
             )
         if self.workers == 1:
             return rows
-        own = rows[:, self.worker :: self.workers] if self.worker < self.row else rows[:, :0]
-        # the row's first pair, for a share that is empty
-        return tf.concat([own, rows[:, :1]], axis=1)
+        share = rows[:, self.worker :: self.workers] if self.worker < self.row else rows[:, :0]
+        # the row's first pair is used if the share is empty
+        return tf.concat([share, rows[:, :1]], axis=1)
 
-    def _pairs(self, place, epoch):
-        """The pairs at places of an epoch: int64 [n] -> int64 [n]."""
+    def _pairs(self, place: tf.Tensor, epoch: tf.Tensor) -> tf.Tensor:
+        """The pairs at positions of an epoch: int64 [n] -> int64 [n]."""
         if self.shuffled:
             place = tf.random.experimental.index_shuffle(
                 place, self._seed(epoch, _ORDER), tf.constant(self.places - 1, tf.int64)
             )
         return self.segments.pairs(place, self._seed(epoch, _SHARES))
 
-    def _batch(self, pairs):
-        """int64 [B], or [B + 1] of several workers -> the batch of these pairs."""
+    def _batch(self, pairs: tf.Tensor) -> dict[str, tf.Tensor]:
+        """The batch of a row of pairs, int64 [B], or [B + 1] with several workers."""
         if self.workers > 1:
-            own = tf.boolean_mask(pairs[:-1], pairs[:-1] >= 0)
-            empty = tf.size(own) == 0
-            pairs = tf.cond(empty, lambda: pairs[-1:], lambda: own)
+            share = tf.boolean_mask(pairs[:-1], pairs[:-1] >= 0)
+            empty = tf.size(share) == 0
+            pairs = tf.cond(empty, lambda: pairs[-1:], lambda: share)
         else:
             pairs = tf.boolean_mask(pairs, pairs >= 0)
             empty = False
@@ -178,16 +181,16 @@ class NumberedBatches:
             "target_ids": tf.where(empty, PAD_ID, self._side(begin, lengths)),
         }
 
-    def _side(self, begin, lengths):
-        """int64 [B], int64 [B] -> int32 [B, longest]."""
+    def _side(self, begin: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
+        """The padded ids of one side: int64 [B], int64 [B] -> int32 [B, longest]."""
         position = tf.range(tf.reduce_max(lengths))[tf.newaxis]
         real = position < lengths[:, tf.newaxis]
         ids = tf.gather(self.tables.ids, tf.where(real, begin[:, tf.newaxis] + position, 0))
         return tf.where(real, tf.cast(ids, tf.int32), PAD_ID)
 
-    def _seed(self, number, purpose):
-        """int64 [2]; index_shuffle is not even over seeds that follow one another, so they are
-        drawn.
+    def _seed(self, number: tf.Tensor, purpose: int) -> tf.Tensor:
+        """A seed, int64 [2]. It is drawn, because index_shuffle is not uniform over consecutive
+        seeds.
         """
         key = tf.stack([tf.constant(self.seed, tf.int64), number * _PURPOSES + purpose])
         return tf.random.stateless_uniform(
@@ -196,15 +199,15 @@ class NumberedBatches:
 
 
 class _Segments:
-    """The places of an epoch, in the order of the corpora: a corpus as often as its weight says,
-    then a share of it.
+    """The positions of an epoch, in the order of the corpora: each corpus as often as the whole
+    part of its weight, then a share of it for the fractional part.
 
     Args:
-        corpora: list of (pairs, weight).
+        corpora: (pairs, weight) of each corpus.
     """
 
-    def __init__(self, corpora):
-        # (places, the corpus's first pair, its pairs, whether it is a share)
+    def __init__(self, corpora: Sequence[tuple[int, float]]):
+        # (positions, first pair of the corpus, pairs of the corpus, whether it is a share)
         segments = []
         first = 0
         for size, weight in corpora:
@@ -216,20 +219,13 @@ class _Segments:
         segments = [segment for segment in segments if segment[0]]
         self.places = sum(places for places, *_ in segments)
         self.shares = any(share for *_, share in segments)
-        sizes, first, corpus, share = (
-            (np.array(column, np.int64) for column in zip(*segments))
-            if segments
-            else [np.zeros(0, np.int64)] * 4
-        )
-        self.begin, self.first, self.corpus, self.share = (
-            np.cumsum(sizes) - sizes,
-            first,
-            corpus,
-            share.astype(bool),
-        )
+        columns = np.array(segments, np.int64).reshape(-1, 4).T
+        sizes, self.first, self.corpus, is_share = (np.ascontiguousarray(c) for c in columns)
+        self.begin = np.cumsum(sizes) - sizes
+        self.share = is_share.astype(bool)
 
-    def pairs(self, place, seed):
-        """The pairs at places: int64 [n] -> int64 [n]."""
+    def pairs(self, place: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """The pairs at positions: int64 [n] -> int64 [n]."""
         segment = tf.searchsorted(tf.constant(self.begin), place, side="right") - 1
         within = place - tf.gather(self.begin, segment)
         if self.shares:
@@ -240,6 +236,6 @@ class _Segments:
         return within + tf.gather(self.first, segment)
 
 
-def _plain(function):
-    """Nothing in it needs AutoGraph, which takes seconds."""
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function without AutoGraph, which is not needed and takes seconds."""
     return tf.autograph.experimental.do_not_convert(function)

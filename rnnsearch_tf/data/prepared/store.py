@@ -1,20 +1,19 @@
-"""A prepared corpus: all training pairs as ids, in files that are read by the number of a pair,
-without reading what stands before it.
+"""A prepared corpus: all training pairs as ids, in files with random access by pair number.
 
 ::
 
-    DIR/manifest.json                what it was made from and with, sizes, checksums
-    DIR/ids.bin                      the ids of all pairs, one after the other: of a pair those of
-                                     its source, then those of its target
+    DIR/manifest.json                source text, options, sizes, checksums
+    DIR/ids.bin                      the ids of all pairs: the source ids of the first, its target
+                                     ids, the source ids of the second, …
     DIR/offsets.bin                  int64 [pairs + 1]: where in ids.bin a pair begins
-    DIR/lengths.bin                  uint16 or uint32 [pairs, 2]: how many source and target ids
-                                     it has, the end symbols included
+    DIR/lengths.bin                  uint16 or uint32 [pairs, 2]: numbers of source and target ids,
+                                     end symbols included
     DIR/vocabulary.source.txt, …     vocabularies and SentencePiece models, as in a RUN folder
-    DIR/development.source.txt, …    the development text, where one was held out
+    DIR/development.source.txt, …    the development text, if one was held out
 
-Numbers are little-endian; ids are uint16 where both vocabularies allow that, uint32 otherwise.
-TensorFlow maps the files into memory: only the parts that are read take any, and the system takes
-that back when it needs it.
+Numbers are little-endian; ids are uint16 if both vocabularies are small enough, otherwise uint32.
+TensorFlow maps the files into memory: only the parts that are read take memory, and the system can
+reclaim it.
 """
 
 from __future__ import annotations
@@ -24,14 +23,15 @@ import json
 import os
 import pathlib
 import shlex
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import DataConfig, TextConfig
+from rnnsearch_tf.config import Config, DataConfig, TextConfig
 from rnnsearch_tf.config.option import names_with
-from rnnsearch_tf.data.pairs import Pairs, Report
+from rnnsearch_tf.data.pairs import LinePair, Pairs, Report
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runs.folder import digest_of
 from rnnsearch_tf.text.pipeline import Text, load_text
@@ -60,7 +60,7 @@ _KEYS = {
 
 
 class Tables(NamedTuple):
-    """The three files as tensors whose memory is the mapped file: a tf.constant would be a copy."""
+    """The three files as tensors backed by the mapped files; a tf.constant would be a copy."""
 
     ids: tf.Tensor  # uint16 or uint32 [ids]
     offsets: tf.Tensor  # int64 [pairs + 1]
@@ -68,23 +68,24 @@ class Tables(NamedTuple):
 
 
 class PreparedPairs(Pairs):
-    """The training pairs that ``rnnsearch prepare`` wrote.
+    """The training pairs in a folder of ``rnnsearch prepare``.
 
     Args:
         folder: path of the folder.
 
     Attributes:
-        folder: pathlib.Path.
-        count: int, pairs.
-        sizes: list of (pairs, weight) of the corpora, in the order in which they stand.
-        report: Report of the text that it was made from.
+        folder: the same, as a pathlib.Path.
+        manifest: contents of the manifest.
+        count: number of pairs.
+        sizes: (pairs, weight) of each corpus, in their order.
+        report: Report of the source text.
 
     Raises:
-        UserError: it is no such folder, another version wrote it, or a file has another size than
-            it had, a small one another checksum; :meth:`verify` looks at the large ones.
+        UserError: it is not such a folder, another version wrote it, the size of a file has
+            changed, or the checksum of a small file; :meth:`verify` checks the large ones too.
     """
 
-    def __init__(self, folder: str | os.PathLike):
+    def __init__(self, folder: str | os.PathLike[str]):
         super().__init__(str(folder), str(folder))
         self.folder = pathlib.Path(folder)
         self.manifest = _read_manifest(self.folder)
@@ -96,7 +97,7 @@ class PreparedPairs(Pairs):
             ]
             self.report = Report(**self.manifest["report"])
         except (KeyError, TypeError, ValueError) as error:
-            raise self._damaged(f"{MANIFEST} has no such corpora or report ({error})") from None
+            raise self._damaged(f"{MANIFEST} has invalid corpora or report ({error})") from None
         self._check_sizes()
         self._compare(
             [name for name in self.manifest["files"] if name not in (IDS, OFFSETS, LENGTHS)]
@@ -104,64 +105,66 @@ class PreparedPairs(Pairs):
         if "sha256" in self.manifest and self.manifest["sha256"] != digest_of_manifest(
             self.manifest
         ):
-            raise self._damaged(f"{MANIFEST} has another checksum than it says")
+            raise self._damaged(f"{MANIFEST} does not match its own checksum")
 
-    def scan(self):
+    def scan(self) -> Iterator[LinePair]:
         raise UserError(
-            f"{self.folder}: expected text, got a prepared corpus, which has ids only; name the"
+            f"{self.folder}: expected text, got a prepared corpus, which has only ids; name the"
             " text (data.train_source, data.train_target)"
         )
 
-    def check_config(self, config) -> None:
-        """Raise UsageError where a configuration makes other tokens of a text, or keeps other
-        lengths, than this was prepared with.
+    def check_config(self, config: Config) -> None:
+        """Raise UsageError if a configuration tokenizes text differently, or has other length
+        limits, than the preparation.
         """
         for side in ("source", "target"):
-            # older ones were prepared before there was the option
+            # the default is for older folders, without this option
             known = {"remove_invisible": False} | self.manifest[side]
             self._require_equal(known, getattr(config, side), MAKES_TOKENS, side)
         self._require_equal(self.manifest, config.data, LENGTH_LIMITS, "data")
 
-    def texts(self, config) -> list[Text]:
-        """[source Text, target Text] of the vocabularies that it was prepared with; UsageError
-        where the configuration wants others.
+    def texts(self, config: Config) -> list[Text]:
+        """[source Text, target Text] with the vocabularies of the preparation; UsageError if the
+        configuration has other options for them.
         """
         for side in ("source", "target"):
             known = self.manifest[side]
-            # Beside a ready vocabulary the others have no effect, but earlier versions recorded
-            # them.
+            # With a given vocabulary the other options have no effect, but earlier versions
+            # recorded them.
             names = MAKES_VOCABULARY if known.get("vocabulary") is None else ("vocabulary",)
             self._require_equal(known, getattr(config, side), names, side)
         return [
             load_text(self.folder, side, getattr(config, side)) for side in ("source", "target")
         ]
 
-    def check_texts(self, texts) -> None:
-        """Raise UserError unless (source Text, target Text) make the ids it was prepared with."""
+    def check_texts(self, texts: Iterable[Text]) -> None:
+        """Raise UserError unless (source Text, target Text) have the vocabularies of the
+        preparation.
+        """
         for side, text in zip(("source", "target"), texts):
             if not text.same_as(load_text(self.folder, side, text.config)):
                 raise UserError(
-                    f"{self.folder}: expected ids of the {side} vocabulary that this training has,"
-                    f" got those of another; prepare the text again with {side}.vocabulary set to"
-                    " the training's vocabulary file or SentencePiece model"
+                    f"{self.folder}: expected ids of this training's {side} vocabulary, got ids of"
+                    f" another; prepare the text again with {side}.vocabulary set to the training's"
+                    " vocabulary file or SentencePiece model"
                 )
 
     def development(self) -> Pairs | None:
-        """The development text that was held out; None where none was."""
-        paths = [self.folder / f"development.{side}.txt" for side in ("source", "target")]
-        return Pairs(*map(str, paths)) if paths[0].exists() else None
+        """The development text that was held out, if any."""
+        source, target = (self.folder / f"development.{side}.txt" for side in ("source", "target"))
+        return Pairs(str(source), str(target)) if source.exists() else None
 
     def tables(self) -> Tables:
-        """The files, mapped into memory by TensorFlow: nothing is read yet."""
+        """Map the files into memory as tensors, without reading them."""
         manifest = self.manifest
-        kinds = Tables(
-            (IDS, manifest["id_type"], [-1]),
-            (OFFSETS, "int64", [-1]),
-            (LENGTHS, manifest["length_type"], [-1, 2]),
+        files = (
+            (IDS, manifest["id_type"], (-1,)),
+            (OFFSETS, "int64", (-1,)),
+            (LENGTHS, manifest["length_type"], (-1, 2)),
         )
         arrays = (
             np.memmap(self.folder / name, np.dtype(kind).newbyteorder("<"), "c").reshape(shape)
-            for name, kind, shape in kinds
+            for name, kind, shape in files
         )
         return Tables(
             *(
@@ -171,12 +174,10 @@ class PreparedPairs(Pairs):
         )
 
     def verify(self) -> None:
-        """Read all files and compare them with their checksums; UserError names the one that is
-        damaged.
-        """
+        """Compare all files with their checksums; UserError names the first damaged one."""
         self._compare(self.manifest["files"])
 
-    def _compare(self, names):
+    def _compare(self, names: Iterable[str]) -> None:
         for name in names:
             known = self.manifest["files"][name]["sha256"]
             if (found := digest_of(self.folder / name)) != known:
@@ -185,16 +186,18 @@ class PreparedPairs(Pairs):
                     " written"
                 )
 
-    def _require_equal(self, known, section, names, prefix):
+    def _require_equal(
+        self, known: Mapping[str, Any], section: Any, names: Sequence[str], prefix: str
+    ) -> None:
         for name in names:
             if known.get(name) != getattr(section, name):
                 raise UsageError(
                     f"{prefix}.{name}: expected {known.get(name)}, with which {self.folder} was"
-                    f" prepared, got {getattr(section, name)}; take that value, or prepare the text"
+                    f" prepared, got {getattr(section, name)}; use that value, or prepare the text"
                     " again"
                 )
 
-    def _check_sizes(self):
+    def _check_sizes(self) -> None:
         manifest = self.manifest
         for name, known in manifest["files"].items():
             if (
@@ -202,7 +205,7 @@ class PreparedPairs(Pairs):
                 or not isinstance(known, dict)
                 or {"bytes", "sha256"} - known.keys()
             ):
-                raise self._damaged(f"{MANIFEST} names a file {name!r} that cannot be one of it")
+                raise self._damaged(f"{MANIFEST} has an invalid file entry {name!r}")
             path = self.folder / name
             size = path.stat().st_size if path.is_file() else None
             if size != known["bytes"]:
@@ -220,31 +223,31 @@ class PreparedPairs(Pairs):
             or self.count != sum(pairs for pairs, _ in self.sizes)
             or any(manifest["files"][n]["bytes"] != s for n, s in sizes.items())
         ):
-            raise self._damaged(f"the sizes in {MANIFEST} do not fit together")
+            raise self._damaged(f"the sizes in {MANIFEST} are inconsistent")
         if any(pairs < 0 or not 0 < weight < float("inf") for pairs, weight in self.sizes):
-            raise self._damaged(f"{MANIFEST} has a corpus of a size or a weight that cannot be")
+            raise self._damaged(f"{MANIFEST} has a corpus with an invalid size or weight")
         if np.memmap(self.folder / OFFSETS, "<i8", "r")[-1] != manifest["ids"]:
-            raise self._damaged(f"{OFFSETS} does not fit {IDS}")
+            raise self._damaged(f"{OFFSETS} does not match {IDS}")
 
-    def _damaged(self, what) -> UserError:
+    def _damaged(self, problem: str) -> UserError:
         return UserError(
-            f"{self.folder}: expected a corpus as `rnnsearch prepare` wrote it, got a damaged one:"
-            f" {what}; prepare it again; `rnnsearch prepare --output"
+            f"{self.folder}: expected a corpus of `rnnsearch prepare`, got a damaged one:"
+            f" {problem}; prepare it again; `rnnsearch prepare --output"
             f" {shlex.quote(str(self.folder))} --check` reads all files"
         )
 
 
-def digest_of_manifest(manifest) -> str:
-    """The SHA-256 of all that a manifest says, but for this digest itself, in hexadecimal."""
+def digest_of_manifest(manifest: Mapping[str, Any]) -> str:
+    """The SHA-256 of a manifest's contents without this digest, in hexadecimal."""
     values = {name: value for name, value in manifest.items() if name != "sha256"}
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
-def _size(kind):
+def _size(kind: str) -> int:
     return {"uint16": 2, "uint32": 4}[kind]
 
 
-def _read_manifest(folder) -> dict:
+def _read_manifest(folder: pathlib.Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if not path.is_file():
         found = (
@@ -255,8 +258,8 @@ def _read_manifest(folder) -> dict:
             else "nothing there"
         )
         raise UserError(
-            f"{path}: expected the manifest of a corpus that `rnnsearch prepare` wrote, got"
-            f" {found}; check data.prepared"
+            f"{path}: expected the manifest of a corpus of `rnnsearch prepare`, got {found}; check"
+            " data.prepared"
         )
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -265,9 +268,9 @@ def _read_manifest(folder) -> dict:
             f"{path}: expected the manifest of a prepared corpus, got {error}; prepare it again"
         ) from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        found = manifest.get("format") if isinstance(manifest, dict) else manifest
+        version = manifest.get("format") if isinstance(manifest, dict) else manifest
         raise UserError(
-            f"{path}: expected a prepared corpus of format {FORMAT}, got {found!r}; prepare it"
+            f"{path}: expected a prepared corpus of format {FORMAT}, got {version!r}; prepare it"
             " again with this version"
         )
     wrong = [name for name, kind in _KEYS.items() if type(manifest.get(name)) is not kind]

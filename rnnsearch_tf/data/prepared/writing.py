@@ -1,8 +1,8 @@
 """Text → a prepared corpus: the engine of ``rnnsearch prepare``.
 
-Everything is written beside the folder, to ``.NAME.partial``, which gets its name when all of it is
-on the disk. A killed preparation goes on with the parts that were done, if it is started again with
-the same configuration and the same files.
+Everything is written to ``.NAME.partial`` beside the folder, which is renamed once all of it is on
+disk. A killed preparation resumes with its finished parts if it is started again with the same
+configuration and the same files.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import json
 import os
 import pathlib
 import shutil
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -21,8 +23,8 @@ import tensorflow as tf
 from rnnsearch_tf import __version__
 from rnnsearch_tf.config import Config, as_dictionary, load_config
 from rnnsearch_tf.data.corpus import open_corpus, training_corpora
-from rnnsearch_tf.data.counting import build_corpus_texts, corpus_pieces
-from rnnsearch_tf.data.dataset import EncodedPairs, none_fits
+from rnnsearch_tf.data.counting import build_corpus_texts, corpus_shards
+from rnnsearch_tf.data.dataset import EncodedPairs, no_pair_fits
 from rnnsearch_tf.data.pairs import Pairs, Report
 from rnnsearch_tf.data.prepared.store import (
     FORMAT,
@@ -40,62 +42,64 @@ from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.atomic import NamedFile, locked, naming, sync, write_file
 from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.runs.folder import Run, digest_of
-from rnnsearch_tf.text.pipeline import load_text
+from rnnsearch_tf.text.pipeline import Text, load_text
 from rnnsearch_tf.files.untrusted import check_links, refuse_link
+
+Shards = Sequence[tuple[int, Pairs]]
+"""(number of the corpus, Pairs) of each shard."""
 
 _PLAN = "plan.json"
 _BUILT = "texts.done"
 
 
 def prepare(
-    config: Config, output: str | os.PathLike, processes: int | None = None
+    config: Config, output: str | os.PathLike[str], processes: int | None = None
 ) -> PreparedPairs:
-    """Write the training pairs of a configuration as ids, with the vocabularies that they are ids
-    of.
+    """Write the training pairs of a configuration as ids, together with the vocabularies.
 
     Args:
-        config: Config; vocabularies that it does not name are built from the training text.
-        output: path of the folder, which must not be there yet, or be empty.
-        processes: how many read a text in several files at once; None: one for each core, where the
-            text is worth it.
+        config: the configuration; vocabularies that it does not name are built from the training
+            text.
+        output: path of the folder, which must be new or empty.
+        processes: number of processes that read a text in several files; None: one for each core if
+            the text is large.
 
     Returns:
-        PreparedPairs.
+        The prepared corpus.
 
     Raises:
-        UsageError: the folder holds something, or the configuration draws subwords anew each time.
-        UserError: bad lines under on_bad_line "error", unreadable files, no pair within the length
+        UsageError: the folder is not empty, or the configuration samples subwords.
+        UserError: bad lines with on_bad_line "error", unreadable files, no pair within the length
             limits.
     """
-    output = pathlib.Path(os.path.abspath(output))
-    _check(config, output)
-    partial = output.with_name(f".{output.name}.partial")
+    folder = pathlib.Path(os.path.abspath(output))
+    _check(config, folder)
+    partial = folder.with_name(f".{folder.name}.partial")
     refuse_link(partial)
     check_links(partial)
-    with locked(partial, output):
-        pieces = corpus_pieces(open_corpus(config, "train"))
+    with locked(partial, folder):
+        shards = corpus_shards(open_corpus(config, "train"))
         _begin(partial, _plan(config))
-        with Processes(processes or processes_for([pairs for _, pairs in pieces])) as pool:
+        with Processes(processes or processes_for([pairs for _, pairs in shards])) as pool:
             texts = _texts(config, partial, pool)
-            _write_pieces(pieces, config, partial, pool)
-        _finish(config, pieces, texts, partial)
+            _write_shards(shards, config, partial, pool)
+        _finish(config, shards, texts, partial)
         try:
-            partial.rename(output)
+            partial.rename(folder)
         except OSError as error:
             raise UserError(
-                f"{output}: expected a folder that can be made, got: {error.strerror}"
+                f"{folder}: expected a folder that can be made, got: {error.strerror}"
             ) from None
-        sync(output.parent)
-    return PreparedPairs(output)
+        sync(folder.parent)
+    return PreparedPairs(folder)
 
 
-def _check(config, output):
+def _check(config: Config, output: pathlib.Path) -> None:
     for side in ("source", "target"):
         if getattr(config, side).sampling is not None:
             raise UsageError(
-                f"{side}.sampling: draws other pieces every time a sentence is read, but a prepared"
-                f" corpus has its ids once and for all; set {side}.sampling=null, or train from the"
-                " text"
+                f"{side}.sampling: draws other pieces every time a sentence is read, but the ids of"
+                f" a prepared corpus are fixed; set {side}.sampling=null, or train from the text"
             )
     if config.data.prepared is not None:
         raise UsageError(
@@ -103,16 +107,15 @@ def _check(config, output):
             f" {config.data.prepared}; set data.prepared=null"
         )
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        found = "one with something in it" if output.is_dir() else "a file"
+        found = "a folder with files" if output.is_dir() else "a file"
         raise UsageError(
-            f"{output}: expected no such folder, or an empty one, got {found}; choose another"
-            " --output"
+            f"{output}: expected a new or empty folder, got {found}; choose another --output"
         )
 
 
-def _plan(config) -> dict:
-    """What the parts that are done depend on: the configuration, the files as they are, the
-    program.
+def _plan(config: Config) -> dict[str, Any]:
+    """Everything that finished parts depend on: the configuration, the state of the files, the
+    version of the program.
     """
     settings = {
         name: value
@@ -120,26 +123,25 @@ def _plan(config) -> dict:
         if name in ("source", "target", "data")
     }
     texts = [
-        side for corpus in training_corpora(config.data) for side in (corpus.source, corpus.target)
+        side or ""
+        for corpus in training_corpora(config.data)
+        for side in (corpus.source, corpus.target)
     ] + [config.data.phrase_table or ""]
     files = [path for text in texts for path in files_of(config.data, text)] + [
         config.source.vocabulary or "",
         config.target.vocabulary or "",
     ]
-    stands = [
+    states = [
         [path, os.stat(path).st_size, os.stat(path).st_mtime_ns]
         for path in files
         if os.path.isfile(path)
     ]
-    return json.loads(
-        json.dumps(
-            {"format": FORMAT, "version": __version__, "settings": settings, "files": stands}
-        )
-    )
+    plan = {"format": FORMAT, "version": __version__, "settings": settings, "files": states}
+    return json.loads(json.dumps(plan))
 
 
-def _begin(partial, plan):
-    """Keep what an earlier preparation of the same text has done; throw away that of another."""
+def _begin(partial: pathlib.Path, plan: dict[str, Any]) -> None:
+    """Keep the finished parts of an earlier preparation with the same plan; delete all others."""
     path = partial / _PLAN
     with contextlib.suppress(OSError, ValueError):
         if json.loads(path.read_text(encoding="utf-8")) == plan:
@@ -149,8 +151,8 @@ def _begin(partial, plan):
     write_file(path, _json(plan))
 
 
-def _texts(config, partial, processes):
-    """[source Text, target Text]: those that were built before, or built now."""
+def _texts(config: Config, partial: pathlib.Path, processes: Processes) -> list[Text]:
+    """[source Text, target Text]: loaded from an earlier preparation, or built now."""
     if (partial / _BUILT).exists():
         return _load(config, partial)
     texts = build_corpus_texts(
@@ -162,49 +164,55 @@ def _texts(config, partial, processes):
     return texts
 
 
-def _load(config, partial):
+def _load(config: Config, partial: pathlib.Path) -> list[Text]:
     return [load_text(partial, side, getattr(config, side)) for side in ("source", "target")]
 
 
-def _part(partial, number):
+def _part(partial: pathlib.Path, number: int) -> Callable[[str], pathlib.Path]:
+    """Maps names to the files of a part, which is a shard's output."""
     return lambda name: partial / f"part-{number:06}.{name}"
 
 
-def _write_pieces(pieces, config, partial, processes):
-    """All parts that do not exist yet."""
-    _encoded.cache_clear()  # another preparation had other vocabularies
-    left = [number for number in range(len(pieces)) if not _part(partial, number)("json").exists()]
+def _write_shards(
+    shards: Shards, config: Config, partial: pathlib.Path, processes: Processes
+) -> None:
+    """Write all parts that do not exist yet."""
+    _encoded.cache_clear()  # another preparation has other vocabularies
+    left = [number for number in range(len(shards)) if not _part(partial, number)("json").exists()]
     requests = [
         {"settings": as_dictionary(config), "number": number, "folder": str(partial)}
         for number in left
     ]
-    processes.call(f"{__name__}:write_piece", requests, "writing ids")
+    processes.call(f"{__name__}:write_shard", requests, "writing ids")
 
 
 @functools.lru_cache(maxsize=1)
-def _encoded(config, partial):
-    """What encodes all files of this process: TensorFlow keeps what it has traced, 10 MB of it for
-    a file.
+def _encoded(config: Config, partial: pathlib.Path) -> EncodedPairs:
+    """The encoder of all shards of this process. One for each shard would leak: TensorFlow keeps
+    every traced function, 10 MB each.
     """
-    return EncodedPairs(*_load(config, partial), Pairs((), ()), config.data)
+    source, target = _load(config, partial)
+    return EncodedPairs(source, target, Pairs((), ()), config.data)
 
 
-def write_piece(settings, number, folder) -> None:
-    """Write a shard's pairs as ids and lengths; last its report, which says that it is done."""
+def write_shard(settings: dict[str, Any], number: int, folder: str) -> None:
+    """Write a shard's pairs as ids and lengths, and then its report, which marks the part as
+    finished.
+    """
     config = load_config(values=settings)
     partial = pathlib.Path(folder)
     too_long = 0
     encoded = _encoded(config, partial)
     part = _part(partial, number)
-    encoded.pairs = pairs = corpus_pieces(open_corpus(config, "train"))[number][1]
+    encoded.pairs = pairs = corpus_shards(open_corpus(config, "train"))[number][1]
     kinds = _types([encoded.source_text, encoded.target_text], config)
     with NamedFile(part(IDS)) as ids_file, NamedFile(part(LENGTHS)) as lengths_file:
         for source, target, dropped in encoded.dataset.as_numpy_iterator():
             lengths = np.stack([source[1], target[1]], axis=1)  # [pairs, 2]
-            together = tf.concat(
+            ids = tf.concat(
                 [tf.RaggedTensor.from_row_lengths(*side[:2]) for side in (source, target)], axis=1
             )
-            ids_file.write(together.flat_values.numpy().astype(kinds[0]).tobytes())
+            ids_file.write(ids.flat_values.numpy().astype(kinds[0]).tobytes())
             lengths_file.write(lengths.astype(kinds[1]).tobytes())
             too_long += int(dropped)
     for name in (IDS, LENGTHS):
@@ -214,45 +222,47 @@ def write_piece(settings, number, folder) -> None:
     write_file(part("json"), _json({"report": report}))
 
 
-def _types(texts, config):
-    """NumPy types of ids and of lengths, little-endian."""
+def _types(texts: Sequence[Text], config: Config) -> list[str]:
+    """[NumPy type of ids, NumPy type of lengths], little-endian."""
     largest_id = max(text.vocabulary.size for text in texts) - 1
     longest = max(getattr(config.data, name) for name in LENGTH_LIMITS) + 1
     return ["<u2" if largest < 2**16 else "<u4" for largest in (largest_id, longest)]
 
 
-def _finish(config, pieces, texts, partial):
-    """Join the parts, write the manifest, and leave nothing else."""
+def _finish(config: Config, shards: Shards, texts: Sequence[Text], partial: pathlib.Path) -> None:
+    """Join the parts, write the manifest, and delete all other files."""
     written = (
-        _part(partial, number)("json").read_text(encoding="utf-8") for number in range(len(pieces))
+        _part(partial, number)("json").read_text(encoding="utf-8") for number in range(len(shards))
     )
     reports = [Report(**json.loads(part)["report"]) for part in written]
     kept = [report.kept - report.too_long for report in reports]
     if not sum(kept):
         names = [
-            f"{pieces[0][1].name(side)}{' …' if len(pieces) > 1 else ''}"
+            f"{shards[0][1].name(side)}{' …' if len(shards) > 1 else ''}"
             for side in ("source", "target")
         ]
-        raise none_fits(names, [getattr(config.data, name) for name in LENGTH_LIMITS])
+        raise no_pair_fits(names, [getattr(config.data, name) for name in LENGTH_LIMITS])
     id_kind, length_kind = _types(texts, config)
     with announced("joining the parts"):
-        ids = _join(partial, len(pieces), length_kind)
+        ids = _join(partial, len(shards), length_kind)
     _write_development(config, partial)
-    corpora = []
+    corpora: list[dict[str, Any]] = []
     for number, corpus in enumerate(training_corpora(config.data)):
-        parts_of = [(count, pairs) for count, (of, pairs) in zip(kept, pieces) if of == number]
-        names = {side: [pairs.name(side) for _, pairs in parts_of] for side in ("source", "target")}
+        parts = [(count, pairs) for count, (owner, pairs) in zip(kept, shards) if owner == number]
+        files_by_side = {
+            side: [pairs.name(side) for _, pairs in parts] for side in ("source", "target")
+        }
         corpora.append(
-            {"weight": corpus.weight, "pairs": sum(count for count, _ in parts_of), **names}
+            {"weight": corpus.weight, "pairs": sum(n for n, _ in parts), **files_by_side}
         )
-    own = [
+    final = [
         *(partial / name for name in (IDS, OFFSETS, LENGTHS)),
         *Run(partial).text_files(),
         *sorted(partial.glob("development.*.txt")),
     ]
     with announced("taking checksums"):
         files = {
-            path.name: {"bytes": path.stat().st_size, "sha256": digest_of(path)} for path in own
+            path.name: {"bytes": path.stat().st_size, "sha256": digest_of(path)} for path in final
         }
     manifest = {
         "format": FORMAT,
@@ -270,7 +280,7 @@ def _finish(config, pieces, texts, partial):
     manifest = json.loads(_json(manifest))
     write_file(partial / MANIFEST, _json(manifest | {"sha256": digest_of_manifest(manifest)}))
     for path in partial.iterdir():
-        if path in own or path.name == MANIFEST:
+        if path in final or path.name == MANIFEST:
             with naming(path):
                 sync(path)
         else:
@@ -278,9 +288,9 @@ def _finish(config, pieces, texts, partial):
     sync(partial)
 
 
-def _join(partial, parts, length_kind) -> int:
-    """The files of so many parts, one behind the other, and where each pair ends and the next
-    begins; how many ids there are.
+def _join(partial: pathlib.Path, parts: int, length_kind: str) -> int:
+    """Concatenate the files of all parts and write the offsets of the pairs; returns the number of
+    ids.
     """
     end = np.zeros(1, np.int64)
     with contextlib.ExitStack() as stack:
@@ -302,8 +312,8 @@ def _join(partial, parts, length_kind) -> int:
     return int(end[-1])
 
 
-def _write_development(config, partial):
-    """The text that is held out of training, for development."""
+def _write_development(config: Config, partial: pathlib.Path) -> None:
+    """Write the held-out development text, if any."""
     pairs = open_corpus(config, "development") if config.data.held_out else None
     if pairs is not None:
         for side, lines in zip(("source", "target"), zip(*pairs)):
@@ -311,5 +321,5 @@ def _write_development(config, partial):
             write_file(partial / f"development.{side}.txt", text)
 
 
-def _json(value):
+def _json(value: Any) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False)
