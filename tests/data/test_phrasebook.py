@@ -217,7 +217,7 @@ def adjective(english):
             "The man 's key",
             "La clé de l' homme",
             "0-3 1-4 2-2 3-1",
-            lambda: grammar.owned(
+            lambda: grammar.possessive(
                 grammar.noun_phrase(noun("key"), "the"), grammar.noun_phrase(noun("man"), "the")
             ),
         ),
@@ -225,7 +225,7 @@ def adjective(english):
             "The doctor 's key",
             "La clé du médecin",
             "0-2 1-3 2-2 3-1",
-            lambda: grammar.owned(
+            lambda: grammar.possessive(
                 grammar.noun_phrase(noun("key"), "the"), grammar.noun_phrase(noun("doctor"), "the")
             ),
         ),
@@ -248,7 +248,7 @@ def test_an_unknown_part_is_named():
 def test_a_size_beyond_the_grammar_is_named(monkeypatch):
     one = sentences.Sentence(("It", "works", "."), ("Ça", "marche", "."), (), "one", frozenset())
     monkeypatch.setattr(sentences, "PATTERNS", {"one": (1, lambda rng: one)})
-    with pytest.raises(UsageError, match="got 3; the train part ends near 1"):
+    with pytest.raises(UsageError, match="got 3; the train part has about 1 pairs"):
         phrasebook(3, 99, "train")
 
 

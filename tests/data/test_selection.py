@@ -235,7 +235,9 @@ def test_a_further_round_learns_from_the_better_half(corpus, monkeypatch):
     learned = []
     side = selection.SideScorer
     monkeypatch.setattr(
-        selection, "SideScorer", lambda known, *more: learned.append(set(known)) or side(known, *more)
+        selection,
+        "SideScorer",
+        lambda known, *more: learned.append(set(known)) or side(known, *more),
     )
     scores = corpus["in.a"].parent / "scores"
     assert run(command(corpus, "--keep", 0.25, "--scores", scores)) == 0

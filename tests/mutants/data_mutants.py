@@ -56,7 +56,7 @@ _FAULTS = [
     (
         "data/phrasebook/grammar.py",
         "the owner's de is linked to nothing",
-        'Piece("de", (of,))',
+        'Piece("de", (suffix,))',
         'Piece("de")',
         f"{PHRASES}::test_alignments_link_words_to_their_translations",
     ),

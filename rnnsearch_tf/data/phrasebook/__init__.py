@@ -1,4 +1,4 @@
-"""The built-in English–French corpus: words, grammar, sentence patterns, and the three parts drawn
+"""The built-in English–French corpus: lexicon, grammar, sentence patterns, and three parts drawn
 from them.
 """
 

@@ -1,54 +1,64 @@
-"""Agreement, order, elision: English phrases and their French translations, built side by side.
+"""English phrases and their French translations, built side by side: agreement, order, elision.
 
-A phrase holds its English words and its French words, and each French word
-knows which English words it translates; the gold alignment falls out of that.
-`le`, `de` and the like are written in full while a sentence is built;
-:func:`finish` elides (`l'`, `d'`, `j'`, `n'`, `qu'`) and contracts (`du`, `des`,
+A phrase holds its English words and its French words. Each French word refers to the English words
+it translates, which gives the gold alignment. `le`, `de` and the like are written in full while a
+sentence is built; :func:`finish` elides (`l'`, `d'`, `j'`, `n'`, `qu'`) and contracts (`du`, `des`,
 `au`, `aux`).
 """
 
-import dataclasses
+from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
+
+from rnnsearch_tf.alignment import Link
 from rnnsearch_tf.data.phrasebook import lexicon
+from rnnsearch_tf.data.phrasebook.lexicon import Adjective, Noun
+
+LemmaPair = tuple[str, str]
+"""Two lemmas that are combined in a phrase."""
 
 
 class Word:
-    """One English word; two of them are the same only if they are one object."""
+    """One English word, compared by identity."""
 
-    def __init__(self, text):
+    def __init__(self, text: str):
         self.text = text
 
 
 @dataclasses.dataclass(frozen=True)
 class Piece:
-    """One French word and the English words it translates (none: it has no counterpart)."""
+    """One French word and the English words that it translates, if any."""
 
     text: str
-    of: tuple[Word, ...] = ()
+    words: tuple[Word, ...] = ()
 
 
 @dataclasses.dataclass
 class Phrase:
-    """English words, French words, agreement, and which words meet in it.
+    """An English phrase with its French translation.
 
-    `person` is a key of lexicon.PERSONS. `combinations` holds the pairs of
-    lemmas that decide whether a sentence is for training or held out.
+    Attributes:
+        english, french: words.
+        person, gender: for agreement; `person` is a key of lexicon.PERSONS.
+        head: lemma of the head noun, if there is one.
+        combinations: pairs of lemmas, which decide whether a sentence is held out.
     """
 
     english: list[Word]
     french: list[Piece]
     person: str = "3s"
     gender: str = "m"
-    head: str | None = None
-    combinations: frozenset = frozenset()
+    head: str = ""
+    combinations: frozenset[LemmaPair] = frozenset()
 
     @property
-    def plural(self):
+    def plural(self) -> bool:
         return self.person.endswith("p")
 
 
-def fixed(english, french, links="") -> Phrase:
-    """A phrase written out, with its alignment as `source-target` pairs.
+def fixed(english: str, french: str, links: str = "") -> Phrase:
+    """A phrase of given words, with its alignment as `source-target` pairs.
 
     Example:
         >>> [piece.text for piece in fixed("every day", "tous les jours", "0-0 0-1 1-2").french]
@@ -63,20 +73,33 @@ def fixed(english, french, links="") -> Phrase:
     return Phrase(words, pieces)
 
 
-def starts_with_vowel(word) -> bool:
-    """Whether a French word elides what stands before it (every h of the lexicon is mute)."""
+def starts_with_vowel(word: str) -> bool:
+    """Whether the word before a French word is elided (every h of the lexicon is mute)."""
     return word[0] in "aeiouhéêèœî"
 
 
-def adjective_form(adjective, gender, plural) -> str:
+def adjective_form(adjective: Adjective, gender: str, plural: bool) -> str:
+    """The French form of an adjective."""
     return adjective.french[2 * plural + (gender == "f")]
 
 
-def noun_phrase(noun, determiner, plural=False, before=None, after=None, negated=False) -> Phrase:
+def noun_phrase(
+    noun: Noun,
+    determiner: str,
+    plural: bool = False,
+    before: Adjective | None = None,
+    after: Adjective | None = None,
+    negated: bool = False,
+) -> Phrase:
     """Determiner, adjectives, noun: `the small red car` → `la petite voiture rouge`.
 
-    `before` and `after` are adjectives by their French place. `negated`: the
-    direct object of a negated verb, whose indefinite article is `de`.
+    Args:
+        noun: the head.
+        determiner: English determiner.
+        plural: whether the noun is in the plural.
+        before, after: adjectives before and after the French noun.
+        negated: whether the phrase is the direct object of a negated verb, with the indefinite
+            article `de`.
     """
     combinations = frozenset(
         (noun.singular, adjective.english) for adjective in (before, after) if adjective
@@ -113,7 +136,9 @@ def noun_phrase(noun, determiner, plural=False, before=None, after=None, negated
     )
 
 
-def _determiner(english, noun, plural, following, adjective_before, negated) -> str:
+def _determiner(
+    english: str, noun: Noun, plural: bool, following: str, adjective_before: bool, negated: bool
+) -> str:
     """The French determiner, not yet elided or contracted."""
     feminine = noun.gender == "f"
     vowel = starts_with_vowel(following)
@@ -138,15 +163,16 @@ def _determiner(english, noun, plural, following, adjective_before, negated) -> 
     return plural_form if plural else feminine_form if feminine and not vowel else masculine_form
 
 
-def owned(thing: Phrase, owner: Phrase) -> Phrase:
-    """`the car` of `my uncle` → `my uncle's car`, `la voiture de mon oncle`; `thing` has the
-    article `the`.
+def possessive(thing: Phrase, owner: Phrase) -> Phrase:
+    """`the car`, `my uncle` → `my uncle's car`, `la voiture de mon oncle`; `thing` has the article
+    `the`.
     """
-    of = Word("'s")
+
+    suffix = Word("'s")
     article = Piece(thing.french[0].text)
     return Phrase(
-        [*owner.english, of, *thing.english[1:]],
-        [article, *thing.french[1:], Piece("de", (of,)), *owner.french],
+        [*owner.english, suffix, *thing.english[1:]],
+        [article, *thing.french[1:], Piece("de", (suffix,)), *owner.french],
         thing.person,
         thing.gender,
         thing.head,
@@ -154,7 +180,7 @@ def owned(thing: Phrase, owner: Phrase) -> Phrase:
     )
 
 
-def pronoun(english) -> Phrase:
+def pronoun(english: str) -> Phrase:
     """A subject pronoun."""
     french, person, gender = lexicon.SUBJECTS[english]
     word = Word(english)
@@ -165,43 +191,44 @@ ELIDED = {"le": "l'", "la": "l'", "de": "d'", "je": "j'", "ne": "n'", "que": "qu
 CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
 
 
-def finish(english: list[Word], french: list[Piece]):
-    """Elide, contract and capitalize; number the words.
+def finish(
+    english: Sequence[Word], french: Sequence[Piece]
+) -> tuple[list[str], list[str], list[Link]]:
+    """Elide, contract and capitalize.
 
     Returns:
-        English tokens, French tokens, and the alignment as sorted
-        (source position, target position) pairs, from 0, on those tokens.
+        (English tokens, French tokens, sorted links between them).
     """
-    pieces = []
+    pieces: list[Piece] = []
     for piece in french:
         if pieces and starts_with_vowel(piece.text) and pieces[-1].text in ELIDED:
-            pieces[-1] = Piece(ELIDED[pieces[-1].text], pieces[-1].of)
+            pieces[-1] = Piece(ELIDED[pieces[-1].text], pieces[-1].words)
         pieces.append(piece)
-    contracted = []
+    contracted: list[Piece] = []
     for piece in pieces:
-        both = (contracted[-1].text, piece.text) if contracted else None
+        both = (contracted[-1].text, piece.text) if contracted else ("", "")
         if both in CONTRACTED:
-            contracted[-1] = Piece(CONTRACTED[both], contracted[-1].of + piece.of)
+            contracted[-1] = Piece(CONTRACTED[both], contracted[-1].words + piece.words)
         else:
             contracted.append(piece)
     position = {id(word): j for j, word in enumerate(english)}
     links = sorted(
-        {(position[id(word)], i) for i, piece in enumerate(contracted) for word in piece.of}
+        {(position[id(word)], i) for i, piece in enumerate(contracted) for word in piece.words}
     )
     source = [word.text for word in english]
     target = [piece.text for piece in contracted]
     return _capitalized(source), _capitalized(target), links
 
 
-def _capitalized(tokens):
+def _capitalized(tokens: Sequence[str]) -> list[str]:
     return [tokens[0][0].upper() + tokens[0][1:], *tokens[1:]]
 
 
-def english_text(tokens) -> str:
-    """Tokens as an English sentence is written."""
+def english_text(tokens: Sequence[str]) -> str:
+    """Join English tokens to a sentence."""
     return " ".join(tokens).replace(" 's", "'s").replace(" .", ".").replace(" ?", "?")
 
 
-def french_text(tokens) -> str:
-    """Tokens as a French sentence is written, with a plain space before the question mark."""
+def french_text(tokens: Sequence[str]) -> str:
+    """Join French tokens to a sentence, with a plain space before the question mark."""
     return " ".join(tokens).replace("' ", "'").replace(" .", ".")

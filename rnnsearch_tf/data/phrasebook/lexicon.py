@@ -1,17 +1,19 @@
-"""The words of the built-in corpus: nouns, adjectives, verbs and small words, English and French.
+"""The English and French words of the built-in corpus: nouns, adjectives, verbs, function words.
 
-Each English word has one French translation here, so that every English
-sentence has one French one: `you` is always `vous`, and words whose translation
-needs more than the sentence (`they`, `it`) are left out. Every French word with
-an initial h has a mute one, so that elision can go by the first letter.
+Each English word has exactly one French translation, so that every English sentence has exactly one
+too: `you` is always `vous`, and words whose translation depends on more than the sentence (`they`,
+`it`) are left out. Every initial h is mute, so that elision depends on the first letter only.
 """
 
+from __future__ import annotations
+
 import dataclasses
+from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
 class Noun:
-    """One noun: its forms, its French gender (m or f), and what may be said of it (`kind`)."""
+    """One noun: its forms, its French gender (m or f), and the kind of thing it names."""
 
     singular: str
     plural: str
@@ -23,11 +25,14 @@ class Noun:
 
 @dataclasses.dataclass(frozen=True)
 class Adjective:
-    """One adjective: French forms m, f, m plural, f plural; and m before a vowel where that
-    differs.
+    """One adjective.
 
-    `before`: it precedes the French noun. `nouns` names kinds or single nouns it goes with;
-    `predicate`: it may follow `is`.
+    Attributes:
+        french: forms m, f, m plural, f plural.
+        nouns: kinds of nouns, and single nouns, that it can modify.
+        before: whether it precedes the French noun.
+        before_vowel: form m before a vowel, if that differs.
+        predicate: whether it can follow `is`.
     """
 
     english: str
@@ -40,11 +45,14 @@ class Adjective:
 
 @dataclasses.dataclass(frozen=True)
 class Verb:
-    """One verb: English base, third person and past; French by person, infinitive, participle.
+    """One verb.
 
-    `french` has the keys of PERSONS, "infinitive" and "participle". A verb
-    without `past` is used in the present and the future only. `objects` names
-    kinds or single nouns; empty: no object. `active` verbs take adverbs of time.
+    Attributes:
+        base, third, past: English forms; a verb without `past` is not used in the past.
+        french: forms by person (see PERSONS), and of "infinitive" and "participle".
+        objects, subjects: kinds of nouns, and single nouns; no objects: an intransitive verb.
+        active: whether it takes adverbs of time.
+        future: whether it is used in the future.
     """
 
     base: str
@@ -120,8 +128,10 @@ COLOURS = frozenset({"red", "blue", "green", "black", "white"})
 UNCOUNTED = frozenset({"substance", "liquid"})
 
 
-def _adjective(english, french, nouns, **more) -> Adjective:
-    return Adjective(english, tuple(french.split()), frozenset(nouns.split()), **more)
+def _adjective(english: str, french: str, nouns: str, **more: Any) -> Adjective:
+    masculine, feminine, masculine_plural, feminine_plural = french.split()
+    forms = (masculine, feminine, masculine_plural, feminine_plural)
+    return Adjective(english, forms, frozenset(nouns.split()), **more)
 
 
 _COLOURED = "clothes furniture opening car key bag box lamp umbrella book flower"
@@ -204,12 +214,12 @@ ADJECTIVES = (
 )
 
 
-def _forms(text) -> dict[str, str]:
+def _forms(text: str) -> dict[str, str]:
     """French forms from a line: je, il, nous, vous, ils, infinitive, participle."""
     return dict(zip((*PERSONS, "infinitive", "participle"), text.split(), strict=True))
 
 
-def _er(stem) -> dict[str, str]:
+def _er(stem: str) -> dict[str, str]:
     """Forms of a regular verb in -er."""
     return _forms(f"{stem}e {stem}e {stem}ons {stem}ez {stem}ent {stem}er {stem}é")
 
@@ -218,7 +228,13 @@ _PEOPLE = frozenset({"person", "kin"})
 _ALIVE = _PEOPLE | {"animal"}
 
 
-def _verb(english, french, objects="", subjects=_PEOPLE, **more) -> Verb:
+def _verb(
+    english: str,
+    french: dict[str, str],
+    objects: str = "",
+    subjects: frozenset[str] = _PEOPLE,
+    **more: Any,
+) -> Verb:
     base, third, past = (part.strip() for part in english.split("/"))
     return Verb(base, third, past or None, french, frozenset(objects.split()), subjects, **more)
 

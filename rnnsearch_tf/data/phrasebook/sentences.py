@@ -4,13 +4,19 @@ Each pattern draws its words from a `random.Random` and returns a finished
 :class:`Sentence`. :func:`sentence` draws a pattern and calls it.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import functools
+from collections.abc import Callable, Collection, Iterable, Sequence
+from random import Random
 
+from rnnsearch_tf.alignment import Link
 from rnnsearch_tf.data.phrasebook import grammar, lexicon
-from rnnsearch_tf.data.phrasebook.grammar import Phrase, Piece, Word, fixed
+from rnnsearch_tf.data.phrasebook.grammar import LemmaPair, Phrase, Piece, Word, fixed
+from rnnsearch_tf.data.phrasebook.lexicon import Adjective, Noun, Verb
 
-TIMES = {
+TIMES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "present": (
         ("now", "maintenant", "0-0"),
         ("every day", "tous les jours", "0-0 0-1 1-2"),
@@ -27,25 +33,33 @@ NOWHERE = Phrase([], [])
 
 @dataclasses.dataclass(frozen=True)
 class Sentence:
-    """One pair: tokens of both sides, gold links, the pattern's name, and the pairs of lemmas that
-    meet in it.
+    """One sentence pair: tokens of both sides, gold links, name of the pattern, and the pairs of
+    lemmas that it combines.
     """
 
     source: tuple[str, ...]
     target: tuple[str, ...]
-    links: tuple[tuple[int, int], ...]
+    links: tuple[Link, ...]
     pattern: str
-    combinations: frozenset
+    combinations: frozenset[LemmaPair]
 
 
-def sentence(rng) -> Sentence:
-    """Draw one sentence; `rng` is a random.Random."""
+def sentence(rng: Random) -> Sentence:
+    """Draw one sentence."""
     names = list(PATTERNS)
     name = rng.choices(names, [PATTERNS[each][0] for each in names])[0]
     return PATTERNS[name][1](rng)
 
 
-def _sentence(pattern, parts, english, french, end=".", extra=()) -> Sentence:
+def _sentence(
+    pattern: str,
+    parts: Iterable[Phrase],
+    english: Sequence[Word],
+    french: Sequence[Piece],
+    end: str = ".",
+    extra: Iterable[LemmaPair] = (),
+) -> Sentence:
+    """The finished sentence; `extra` are combinations beyond those of its parts."""
     stop = Word(end)
     source, target, links = grammar.finish([*english, stop], [*french, Piece(end, (stop,))])
     combinations = frozenset(extra).union(*(part.combinations for part in parts))
@@ -55,37 +69,53 @@ def _sentence(pattern, parts, english, french, end=".", extra=()) -> Sentence:
 # ---- drawing noun phrases ----
 
 
-def _nouns(allowed):
+def _nouns(allowed: Collection[str]) -> list[Noun]:
+    """The nouns of the allowed kinds, and the allowed single nouns."""
     return [noun for noun in lexicon.NOUNS if noun.kind in allowed or noun.singular in allowed]
 
 
 @functools.cache
-def _adjectives(noun, before):
-    of = {noun.kind, noun.singular}
+def _adjectives(noun: Noun, before: bool) -> list[Adjective]:
+    """The adjectives before or after a French noun."""
+    names = {noun.kind, noun.singular}
     return [
         adjective
         for adjective in lexicon.ADJECTIVES
-        if adjective.before == before and of & adjective.nouns
+        if adjective.before == before and names & adjective.nouns
     ]
 
 
-def draw_adjectives(rng, noun, share):
-    """(adjective before the French noun, adjective after it); either or both None, both only if one
-    is a colour.
+def draw_adjectives(
+    rng: Random, noun: Noun, share: float
+) -> tuple[Adjective | None, Adjective | None]:
+    """(adjective before the French noun, adjective after it); either can be None. There are two
+    only if the second is a colour.
     """
     if rng.random() >= share:
         return None, None
     kind = rng.random()
-    before = rng.choice(_adjectives(noun, True) or [None]) if kind < 0.55 else None
-    after = rng.choice(_adjectives(noun, False) or [None]) if kind > 0.45 else None
+    before = rng.choice([*_adjectives(noun, True)] or [None]) if kind < 0.55 else None
+    after = rng.choice([*_adjectives(noun, False)] or [None]) if kind > 0.45 else None
     if before and after and after.english not in lexicon.COLOURS:
         return rng.choice(((before, None), (None, after)))
     return before, after
 
 
-def draw_noun_phrase(rng, allowed, articles="the a", negated=False, adjectives=0.5) -> Phrase:
-    """A noun phrase over the nouns of `allowed`; `articles` beside possessives and demonstratives:
-    `the`, `a`.
+def draw_noun_phrase(
+    rng: Random,
+    allowed: Collection[str],
+    articles: str = "the a",
+    negated: bool = False,
+    adjectives: float = 0.5,
+) -> Phrase:
+    """A noun phrase.
+
+    Args:
+        rng: the random generator.
+        allowed: kinds of nouns, and single nouns.
+        articles: articles to use beside possessives and demonstratives.
+        negated: whether the phrase is the object of a negated verb.
+        adjectives: probability of adjectives.
     """
     noun = rng.choice(_nouns(allowed))
     uncounted = noun.kind in lexicon.UNCOUNTED
@@ -119,18 +149,24 @@ def draw_noun_phrase(rng, allowed, articles="the a", negated=False, adjectives=0
             rng, {"kin", "teacher", "doctor", "man", "woman"}, "the", adjectives=0
         )
         if not owner.plural:
-            phrase = grammar.owned(phrase, owner)
+            phrase = grammar.possessive(phrase, owner)
     return phrase
 
 
-def draw_subject(rng, allowed, pronouns=tuple(lexicon.SUBJECTS), share=0.5) -> Phrase:
-    """A pronoun (`share` of the time) or a noun phrase."""
+def draw_subject(
+    rng: Random,
+    allowed: Collection[str],
+    pronouns: Sequence[str] = tuple(lexicon.SUBJECTS),
+    share: float = 0.5,
+) -> Phrase:
+    """A pronoun, with probability `share`, or a noun phrase."""
     if rng.random() < share:
         return grammar.pronoun(rng.choice(pronouns))
     return draw_noun_phrase(rng, allowed, "the", adjectives=0.25)
 
 
-def _prepositional(english, french, links, noun_phrase) -> Phrase:
+def _prepositional(english: str, french: str, links: str, noun_phrase: Phrase) -> Phrase:
+    """A preposition and a noun phrase; `links` align the preposition."""
     preposition = fixed(english, french, links)
     return Phrase(
         preposition.english + noun_phrase.english,
@@ -140,8 +176,8 @@ def _prepositional(english, french, links, noun_phrase) -> Phrase:
     )
 
 
-def draw_place(rng, furniture=False) -> Phrase:
-    """`in the garden`, `near the old station`; if `furniture`, `under the table` too."""
+def draw_place(rng: Random, furniture: bool = False) -> Phrase:
+    """`in the garden`, `near the old station`; with `furniture`, also `under the table`."""
     kind = rng.choice(
         ("inside", "inside", "near", "front", "behind") + ("furniture",) * 3 * furniture
     )
@@ -169,7 +205,8 @@ def draw_place(rng, furniture=False) -> Phrase:
     )
 
 
-def draw_time(rng, tense, share=0.2) -> Phrase:
+def draw_time(rng: Random, tense: str, share: float = 0.2) -> Phrase:
+    """An adverb of time, with probability `share`, or nothing."""
     return fixed(*rng.choice(TIMES[tense])) if rng.random() < share else NOWHERE
 
 
@@ -177,20 +214,20 @@ def draw_time(rng, tense, share=0.2) -> Phrase:
 
 
 def clause(
-    subject,
-    verb,
-    rest,
-    tense="present",
-    negative=False,
-    frequency=None,
-    object_pronoun=None,
-    question=False,
-):
-    """English and French words of a clause: subject, verb, object pronoun, and `rest`, phrases in
-    the same order in both.
+    subject: Phrase,
+    verb: Verb,
+    rest: Iterable[Phrase],
+    tense: str = "present",
+    negative: bool = False,
+    frequency: str | None = None,
+    object_pronoun: str | None = None,
+    question: bool = False,
+) -> tuple[list[Word], list[Piece]]:
+    """A clause: subject, verb, object pronoun, and the phrases of `rest`, in the same order in both
+    languages.
 
     Returns:
-        (English words, French pieces), without the end of the sentence.
+        (English words, French pieces), without the punctuation at the end.
     """
     helper = {
         "present": "does" if subject.person == "3s" else "do",
@@ -205,6 +242,7 @@ def clause(
         if tense == "present"
         else verb.past
     )
+    assert form is not None  # verbs without a past are not drawn with it
     verb_words = [Word(text) for text in form.split()]
     helper_word = Word(helper)
     not_word = Word("not")
@@ -244,18 +282,18 @@ def clause(
     return english, asks + subject.french + french
 
 
-def _meetings(subject, verb, *others):
-    """Which pairs of lemmas meet around a verb."""
+def _combinations(subject: Phrase, verb: Verb, *others: Phrase) -> set[LemmaPair]:
+    """The pairs of a verb with its subject and with other phrases."""
     heads = [phrase.head for phrase in others if phrase.head]
     return {(phrase, verb.base) for phrase in [subject.head, *heads] if phrase}
 
 
-def _tense(rng, verb):
+def _tense(rng: Random, verb: Verb) -> str:
     tenses = ["present"] * 3 + ["past"] * bool(verb.past) + ["future"] * verb.future
     return rng.choice(tenses)
 
 
-def statement(rng, question=False) -> Sentence:
+def statement(rng: Random, question: bool = False) -> Sentence:
     """`The girl often buys some bread.` `Did he see my red hat?`"""
     verb = rng.choice(lexicon.VERBS)
     tense = _tense(rng, verb)
@@ -278,11 +316,11 @@ def statement(rng, question=False) -> Sentence:
         subject, verb, [thing, place, time], tense, negative, frequency, question=question
     )
     name = f"{'question' if question else 'statement'} {tense}{' not' * negative}"
-    meetings = _meetings(subject, verb, thing, place)
-    return _sentence(name, [subject, thing, place], *words, "?" if question else ".", meetings)
+    combinations = _combinations(subject, verb, thing, place)
+    return _sentence(name, [subject, thing, place], *words, "?" if question else ".", combinations)
 
 
-def with_object_pronoun(rng) -> Sentence:
+def with_object_pronoun(rng: Random) -> Sentence:
     """`The dog does not see him.` → `Le chien ne le voit pas.`"""
     verb = rng.choice(
         [
@@ -302,11 +340,11 @@ def with_object_pronoun(rng) -> Sentence:
         f"pronoun {tense}{' not' * negative}",
         [subject, place],
         *words,
-        extra=_meetings(subject, verb, place),
+        extra=_combinations(subject, verb, place),
     )
 
 
-def giving(rng) -> Sentence:
+def giving(rng: Random) -> Sentence:
     """`She gives the red book to the boy.` → `Elle donne le livre rouge au garçon.`"""
     tense = _tense(rng, lexicon.GIVE)
     subject = draw_subject(rng, {"person", "kin"})
@@ -315,11 +353,11 @@ def giving(rng) -> Sentence:
         "to", "à", "0-0", draw_noun_phrase(rng, {"person", "kin"}, "the", adjectives=0.1)
     )
     words = clause(subject, lexicon.GIVE, [thing, receiver], tense)
-    meetings = _meetings(subject, lexicon.GIVE, thing, receiver)
-    return _sentence(f"give {tense}", [subject, thing, receiver], *words, extra=meetings)
+    combinations = _combinations(subject, lexicon.GIVE, thing, receiver)
+    return _sentence(f"give {tense}", [subject, thing, receiver], *words, extra=combinations)
 
 
-def going(rng) -> Sentence:
+def going(rng: Random) -> Sentence:
     """`We go to the market.` `The doctor comes from the station.`"""
     verb, english, french = rng.choice(((lexicon.GO, "to", "à"), (lexicon.COME, "from", "de")))
     tense = rng.choice(("present", "future")) if verb is lexicon.GO else "present"
@@ -331,11 +369,11 @@ def going(rng) -> Sentence:
     words = clause(subject, verb, [place, draw_time(rng, tense)], tense, negative, question=asks)
     name = f"{verb.base} {tense}{' not' * negative}{' asks' * asks}"
     return _sentence(
-        name, [subject, place], *words, "?" if asks else ".", _meetings(subject, verb, place)
+        name, [subject, place], *words, "?" if asks else ".", _combinations(subject, verb, place)
     )
 
 
-def being(rng) -> Sentence:
+def being(rng: Random) -> Sentence:
     """`The red car is not very expensive.` `Was the school empty?` `I am in the kitchen.`"""
     tense = rng.choice(("is", "is", "was"))
     negative, asks = rng.choice(((False, False), (False, False), (True, False), (False, True)))
@@ -355,10 +393,10 @@ def being(rng) -> Sentence:
         complement = draw_place(rng, furniture=noun.kind in ("thing", "clothes", "animal"))
     else:
         complement = _predicate(rng, noun, subject)
-    verb, french_verb = (lexicon.BE if tense == "is" else lexicon.WAS)[subject.person]
-    verb = Word(verb)
+    form, french_form = (lexicon.BE if tense == "is" else lexicon.WAS)[subject.person]
+    verb = Word(form)
     deny = Word("not")
-    pieces = [Piece(french_verb, (verb,))]
+    pieces = [Piece(french_form, (verb,))]
     if negative:
         pieces = [Piece("ne", (deny,)), *pieces, Piece("pas", (deny,))]
     middle = [deny] if negative else []
@@ -369,18 +407,19 @@ def being(rng) -> Sentence:
         english = [*subject.english, verb]
         pieces = [*subject.french, *pieces]
     name = f"be {tense}{' there' * located}{' not' * negative}{' asks' * asks}"
-    meetings = {(subject.head, complement.head)} if subject.head else ()
+    combinations = {(subject.head, complement.head)} if subject.head else set()
     return _sentence(
         name,
         [subject, complement],
         english + middle + complement.english,
         pieces + complement.french,
         "?" if asks else ".",
-        meetings,
+        combinations,
     )
 
 
-def _predicates(noun):
+def _predicates(noun: Noun) -> list[Adjective]:
+    """The adjectives that can follow `is` with a noun."""
     return [
         adjective
         for before in (True, False)
@@ -389,10 +428,10 @@ def _predicates(noun):
     ]
 
 
-def _predicate(rng, noun, subject) -> Phrase:
-    """`very empty`, agreeing with the subject."""
-    said = {word.text for word in subject.english}
-    choices = [a for a in _predicates(noun) if a.english not in said]
+def _predicate(rng: Random, noun: Noun, subject: Phrase) -> Phrase:
+    """`very empty`, agreeing with the subject; without the subject's own adjectives."""
+    used = {word.text for word in subject.english}
+    choices = [a for a in _predicates(noun) if a.english not in used]
     adjective = rng.choice(choices)
     word = Word(adjective.english)
     very = Word("very")
@@ -412,7 +451,7 @@ def _predicate(rng, noun, subject) -> Phrase:
     return phrase
 
 
-def there_is(rng) -> Sentence:
+def there_is(rng: Random) -> Sentence:
     """`There are three birds in the garden.` → `Il y a trois oiseaux dans le jardin.`"""
     noun = rng.choice(_nouns({"person", "animal", "thing", "furniture", "clothes", "food"}))
     determiner, plural = rng.choice(
@@ -435,7 +474,7 @@ def there_is(rng) -> Sentence:
     )
 
 
-def this_is(rng) -> Sentence:
+def this_is(rng: Random) -> Sentence:
     """`This is not my key.` → `Ce n'est pas ma clé.`"""
     noun = rng.choice(_nouns({"kin", "animal", "thing", "clothes", "furniture", "place"}))
     plural = noun.kind != "place" and rng.random() < 0.4
@@ -456,7 +495,7 @@ def this_is(rng) -> Sentence:
     return _sentence(name, [thing], english, [Piece("ce", (pronoun,)), *french, *thing.french])
 
 
-def where_is(rng) -> Sentence:
+def where_is(rng: Random) -> Sentence:
     """`Where are my new keys?` → `Où sont mes nouvelles clés ?`"""
     thing = draw_noun_phrase(
         rng, {"kin", "animal", "thing", "clothes", "place", "person", "child"}, "the"
@@ -476,7 +515,7 @@ def where_is(rng) -> Sentence:
     )
 
 
-def how_much(rng) -> Sentence:
+def how_much(rng: Random) -> Sentence:
     """`How much does the hat cost?` → `Combien coûte le chapeau ?`"""
     thing = draw_noun_phrase(
         rng, {"thing", "clothes", "furniture", "food", "substance", "liquid"}, "the"
@@ -494,16 +533,16 @@ def how_much(rng) -> Sentence:
     )
 
 
-def who(rng) -> Sentence:
+def who(rng: Random) -> Sentence:
     """`Who bought the blue lamp?` → `Qui a acheté la lampe bleue ?`"""
     verb = rng.choice([verb for verb in lexicon.VERBS if verb.objects])
     tense = rng.choice(("present", "past")) if verb.past else "present"
     thing = draw_noun_phrase(rng, verb.objects, "the")
     words = clause(fixed("who", "qui", "0-0"), verb, [thing], tense)
-    return _sentence(f"who {tense}", [thing], *words, "?", _meetings(NOWHERE, verb, thing))
+    return _sentence(f"who {tense}", [thing], *words, "?", _combinations(NOWHERE, verb, thing))
 
 
-PATTERNS = {
+PATTERNS: dict[str, tuple[int, Callable[[Random], Sentence]]] = {
     "statement": (36, statement),
     "question": (10, functools.partial(statement, question=True)),
     "object pronoun": (6, with_object_pronoun),
@@ -516,4 +555,4 @@ PATTERNS = {
     "how much": (3, how_much),
     "who": (4, who),
 }
-"""Name of each pattern: its share in a hundred, and what draws it."""
+"""{name of a pattern: (share in percent, function that draws a sentence)}"""
