@@ -13,8 +13,6 @@ from typing import Any
 from rnnsearch_tf.config import (
     Config,
     CorpusConfig,
-    DataConfig,
-    TrainingConfig,
     as_dictionary,
     default_of,
     load_config,
@@ -27,7 +25,8 @@ from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.config.option import names_with
-
+from rnnsearch_tf.config.data_options import DataConfig
+from rnnsearch_tf.config.options import TrainingConfig
 from rnnsearch_tf.runs.folder import Run
 
 

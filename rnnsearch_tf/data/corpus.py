@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, Literal, overload
 
-from rnnsearch_tf.config import Config, CorpusConfig, DataConfig
+from rnnsearch_tf.config import Config, DataConfig
 from rnnsearch_tf.data.held_out import HeldOut, SplitPairs
 from rnnsearch_tf.data.links import LinkedPairs, with_links
 from rnnsearch_tf.data.mixture import MixedPairs
@@ -17,7 +17,7 @@ from rnnsearch_tf.data.phrasebook import phrasebook, phrasebook_alignments
 from rnnsearch_tf.data.shards import open_files
 from rnnsearch_tf.config.effects import evaluation_defaults
 from rnnsearch_tf.errors import UsageError
-
+from rnnsearch_tf.config.data_options import CorpusConfig
 from rnnsearch_tf.config.training_text import names_development_text
 
 HELD_OUT_SIZE = 500

@@ -97,9 +97,10 @@ class SideScorer:
     ):
         config = dataclasses.replace(config, minimum_count=2, vocabulary_size=MOST_TOKENS)
         counts = token_counts(config)
-        for lines in batches(in_domain) if counts is not None else ():
-            counts.add(lines)
-        self._text = text_of_counts(config, counts, where)
+        if counts is not None:
+            for lines in batches(in_domain):
+                counts.add(lines)
+        self._text = text_of_counts(config, counts, str(where))
         size = self._text.vocabulary.size
         # PAD_ID never occurs
         self._models = [
