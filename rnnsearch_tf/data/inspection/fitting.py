@@ -55,7 +55,7 @@ Value = TypeVar("Value")
 
 TEMPLATE = """\
 # Written by `rnnsearch init` for {pairs:,} pairs of {source} and {target}.
-# `rnnsearch options` says what each option means, and those that are not here.
+# `rnnsearch options` explains these options and lists all others.
 source: {{language: {source_language}, remove_invisible: true, tokenization: sentencepiece,\
  vocabulary_size: {vocabulary}}}
 target: {{language: {target_language}, remove_invisible: true, tokenization: sentencepiece,\
@@ -63,7 +63,7 @@ target: {{language: {target_language}, remove_invisible: true, tokenization: sen
 data:
   train_source: {source_path}
   train_target: {target_path}
-  held_out: {held_out}  # pairs taken out of the training text, to choose the best weights by
+  held_out: {held_out}  # pairs held out of the training text to select the best weights
   maximum_source_length: {source_limit}  # subwords; longer sentences are left out of training
   maximum_target_length: {target_limit}
   on_bad_line: {on_bad_line}{bad}
@@ -80,7 +80,7 @@ model:  # RNNsearch; beyond the paper: dropout, tied target embeddings
   tie_target_embeddings: true
   initialization: variance_preserving
   scale_embeddings: true
-  embedding_dropout: {dropout[0]}  # more where there is little text
+  embedding_dropout: {dropout[0]}  # more for less text
   hidden_dropout: {dropout[1]}
   readout_dropout: {dropout[2]}
 training:
@@ -89,11 +89,11 @@ training:
   epsilon: 1.0e-8
   loss_reduction: token_mean
   label_smoothing: 0.1
-  schedule: cosine  # down to 0 at the end, so choose the time before you start
+  schedule: cosine  # decays to 0 at the end, so set the time before you start
   warmup_updates: 200
   precision: mixed_bfloat16
   epochs: 1000
-  maximum_minutes: {minutes}  # or maximum_updates: N, for a training that is the same on\
+  maximum_minutes: {minutes}  # or maximum_updates: N, for the same training on\
  every machine
   evaluate_every: {evaluate_every}  # updates
   evaluate_sentences: {evaluate_sentences}
