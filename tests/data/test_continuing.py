@@ -110,7 +110,7 @@ def test_old_text_that_is_gone_matters_to_a_mixture_alone(run, new, tmp_path):
         with pytest.raises(
             UserError,
             match=(
-                rf"--mix: .*{re.escape(gone)}: expected the text that .* was trained on, got none"
+                rf"--mix: .*{re.escape(gone)}: expected the text that .* was trained on, found no"
             ),
         ):
             continued_config(run, overrides=new, mix=1.0)
@@ -251,7 +251,7 @@ def test_several_corpora_are_mixed_in_by_their_weights(run, tmp_path):
             1.0,
             dict(train_source="gone.en"),
             UserError,
-            "--mix: .*gone.en: expected the text that .*run was trained on, got none",
+            "--mix: .*gone.en: expected the text that .*run was trained on, found no",
         ),
         (
             None,
@@ -279,7 +279,7 @@ def test_several_corpora_are_mixed_in_by_their_weights(run, tmp_path):
             None,
             {},
             UsageError,
-            "source.tokenization: expected moses, as",
+            "source.tokenization: expected moses as in",
         ),
         (
             ["data.batchsize=6"],

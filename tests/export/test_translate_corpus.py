@@ -253,7 +253,7 @@ def test_input_that_is_not_there(capsys, run_folder, tmp_path):
     for name, message in (
         ("none", "--input: none: expected a text file, found none"),
         (str(tmp_path), "expected a text file, found a folder"),
-        ("no*ne", "--input: no*ne: expected files that fit this pattern, found none"),
+        ("no*ne", "--input: no*ne: expected files that match this pattern, found none"),
     ):
         assert (
             run(
