@@ -581,7 +581,7 @@ def test_there_is_no_text_to_read(made):
         (
             dict(corpora=[{"source": ["part.0.en"], "target": ["part.0.fr", "part.2.fr"]}]),
             UsageError,
-            "data.corpora: entry 1: source, data.corpora: entry 1: target: expected as many",
+            "data.corpora: entry 1: source, data.corpora: entry 1: target: expected the same number",
         ),
     ],
 )
@@ -714,7 +714,7 @@ def test_subwords_are_learned_from_the_first_lines_of_the_whole_text(
     pieces = [piece for _, piece in counting.corpus_shards(open_corpus(config))]
     for number in range(3):
         counting.count_shard(as_dictionary(config), number, ["target"], tmp_path)
-    found = counting._added(
+    found = counting._total_counts(
         config.target, "target", pieces, [piece.check() for piece in pieces], tmp_path
     )
     lines = [target for _, target in open_corpus(config)][:most]
