@@ -332,7 +332,7 @@ def training(folder, tokens=SPACE, **data):
             SPACE | {"lowercase": True},
             {},
             (
-                "source.lowercase: expected False, with which .* was prepared, got True; take that"
+                "source.lowercase: expected False, with which .* was prepared, got True; use that"
                 " value, or prepare"
             ),
         ),
