@@ -1,29 +1,35 @@
-"""The update rules, as TensorFlow's fused operations: one pass over each weight.
+"""Optimizers that use TensorFlow's fused operations: one pass over each weight.
 
-Keras's own rules give the same numbers in many passes, and updating 80 million weights is bound by
-memory. Two things are added: the norm of the gradient, for the log, and what happens when a
-gradient is not finite (``training.non_finite_gradient``).
+Keras's optimizers compute the same numbers in many passes, and updating 80 million weights is
+memory-bound. Two things are added: the gradient norm, for the log, and the handling of gradients
+that are not finite (``training.non_finite_gradient``).
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, TrainingConfig, check_value
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.models.translation_model import TranslationLoss, TranslationModel
+from rnnsearch_tf.models.loss import TranslationLoss
+from rnnsearch_tf.models.translation_model import TranslationModel
 
 
-class _Watched:
-    """Mixed into an optimizer: watches the gradient's norm before it is applied.
+class _ChecksGradient(keras.optimizers.Optimizer):
+    """Base of an optimizer that checks the gradient before applying it.
 
     Attributes:
-        gradient_norm: L2 norm of the last gradient, over all weights, before clipping; NaN where
-            the loss is not finite.
+        gradient_norm: tf.Variable float32 [], L2 norm of the last gradient over all weights, before
+            clipping; NaN if the objective is not finite.
     """
 
-    def __init__(self, *arguments, non_finite_gradient="error", **keywords):
+    def __init__(
+        self, *arguments: Any, non_finite_gradient: str = "error", **keywords: Any
+    ) -> None:
         super().__init__(*arguments, **keywords)
         if self.loss_scale_factor is not None:
             raise UsageError(
@@ -35,84 +41,112 @@ class _Watched:
             "training.non_finite_gradient", non_finite_gradient, "non_finite_gradient"
         )
 
-    def build(self, variables):
+    def build(self, variables: Sequence[keras.Variable]) -> None:
         super().build(variables)
         if not hasattr(self, "gradient_norm"):
             self.gradient_norm = tf.Variable(0.0, trainable=False, name="gradient_norm")
-        # every replica counts: in a condition they cannot wait for one another
+        # every replica counts for itself: inside a condition they cannot synchronize
         if tf.distribute.get_strategy().num_replicas_in_sync > 1:
             self._iterations.value._aggregation = tf.VariableAggregation.NONE
 
-    def apply(self, grads, trainable_variables=None, objective=None):
-        """Update the weights, unless the gradient, or the objective that it is of, has NaN or Inf.
+    def apply(
+        self,
+        grads: Sequence[tf.Tensor | tf.IndexedSlices],
+        trainable_variables: Sequence[keras.Variable] | None = None,
+        objective: tf.Tensor | None = None,
+    ) -> None:
+        """Clip the gradient and update the weights, if gradient and objective are finite.
 
-        ``error`` and ``skip`` leave weights and optimizer state as they are (the training
-        driver then stops, or goes on); ``decay_weights`` takes 0.1·θ as the gradient of every
-        weight θ, not cut, as the authors' program did.
+        If they are not, ``error`` and ``skip`` leave the weights and the optimizer state unchanged
+        (the training driver then stops or continues). ``decay_weights`` updates with 0.1·θ,
+        unclipped, as the gradient of every weight θ, as the authors' program does.
+
+        Args:
+            grads: gradients of the weights.
+            trainable_variables: the weights; None: those that the optimizer was built with.
+            objective: float [], the value whose gradient this is; None: only the gradient is
+                checked.
         """
-        if not self.built:
+        if trainable_variables is not None and not self.built:
             self.build(trainable_variables)
         weights = (
             trainable_variables if trainable_variables is not None else self._trainable_variables
         )
         # those of embeddings are IndexedSlices
-        grads = [tf.convert_to_tensor(gradient) for gradient in grads]
-        self._norm = tf.linalg.global_norm(grads)
+        gradients = [tf.convert_to_tensor(gradient) for gradient in grads]
+        norm = tf.linalg.global_norm(gradients)
         if objective is not None:
-            self._norm = tf.where(
-                tf.math.is_finite(objective),
-                self._norm,
-                tf.constant(float("nan"), self._norm.dtype),
+            norm = tf.where(
+                tf.math.is_finite(objective), norm, tf.constant(float("nan"), norm.dtype)
             )
-        self.gradient_norm.assign(tf.cast(self._norm, tf.float32))
+        self.gradient_norm.assign(tf.cast(norm, tf.float32))
         update = super().apply
 
-        def usual():
-            self._cut = True
-            update(grads, trainable_variables)
+        def clipped_update() -> tf.Tensor:
+            update(self._clipped(gradients, norm), trainable_variables)
             return tf.constant(0)
 
-        def decay_weights():
-            self._cut = False
+        def decay_weights() -> tf.Tensor:
             update([0.1 * tf.convert_to_tensor(weight) for weight in weights], trainable_variables)
             return tf.constant(0)
 
         otherwise = (
             decay_weights if self.non_finite_gradient == "decay_weights" else lambda: tf.constant(0)
         )
-        tf.cond(tf.math.is_finite(self._norm), usual, otherwise)
+        tf.cond(tf.math.is_finite(norm), clipped_update, otherwise)
 
-    def _backend_update_step(self, grads, trainable_variables, learning_rate):
-        """Every replica's own weights; Keras would sum the gradients, which are sums over all
-        replicas already.
+    def _clipped(self, gradients: list[tf.Tensor], norm: tf.Tensor) -> list[tf.Tensor]:
+        """The gradients of one update, clipped; those of a part of it are clipped after averaging,
+        by :meth:`_clip_gradients`.
+        """
+        if self.gradient_accumulation_steps:
+            return gradients
+        if self.global_clipnorm:
+            clipped, _ = tf.clip_by_global_norm(gradients, self.global_clipnorm, use_norm=norm)
+            return clipped
+        return super()._clip_gradients(gradients)
+
+    def _clip_gradients(self, grads: list[tf.Tensor]) -> list[tf.Tensor]:
+        """Keras calls this for every update: clip an average of accumulated gradients, unless the
+        last of them is a weight decay. Without accumulation, :meth:`apply` has clipped.
+        """
+        if not self.gradient_accumulation_steps:
+            return grads
+        clipped = super()._clip_gradients(grads)
+        if self.non_finite_gradient != "decay_weights":
+            return clipped
+        return tf.cond(tf.math.is_finite(self.gradient_norm), lambda: clipped, lambda: grads)
+
+    def _backend_update_step(
+        self, grads: list[tf.Tensor], trainable_variables: list[Any], learning_rate: tf.Tensor
+    ) -> None:
+        """Update each replica's weights. Keras would sum the gradients over the replicas, but they
+        are sums already.
         """
         for gradient, weight in zip(grads, trainable_variables):
             self.update_step(gradient, weight, learning_rate)
 
-    def _backend_increment_gradient_accumulators(self, grads, acc_grads):
+    def _backend_increment_gradient_accumulators(
+        self, grads: list[tf.Tensor], acc_grads: list[Any]
+    ) -> None:
         for gradient, total in zip(grads, acc_grads):
             total.assign_add(gradient)
 
-    def _clip_gradients(self, grads):
-        if not self._cut:
-            return grads
-        if self.global_clipnorm and not self.gradient_accumulation_steps:  # the norm is known
-            return tf.clip_by_global_norm(grads, self.global_clipnorm, use_norm=self._norm)[0]
-        return super()._clip_gradients(grads)
-
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return super().get_config() | {"non_finite_gradient": self.non_finite_gradient}
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class Adadelta(_Watched, keras.optimizers.Adadelta):
+class Adadelta(_ChecksGradient, keras.optimizers.Adadelta):
     """Adadelta (Zeiler 2012; Bahdanau et al. 2015, B.2: ρ = 0.95, ε = 1e−6, no learning rate).
 
     E[g²] ← ρ E[g²] + (1−ρ) g²,   Δ = √(E[Δ²] + ε) / √(E[g²] + ε) · g
     θ ← θ − learning_rate · Δ,   E[Δ²] ← ρ E[Δ²] + (1−ρ) Δ²
     """
 
-    def update_step(self, grad, variable, learning_rate):
+    def update_step(
+        self, grad: tf.Tensor, variable: keras.Variable, learning_rate: tf.Tensor
+    ) -> None:
         index = self._get_variable_index(variable)
         tf.raw_ops.ResourceApplyAdadelta(
             var=_handle(variable),
@@ -126,10 +160,12 @@ class Adadelta(_Watched, keras.optimizers.Adadelta):
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class Adam(_Watched, keras.optimizers.Adam):
-    """Adam (Kingma and Ba 2015); not in the papers, what small corpora are trained with."""
+class Adam(_ChecksGradient, keras.optimizers.Adam):
+    """Adam (Kingma and Ba 2015); not used by the papers, but good for small corpora."""
 
-    def update_step(self, gradient, variable, learning_rate):
+    def update_step(
+        self, gradient: tf.Tensor, variable: keras.Variable, learning_rate: tf.Tensor
+    ) -> None:
         if self.amsgrad:  # TensorFlow has no fused operation for it
             super().update_step(gradient, variable, learning_rate)
             return
@@ -153,25 +189,18 @@ class Adam(_Watched, keras.optimizers.Adam):
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class SGD(_Watched, keras.optimizers.SGD):
-    """Stochastic gradient descent, as Keras has it."""
+class SGD(_ChecksGradient, keras.optimizers.SGD):
+    """Stochastic gradient descent with Keras's update rule."""
 
 
-def _handle(variable):
-    """The handle of TensorFlow's variable; Keras hands out its own kind in places."""
+def _handle(variable: tf.Variable | keras.Variable) -> tf.Tensor:
+    """The resource handle of a TensorFlow or Keras variable."""
     return (variable if isinstance(variable, tf.Variable) else variable.value).handle
 
 
 def build_optimizer(config: TrainingConfig) -> keras.optimizers.Optimizer:
-    """The optimizer of a TrainingConfig, every number of it explicit.
-
-    Args:
-        config: TrainingConfig.
-
-    Returns:
-        keras.optimizers.Optimizer.
-    """
-    common = dict(
+    """Build the optimizer that a configuration names, with all its hyperparameters."""
+    common: dict[str, Any] = dict(
         learning_rate=config.learning_rate,
         global_clipnorm=config.global_clipnorm,
         gradient_accumulation_steps=config.accumulate if config.accumulate > 1 else None,
@@ -185,7 +214,7 @@ def build_optimizer(config: TrainingConfig) -> keras.optimizers.Optimizer:
 
 
 def compile_model(model: TranslationModel, config: Config) -> None:
-    """``model.compile`` with what the configuration says."""
+    """``model.compile`` with the optimizer and the loss of the configuration."""
     training = config.training
     model.compile(
         optimizer=build_optimizer(training),
@@ -193,5 +222,5 @@ def compile_model(model: TranslationModel, config: Config) -> None:
             training.loss_reduction, training.label_smoothing, training.guided_alignment_weight
         ),
     )
-    # or the graph of an update is traced a second time once they are there
+    # optimizer variables created during the first update would cause a second trace
     model.optimizer.build(model.trainable_variables)

@@ -1,5 +1,4 @@
-"""Text in, text out, with a trained model: loading, translating, scoring, aligning, and their
-results.
+"""Load a trained model; translate, score, align and sample text with it.
 
 May import errors, files, runtime, config, runs, text, search and models.
 """

@@ -1,69 +1,81 @@
-"""Models out of the folders that training wrote, one by itself or several as an ensemble."""
+"""Load trained models from RUN folders, a single model or several as an ensemble."""
 
 from __future__ import annotations
 
 import os
 import pathlib
+from collections.abc import Iterable, Sequence
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.config import saved_config
+from rnnsearch_tf.config import Config, saved_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.text.pipeline import load_text
+from rnnsearch_tf.text.pipeline import Text, load_text
 from rnnsearch_tf.files.untrusted import check_model_archive
 
 
-def load_runs(runs, precision=None, combine="probabilities"):
-    """The model of a RUN folder, or the ensemble of several; arguments and errors as of
-    ``Translator.load``.
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+"""Path of one RUN folder, or of several."""
+
+
+def load_runs(
+    runs: Paths, precision: str | None = None, combine: str = "probabilities"
+) -> tuple[TranslationModel | Ensemble, Sequence[Text], Text, Config]:
+    """Load the model of one RUN folder, or the ensemble of several.
+
+    Arguments and errors are those of ``Translator.load``.
 
     Returns:
-        (model or Ensemble, list of the different source Texts, target Text, Config of the first).
+        (model or Ensemble, the distinct source Texts, target Text, Config of the first RUN).
     """
     runs = [runs] if isinstance(runs, (str, os.PathLike)) else list(runs)
     models, source_texts, target_texts, configs = zip(*(load_run(run, precision) for run in runs))
     if len(runs) == 1:
         return models[0], source_texts, target_texts[0], configs[0]
     _check_targets(runs, target_texts)
-    different, source_indices = _distinct(source_texts)
-    return Ensemble(list(models), combine, source_indices), different, target_texts[0], configs[0]
+    distinct, source_indices = _distinct(source_texts)
+    return Ensemble(list(models), combine, source_indices), distinct, target_texts[0], configs[0]
 
 
-def load_run(run, precision=None):
-    """(model with the best weights, source Text, target Text, Config) of a RUN folder, its
-    checksums verified.
+def load_run(
+    run: str | os.PathLike[str], precision: str | None = None
+) -> tuple[TranslationModel, Text, Text, Config]:
+    """Load a RUN folder after verifying its checksums.
 
     Args:
         run: path of the folder.
-        precision: numbers computed with, as training.precision; None takes the run's own.
+        precision: number type of the computation, as training.precision; None: that of the RUN.
+
+    Returns:
+        (model with the best weights, source Text, target Text, Config).
     """
     run = Run.open(run)
     run.verify()
     config = saved_config(
         run.config, overrides=[f"training.precision={precision}"] if precision else ()
     )
-    texts = [load_text(run, side, getattr(config, side)) for side in ("source", "target")]
-    model = build_model(config, *(text.vocabulary.size for text in texts))
+    source, target = (load_text(run, side, getattr(config, side)) for side in ("source", "target"))
+    model = build_model(config, source.vocabulary.size, target.vocabulary.size)
     run.read_weights(model)
-    return model, *texts, config
+    return model, source, target, config
 
 
-def load_model(path: str | os.PathLike) -> TranslationModel:
-    """A trained model, from ids to logits; for text in and text out see ``Translator.load``.
+def load_model(path: str | os.PathLike[str]) -> TranslationModel:
+    """Load a trained model, which maps ids to logits; to translate text, see ``Translator.load``.
 
     Args:
-        path: a RUN folder, whose best weights are taken, or a ``.keras`` file that ``model.save``
-            wrote.
+        path: a RUN folder, whose best weights are loaded, or a ``.keras`` file written by
+            ``model.save``.
 
     Returns:
-        TranslationModel; of a ``.keras`` file compiled as it was saved.
+        TranslationModel; from a ``.keras`` file, compiled as it was saved.
 
     Raises:
-        UserError: there is neither at this path, it is damaged, or it names code that is not this
-            package's.
+        UserError: neither exists at this path, it is damaged, or it names code from outside this
+            package.
     """
     if pathlib.Path(path).suffix != ".keras":
         return load_run(path)[0]
@@ -79,7 +91,7 @@ def load_model(path: str | os.PathLike) -> TranslationModel:
         ) from None
 
 
-def _check_targets(runs, texts):
+def _check_targets(runs: Sequence[str | os.PathLike[str]], texts: Sequence[Text]) -> None:
     for run, text in zip(runs, texts):
         if not text.same_as(texts[0]):
             raise UserError(
@@ -89,14 +101,12 @@ def _check_targets(runs, texts):
             )
 
 
-def _distinct(texts):
-    """Of several Texts (the different ones, for each which of them it is)."""
-    different = []
-    places = []
+def _distinct(texts: Sequence[Text]) -> tuple[list[Text], list[int]]:
+    """(the distinct Texts, for every text the index of its distinct Text)."""
+    distinct: list[Text] = []
+    indices = []
     for text in texts:
-        place = next(
-            (k for k, other in enumerate(different) if text.same_as(other)), len(different)
-        )
-        different += [text] if place == len(different) else []
-        places.append(place)
-    return different, places
+        index = next((k for k, other in enumerate(distinct) if text.same_as(other)), len(distinct))
+        distinct += [text] if index == len(distinct) else []
+        indices.append(index)
+    return distinct, indices

@@ -1,10 +1,11 @@
-"""What translating, scoring and sampling give, and what all that translates has in common."""
+"""Results of translating, scoring and sampling, and the interface that all translators share."""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
 import typing
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -13,15 +14,15 @@ class Translated(typing.Protocol):
     """The translation of one text."""
 
     text: str
-    score: float | None  # higher is better; None where it is not known
+    score: float | None  # higher is better; None if unknown
 
 
 @typing.runtime_checkable
 class TextTranslator(typing.Protocol):
-    """What translates: a Translator, an exported model, a client of a server."""
+    """Interface of a Translator, an exported model and a client of a server."""
 
-    def translate(self, texts) -> list[Translated]:
-        """The translations of texts, a list of str, in their order."""
+    def translate(self, texts: Iterable[str | bytes]) -> Sequence[Translated]:
+        """Translate texts; the translations are in the same order."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,20 +31,20 @@ class Hypothesis:
 
     Attributes:
         text: detokenized.
-        score: what it is ranked by: log_probability / length^A (see search.length_penalty) and what
-            search.coverage_penalty adds; higher is better.
-        log_probability: natural logarithm of p(target | source), the end symbol included.
-        tokens: list[str], the end symbol left out.
+        score: the ranking score, log_probability / length^A (see search.length_penalty) plus the
+            term of search.coverage_penalty; higher is better.
+        log_probability: natural logarithm of p(target | source), including the end symbol.
+        tokens: without the end symbol.
         alignment: float32 [target tokens + 1, source tokens + 1]; the last row and
-            column are the end symbols'.
+            column belong to the end symbols.
 
-    An exported model does not give all of them; what it does not give is None.
+    An exported model may not return all fields; the missing ones are None.
     """
 
     text: str
     score: float
     log_probability: float | None = None
-    tokens: list | None = None
+    tokens: list[str] | None = None
     alignment: np.ndarray | None = None
 
 
@@ -57,43 +58,43 @@ class Translation(Hypothesis):
         'un chat'
     """
 
-    source_tokens: list | None = None
-    nbest: list = dataclasses.field(default_factory=list)
+    source_tokens: list[str] | None = None
+    nbest: list[Hypothesis] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True)
 class ScoredPair:
-    """What the model says of a given sentence pair.
+    """Scores and alignment of a given sentence pair.
 
     Attributes:
         log_probability: the sum of `token_log_probabilities`.
         token_log_probabilities: float64 [target tokens + 1], natural logarithm of each token's
             probability, the end symbol last.
-        unknown_words: how many, on both sides together.
+        unknown_words: number of unknown words on both sides together.
         source_tokens, target_tokens, alignment: as in `Hypothesis`.
     """
 
     log_probability: float
     token_log_probabilities: np.ndarray
-    source_tokens: list
-    target_tokens: list
+    source_tokens: list[str]
+    target_tokens: list[str]
     alignment: np.ndarray
     unknown_words: int
 
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """One translation drawn at random; log_probability is at temperature 1, other fields as in
+    """A randomly drawn translation; log_probability is at temperature 1, other fields as in
     `Hypothesis`.
     """
 
     text: str
     log_probability: float
-    tokens: list
+    tokens: list[str]
 
 
-def distinct(samples) -> list:
-    """(text, log-probability, count) of each sample distinct by its tokens, likeliest first."""
+def distinct(samples: Sequence[Sample]) -> list[tuple[str, float, int]]:
+    """(text, log-probability, count) of every distinct token sequence, most likely first."""
     counts = collections.Counter(tuple(sample.tokens) for sample in samples)
     first = {tuple(sample.tokens): sample for sample in reversed(samples)}
     rows = [

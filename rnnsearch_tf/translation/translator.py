@@ -1,4 +1,4 @@
-"""Translator: loads a model once; text in, text out. What notebooks and the command line use."""
+"""Translator: loads a model once, then translates, scores, aligns and samples text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import dataclasses
 import logging
 import math
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -15,7 +16,10 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig, check_value
 from rnnsearch_tf.config.effects import check_effects
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.models.ensemble import Ensemble
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runtime.cores import shard_count
+from rnnsearch_tf.search.beam import BeamResult
 from rnnsearch_tf.search.graphs import (
     constrained_search_graph,
     sample_graph,
@@ -24,46 +28,54 @@ from rnnsearch_tf.search.graphs import (
 )
 from rnnsearch_tf.search.retry import search_until_finished
 from rnnsearch_tf.search.sampling import check_temperature
+from rnnsearch_tf.search.scoring import TargetScores
 from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
-from rnnsearch_tf.text.phrases import MOST_BYTES, MOST_TOKENS, read_phrases
+from rnnsearch_tf.text.phrases import MOST_BYTES, MOST_TOKENS, PhraseTokens, read_phrases
 from rnnsearch_tf.text.pipeline import Text, TracedText, padded
-from rnnsearch_tf.translation.loading import load_runs
+from rnnsearch_tf.translation.loading import Paths, load_runs
 from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation
 
 log = logging.getLogger("rnnsearch_tf")
 
 OVERLONG = 10
-"""Input beyond this many times the longest training sentence is cut off."""
+"""Input longer than this many times the longest training sentence is cut."""
 
 SAMPLES_AT_ONCE = 64
-"""Samples of one sentence drawn side by side."""
+"""Samples of one sentence that are drawn in one batch."""
+
+Line = str | bytes
+"""A sentence or phrase: str, or bytes of UTF-8."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Arrays = TypeVar("Arrays", bound=NamedTuple)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Source:
-    """A source sentence, and where it stood in the input."""
+    """A source sentence and its index in the input."""
 
     index: int
-    tokens: list
-    ids: list  # the end symbol included
-    readings: list  # `ids`, and those of an ensemble's members that read the source in other ways
+    tokens: list[str]
+    ids: list[int]  # including the end symbol
+    readings: list[list[int]]  # `ids`, then those of ensemble members that tokenize differently
 
 
 class Translator:
-    """Translates, scores, aligns and samples with one trained model, or with an ensemble of
-    several.
+    """Translates, scores, aligns and samples with a trained model or an ensemble.
 
     Args:
         model: TranslationModel or Ensemble.
         source_text, target_text: Text of each side.
-        config: Config; of an ensemble that of the first member.
-        more_source_texts: Texts of an ensemble's further ways to read the source.
+        config: Config; for an ensemble, that of the first member.
+        more_source_texts: further source Texts of an ensemble whose members tokenize differently.
+        maximum_lengths: {"source": tokens, "target": tokens}; longer sentences are cut, with a
+            warning. None: ten times the longest training sentence.
 
     Attributes:
         source_texts: list of Text, source_text first.
-        maximum_lengths: {"source": tokens, "target": tokens}; longer sentences are cut, with a
-            warning.
+        maximum_lengths: as the argument.
 
     Example:
         translator = Translator.load("runs/demo")
@@ -72,60 +84,68 @@ class Translator:
 
     def __init__(
         self,
-        model,
+        model: TranslationModel | Ensemble,
         source_text: Text,
         target_text: Text,
         config: Config,
         more_source_texts: Sequence[Text] = (),
-    ):
+        maximum_lengths: Mapping[str, int] | None = None,
+    ) -> None:
         self.model = model
         self.source_text = source_text
         self.source_texts = [source_text, *more_source_texts]
         self.target_text = target_text
         self.config = config
-        self.maximum_lengths = {
+        self.maximum_lengths = maximum_lengths or {
             side: OVERLONG * getattr(config.data, f"maximum_{side}_length")
             for side in ("source", "target")
         }
-        self._sources, self._target = (
-            [TracedText(text) for text in self.source_texts],
-            TracedText(target_text, translations=True),
-        )
+        self._sources = [TracedText(text) for text in self.source_texts]
+        self._target = TracedText(target_text, translations=True)
         self._shards = shard_count()
         # lexicons, shortlists and traced functions, by what they are made from
-        self._made, self._making = (
-            {},
-            threading.Lock(),
-        )
+        self._cache: dict[tuple[Any, ...], Any] = {}
+        self._cache_lock = threading.Lock()
 
     @classmethod
-    def load(cls, runs, precision: str | None = None, combine: str = "probabilities") -> Translator:
-        """A Translator from the folder that training wrote, or an ensemble from several.
+    def load(
+        cls,
+        runs: Paths,
+        precision: str | None = None,
+        combine: str = "probabilities",
+        maximum_lengths: Mapping[str, int] | None = None,
+    ) -> Translator:
+        """Load a Translator from a RUN folder, or an ensemble from several.
 
         Args:
             runs: path of the folder, or a list of them; the members of an ensemble may be of any
-                system and read the source in their own ways, but share the target vocabulary.
-            precision: numbers computed with, as training.precision; None takes the run's own.
+                system and tokenize the source differently, but share the target vocabulary.
+            precision: number type of the computation, as training.precision; None: the RUN's own.
             combine: see :class:`~rnnsearch_tf.models.ensemble.Ensemble`.
+            maximum_lengths: as of the class.
 
         Raises:
             UserError: a folder is missing or incomplete, or the target vocabularies differ.
         """
         model, source_texts, target_text, config = load_runs(runs, precision, combine)
-        return cls(model, source_texts[0], target_text, config, source_texts[1:])
+        return cls(
+            model, source_texts[0], target_text, config, source_texts[1:], maximum_lengths
+        )
 
     def translate(
-        self, texts: Iterable, constraints: Iterable | None = None, **search
+        self,
+        texts: Iterable[Line],
+        constraints: Iterable[Iterable[Line]] | None = None,
+        **search: Any,
     ) -> list[Translation]:
         """Translate sentences by beam search.
 
         Args:
-            texts: sentences, str, in a list or any other iterable; an empty one gives an empty
-                translation.
-            constraints: for each text a list of phrases, str, that its translations have to have,
-                see search/constrained.py; a text without phrases is translated as ever. Words that
-                the vocabulary lacks are possible. Every model, every search and every n-best list
-                takes them; the beam should have more hypotheses than a text's phrases have tokens.
+            texts: sentences; an empty one has an empty translation.
+            constraints: for each text, phrases that its translations must contain, see
+                search/constrained.py; they may contain words outside the vocabulary. A text
+                without phrases is translated as usual. The beam should have more hypotheses than
+                a text's phrases have tokens.
             **search: options of the search section that differ for this call, such as
                 ``beam_size=5``.
 
@@ -134,8 +154,8 @@ class Translator:
 
         Raises:
             UsageError: an option is unknown or out of range, `texts` are not sentences, or
-                `constraints` are not as many lists of phrases.
-            UserError: the model gives no probabilities (NaN), every word of a sentence is
+                `constraints` is not one list of phrases for each text.
+            UserError: the model's probabilities are not finite, every word of a sentence is
                 forbidden, or phrases have too many tokens.
 
         Example:
@@ -143,24 +163,24 @@ class Translator:
         """
         texts = strings(texts, "texts")
         config = self.search_config(**search)
-        constraints = (
+        phrases = (
             [b""] * len(texts) if constraints is None else constraint_lines(constraints, texts)
         )
         lexicon = (
-            self._once(Lexicon.load, config.lexicon, *self.unicode_forms)
+            self._cached(Lexicon.load, config.lexicon, *self.unicode_forms)
             if config.replace_unknown and config.lexicon
             else None
         )
-        self.shortlist(config)  # so that a bad file is an error before anything is done
-        results = [_NOTHING for _ in texts]
+        self.shortlist(config)  # report a bad file before any work is done
+        results = [_EMPTY_TRANSLATION for _ in texts]
         sources = sorted(
             (source for source in self._encode(texts) if source.tokens),
             key=lambda source: len(source.ids),
         )
 
-        def translate(shard):
+        def translate(shard: Sequence[_Source]) -> list[Translation]:
             return self._translate(
-                shard, config, lexicon, [constraints[source.index] for source in shard]
+                shard, config, lexicon, [phrases[source.index] for source in shard]
             )
 
         for shard, translations in in_shards(self._shards, translate, sources, config.batch_size):
@@ -170,21 +190,25 @@ class Translator:
 
     def score_targets(
         self,
-        sources: Iterable,
-        targets: Iterable,
+        sources: Iterable[Line],
+        targets: Iterable[Line],
         batch_size: int | None = None,
         tokenized: bool = False,
     ) -> list[ScoredPair]:
         """Score and align given pairs.
 
         Args:
-            sources, targets: list[str] of equal length.
-            batch_size: pairs computed at once; None takes search.batch_size.
+            sources, targets: as many targets as sources.
+            batch_size: pairs in a batch; None takes search.batch_size.
             tokenized: the lines are Moses tokens already; see ``Text.split``.
 
         Returns:
-            list[ScoredPair], in order; log-probabilities are natural logarithms, the end symbol
-            included.
+            list[ScoredPair], in order; log-probabilities are natural logarithms and include the
+            end symbol.
+
+        Raises:
+            UsageError: `sources` or `targets` are not sentences.
+            UserError: there are more of one than of the other.
         """
         sources = strings(sources, "sources")
         targets = strings(targets, "targets")
@@ -206,7 +230,7 @@ class Translator:
             for source in self._encode(sources, tokenized)
         ]
         pairs.sort(key=lambda pair: (len(pair[0].ids), len(pair[1][1])))
-        results = [None] * len(sources)
+        results: dict[int, ScoredPair] = {}
         for shard, result in in_shards(
             self._shards, self._score, pairs, batch_size or self.config.search.batch_size
         ):
@@ -220,10 +244,10 @@ class Translator:
                     result.alignments[row, : len(ids), : len(source.ids)],
                     (source.ids + ids).count(UNKNOWN_ID),
                 )
-        return results
+        return [results[index] for index in range(len(sources))]
 
-    def _score(self, shard):
-        """TargetScores of NumPy arrays, of (_Source, (target tokens, ids))."""
+    def _score(self, shard: Sequence[tuple[_Source, tuple[list[str], list[int]]]]) -> TargetScores:
+        """TargetScores as NumPy arrays of pairs (source, (target tokens, target ids))."""
         sources, targets = zip(*shard)
         return as_arrays(
             self._graph(score_targets_graph)(
@@ -233,36 +257,36 @@ class Translator:
 
     def score(
         self,
-        sources: Iterable,
-        targets: Iterable,
+        sources: Iterable[Line],
+        targets: Iterable[Line],
         batch_size: int | None = None,
         tokenized: bool = False,
     ) -> list[float]:
-        """list[float]: natural-log probability of each pair, the end symbol included; arguments as
-        of `score_targets`.
+        """Natural-log probability of each pair, including the end symbol; arguments as of
+        `score_targets`.
         """
         return [
             scored.log_probability
             for scored in self.score_targets(sources, targets, batch_size, tokenized)
         ]
 
-    def search_config(self, **changes) -> SearchConfig:
-        """The run's search section with some options changed, checked as in a file."""
+    def search_config(self, **changes: Any) -> SearchConfig:
+        """The RUN's search section with some options changed, checked as in a file."""
         config = self._changed(search_options(changes)) if changes else self.config.search
         for name in ("replace_unknown", "coverage_penalty"):
             if getattr(config, name):
                 self.require_attention(name)
         return config
 
-    def _changed(self, changes):
-        own = self.config.search
-        config = dataclasses.replace(own, **changes)
-        new = {f"search.{name}" for name, value in changes.items() if value != getattr(own, name)}
+    def _changed(self, changes: Mapping[str, Any]) -> SearchConfig:
+        old = self.config.search
+        config = dataclasses.replace(old, **changes)
+        new = {f"search.{name}" for name, value in changes.items() if value != getattr(old, name)}
         check_effects({"search": config}, new)
         return config
 
     def require_attention(self, purpose: str) -> None:
-        """Refuse what needs alignments where the model has none.
+        """Check that the model has attention, and so alignments.
 
         Raises:
             UsageError: naming the purpose.
@@ -274,24 +298,25 @@ class Translator:
             )
 
     @property
-    def unicode_forms(self) -> tuple:
+    def unicode_forms(self) -> tuple[str, str]:
         """The option `unicode_form` of the source and of the target text."""
         return self.source_text.config.unicode_form, self.target_text.config.unicode_form
 
     def sample(
-        self, texts: Iterable, number: int, temperature: float = 1.0, seed: int = 1
+        self, texts: Iterable[Line], number: int, temperature: float = 1.0, seed: int = 1
     ) -> list[list[Sample]]:
         """Draw translations at random.
 
         Args:
-            texts: list[str].
+            texts: sentences.
             number: samples for each sentence.
             temperature: the logits are divided by it before drawing.
-            seed: the same seed gives a sentence the same samples, whatever stands beside it.
+            seed: from 0 to 2^31 − 1; a sentence's samples depend on it alone, not on the other
+                sentences.
 
         Returns:
-            list of lists of `number` Samples, as drawn; for a sentence without words nothing is
-            drawn, each is empty and has log-probability 0.
+            `number` Samples for each sentence; those of a sentence without words are empty and
+            have log-probability 0.
 
         Raises:
             UsageError: `texts` are not sentences, or a number is out of range.
@@ -309,14 +334,21 @@ class Translator:
             for source in self._encode(texts)
         ]
 
-    def _samples(self, graph, source, number, temperature, seed) -> list:
-        """The samples of one sentence, each from a seed of its own."""
-        samples = [None] * number
+    def _samples(
+        self,
+        graph: Callable[..., Any],
+        source: _Source,
+        number: int,
+        temperature: float,
+        seed: int,
+    ) -> list[Sample]:
+        """The samples of one sentence, each from its own seed."""
+        samples: dict[int, Sample] = {}
 
-        def draw(shard):
+        def draw(shard: Sequence[int]) -> list[Sample]:
             result = graph(
                 _source_ids([source] * len(shard)),
-                np.int64(seed << 32) + shard,
+                np.int64(seed << 32) + np.array(shard, np.int64),
                 tf.constant(temperature, tf.float64),
             )
             texts, tokens = self._target.texts_and_tokens(self._target.tokens(result.ids.numpy()))
@@ -325,71 +357,80 @@ class Translator:
                 for text, p, words in zip(texts, result.log_probabilities.numpy(), tokens)
             ]
 
-        for shard, drawn in in_shards(
-            self._shards, draw, np.arange(number, dtype=np.int64), SAMPLES_AT_ONCE
-        ):
-            for place, one in zip(shard, drawn):
-                samples[place] = one
-        return samples
+        for shard, drawn in in_shards(self._shards, draw, range(number), SAMPLES_AT_ONCE):
+            samples.update(zip(shard, drawn))
+        return [samples[index] for index in range(number)]
 
     def shortlist(self, config: SearchConfig) -> Shortlist | None:
         """The Shortlist that a search section names, or None; read once."""
         if config.shortlist is None:
             return None
         file = config.shortlist, config.shortlist_frequent, config.shortlist_translations
-        return self._once(
+        shortlist: Shortlist = self._cached(
             Shortlist.load,
             *file,
             self.source_text.vocabulary,
             self.target_text.vocabulary,
             *self.unicode_forms,
         )
+        return shortlist
 
-    def _graph(self, build, config=None, *more):
-        """The traced function for one kind of work under one search configuration; made once."""
-        no_part_of_it = dict(batch_size=1, lexicon=None, replace_unknown=False)
-        asked = config and tuple((vars(config) | no_part_of_it).values())
-        return self._once(
-            build, self.model, config, len(self.source_texts), *more, key=(build, asked, *more)
+    def _graph(
+        self, build: Callable[..., Any], config: SearchConfig | None = None, *more: Any
+    ) -> Callable[..., Any]:
+        """The traced function of one task under one search configuration; traced once."""
+        not_in_graph = dict(batch_size=1, lexicon=None, replace_unknown=False)
+        options = config and tuple((vars(config) | not_in_graph).values())
+        graph: Callable[..., Any] = self._cached(
+            build, self.model, config, len(self.source_texts), *more, key=(build, options, *more)
         )
+        return graph
 
-    def _once(self, make, *arguments, key=None):
-        """What the function makes of the arguments; made when a thread first asks for it. `key`:
-        what it depends on, if not on all of them.
+    def _cached(
+        self, make: Callable[..., Any], *arguments: Any, key: tuple[Any, ...] | None = None
+    ) -> Any:
+        """``make(*arguments)``, computed once, by the first thread that asks for it. `key`:
+        what the result depends on, if not on all arguments.
         """
         key = key or (make, *arguments)
-        with self._making:
-            if key not in self._made:
-                self._made[key] = make(*arguments)
-            return self._made[key]
+        with self._cache_lock:
+            if key not in self._cache:
+                self._cache[key] = make(*arguments)
+            return self._cache[key]
 
-    def _encode(self, texts, tokenized=False) -> list:
-        """The source sentences as tokens and ids, overlong ones cut."""
+    def _encode(self, texts: Sequence[Line], tokenized: bool = False) -> list[_Source]:
+        """The source sentences as tokens and ids; overlong ones are cut."""
         limit = self.maximum_lengths["source"]
         readings = [
-            [_cut("source", *row, limit) for row in zip(*text.tokens_and_ids(texts, tokenized))]
+            [
+                _cut("source", tokens, ids, limit)
+                for tokens, ids in zip(*text.tokens_and_ids(texts, tokenized))
+            ]
             for text in self._sources
         ]
         return [
-            _Source(k, *rows[0], [ids for _, ids in rows]) for k, rows in enumerate(zip(*readings))
+            _Source(index, tokens=rows[0][0], ids=rows[0][1], readings=[ids for _, ids in rows])
+            for index, rows in enumerate(zip(*readings))
         ]
 
-    def _phrases(self, sources, constraints):
+    def _phrases(self, sources: Sequence[_Source], constraints: Sequence[bytes]) -> PhraseTokens:
         """PhraseTokens of the sentences."""
-        phrases = self._once(_phrase_reader, self.target_text)(constraints)
+        phrases: PhraseTokens = self._cached(_phrase_reader, self.target_text)(constraints)
         for source, line, fits in zip(sources, constraints, phrases.fits.numpy()):
             if not fits:
                 raise too_many_tokens(source.index, line)
         return phrases
 
-    def _search(self, sources, config, phrases):
-        """BeamResult of NumPy arrays.
+    def _search(
+        self, sources: Sequence[_Source], config: SearchConfig, phrases: PhraseTokens | None
+    ) -> BeamResult:
+        """BeamResult as NumPy arrays.
 
-        Under the authors' rules a sentence without a finished hypothesis is searched
-        again, more widely; greedy search (beam 1) has nothing to widen.
+        Under the authors' rules, a sentence without a finished hypothesis is searched again with
+        a wider beam; greedy search (beam 1) is not repeated.
         """
 
-        def search(rows, config):
+        def search(rows: np.ndarray, config: SearchConfig) -> BeamResult:
             ids = _source_ids([sources[row] for row in rows])
             if phrases is None:
                 return as_arrays(
@@ -408,11 +449,17 @@ class Translator:
             return search_until_finished(search, config, len(sources))
         return search(np.arange(len(sources)), config)
 
-    def _translate(self, shard, config, lexicon, constraints) -> list:
-        """list[Translation] of _Sources, with a line of phrases for each."""
+    def _translate(
+        self,
+        shard: Sequence[_Source],
+        config: SearchConfig,
+        lexicon: Lexicon | None,
+        constraints: Sequence[bytes],
+    ) -> list[Translation]:
+        """Translate a shard; `constraints` has one line of phrases for each source."""
         phrases = self._phrases(shard, constraints) if any(constraints) else None
         result = self._search(shard, config, phrases)
-        rows, columns = np.nonzero(result.lengths)  # an empty place of a list has length 0
+        rows, columns = np.nonzero(result.lengths)  # unused places of an n-best list have length 0
         ids = result.ids[rows, columns]
         tokens = (
             self._target.tokens(ids)
@@ -421,20 +468,23 @@ class Translator:
         )
         if config.replace_unknown:
             sources = tf.ragged.constant(
-                [shard[row].tokens for row in rows], tf.string, ragged_rank=1
+                [shard[row].tokens for row in rows.tolist()], tf.string, ragged_rank=1
             )
             tokens = replace_unknown(tokens, result.alignments[rows, columns], sources, lexicon)
-        lists = [[] for _ in shard]
-        for row, n, text, words in zip(rows, columns, *self._target.texts_and_tokens(tokens)):
+        lists: list[list[Hypothesis]] = [[] for _ in shard]
+        for row, n, text, words in zip(
+            rows.tolist(), columns.tolist(), *self._target.texts_and_tokens(tokens)
+        ):
             alignment = _rows(result.alignments[row, n], len(words) + 1)[:, : len(shard[row].ids)]
             numbers = float(result.scores[row, n]), float(result.log_probabilities[row, n])
             lists[row].append(Hypothesis(text, *numbers, words, alignment))
         for source, nbest in zip(shard, lists):
-            if not nbest or not math.isfinite(nbest[0].log_probability):
+            log_probability = nbest[0].log_probability if nbest else None
+            if log_probability is None or not math.isfinite(log_probability):
                 raise UserError(
                     f"sentence {source.index + 1} ({' '.join(source.tokens)[:60]!r}): expected"
-                    " probabilities of the model, got none that are finite; its weights hold NaN"
-                    " or Inf, or search.shortlist and search.allow_unknown leave it no word"
+                    " finite probabilities, got none; the model's weights contain NaN or Inf, or"
+                    " search.shortlist and search.allow_unknown exclude every word"
                 )
         return [
             Translation(**vars(nbest[0]), source_tokens=source.tokens, nbest=nbest)
@@ -442,7 +492,7 @@ class Translator:
         ]
 
 
-def _phrase_reader(text):
+def _phrase_reader(text: Text) -> Callable[[Sequence[bytes]], PhraseTokens]:
     """:func:`~rnnsearch_tf.text.phrases.read_phrases` of a text, traced."""
     return tf.function(
         lambda lines: read_phrases(text, lines),
@@ -452,11 +502,11 @@ def _phrase_reader(text):
 
 
 _EMPTY = Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))
-_NOTHING = Translation(**vars(_EMPTY), source_tokens=[], nbest=[_EMPTY])
+_EMPTY_TRANSLATION = Translation(**vars(_EMPTY), source_tokens=[], nbest=[_EMPTY])
 """The translation of a sentence without words."""
 
 
-def search_options(changes: dict) -> dict:
+def search_options(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Options of the search section, each checked as in a file.
 
     Raises:
@@ -470,16 +520,16 @@ def search_options(changes: dict) -> dict:
     return {name: check_value(f"search.{name}", value) for name, value in changes.items()}
 
 
-def strings(texts, name, what="sentence") -> list:
-    """What a caller hands in, as a list; each is a str, or bytes of UTF-8.
+def strings(texts: Iterable[Line], name: str, what: str = "sentence") -> list[Line]:
+    """Check that an argument is an iterable of str, or of bytes in UTF-8, and list its items.
 
     Args:
-        texts: iterable of them; one string by itself is a mistake.
-        name: what messages call them.
-        what: what each of them is.
+        texts: the argument; a single string is refused.
+        name: its name in messages.
+        what: what an item is called in messages.
 
     Raises:
-        UsageError: it is something else, or holds something else.
+        UsageError: it is something else, or an item is.
     """
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
         raise UsageError(
@@ -495,15 +545,17 @@ def strings(texts, name, what="sentence") -> list:
     return texts
 
 
-def constraint_lines(constraints, texts) -> list[bytes]:
-    """For each text its phrases with tabs between.
+def constraint_lines(
+    constraints: Iterable[Iterable[Line]], texts: Sequence[Line]
+) -> list[bytes]:
+    """For each text, its phrases separated by tabs.
 
     Args:
-        constraints: for each text an iterable of str, or bytes of UTF-8.
-        texts: list.
+        constraints: for each text, its phrases.
+        texts: the texts.
 
     Raises:
-        UsageError: they are something else, or not as many.
+        UsageError: `constraints` has another type, or another length than `texts`.
     """
     if isinstance(constraints, (str, bytes)) or not isinstance(constraints, Iterable):
         raise UsageError(
@@ -525,9 +577,12 @@ def constraint_lines(constraints, texts) -> list[bytes]:
     ]
 
 
-def too_many_tokens(number, line) -> UserError:
-    """The error of a text whose phrases, the line of bytes, have more tokens than are searched for;
-    `number` is its place among the texts.
+def too_many_tokens(number: int, line: bytes) -> UserError:
+    """The error for a text whose phrases have too many tokens.
+
+    Args:
+        number: index of the text.
+        line: its phrases, separated by tabs.
     """
     start = line[:60].decode("utf-8", "replace")
     return UserError(
@@ -536,12 +591,14 @@ def too_many_tokens(number, line) -> UserError:
     )
 
 
-def _cut(side, tokens, ids, limit):
-    """(tokens, ids) with no more than `limit` tokens before the end symbol."""
+def _cut(
+    side: str, tokens: list[str], ids: list[int], limit: int
+) -> tuple[list[str], list[int]]:
+    """(tokens, ids) with at most `limit` tokens before the end symbol."""
     if len(tokens) <= limit:
         return tokens, ids
     log.warning(
-        "warning: a %s sentence of %d tokens was cut to %d, the most that is taken: %s …",
+        "warning: a %s sentence of %d tokens was cut to %d, the maximum length: %s …",
         side,
         len(tokens),
         limit,
@@ -550,12 +607,25 @@ def _cut(side, tokens, ids, limit):
     return tokens[:limit], ids[:limit] + [END_ID]
 
 
-def in_shards(count, work, items, size):
-    """Pairs (shard, what `work` makes of it), of batches of at most `size` items, each cut into
-    `count` shards for as many threads.
+def in_shards(
+    count: int,
+    work: Callable[[Sequence[Item]], Result],
+    items: Sequence[Item],
+    size: int,
+) -> Iterator[tuple[Sequence[Item], Result]]:
+    """Split items into batches, and each batch into shards that are computed by several threads.
 
-    Items that stand beside each other, which are of like length, go to different shards, so that
-    all take as long.
+    Neighbouring items, which have similar lengths, go to different shards, so that all shards take
+    equally long.
+
+    Args:
+        count: shards of a batch, and threads.
+        work: computes the result of a shard.
+        items: a list or array.
+        size: items in a batch, at most.
+
+    Returns:
+        pairs (shard, its result).
     """
     batches = (items[start : start + size] for start in range(0, len(items), size))
     shards = [batch[first::count] for batch in batches for first in range(min(count, len(batch)))]
@@ -565,19 +635,19 @@ def in_shards(count, work, items, size):
         return zip(shards, list(threads.map(work, shards)))
 
 
-def as_arrays(result):
-    """The NamedTuple with NumPy arrays in place of tensors."""
+def as_arrays(result: Arrays) -> Arrays:
+    """A NamedTuple with NumPy arrays in place of tensors."""
     return tf.nest.map_structure(np.asarray, result)
 
 
-def _rows(alignment, count):
-    """The first rows; zeros stand in for the end symbol's row where the search was cut off."""
+def _rows(alignment: np.ndarray, count: int) -> np.ndarray:
+    """The first `count` rows; the end symbol's row is zero if the search was cut off before it."""
     return np.pad(alignment[:count], [(0, max(count - len(alignment), 0)), (0, 0)])
 
 
-def _source_ids(sources):
-    """Padded ids of a batch of _Sources, as a graph takes them: one array, or one for each way to
-    read the source.
+def _source_ids(sources: Sequence[_Source]) -> np.ndarray | tuple[np.ndarray, ...]:
+    """Padded ids of a batch as a graph's argument: one array, or one for each tokenization of the
+    source.
     """
     arrays = tuple(padded(rows) for rows in zip(*(source.readings for source in sources)))
     return arrays if len(arrays) > 1 else arrays[0]

@@ -84,8 +84,7 @@ def test_weights_that_are_nan(tmp_path):
         with pytest.raises(
             UserError,
             match=(
-                "sentence 2 .'The door is white .'.: expected probabilities of the model, got none"
-                " that are finite"
+                "sentence 2 .'The door is white .'.: expected finite probabilities, got none"
             ),
         ):
             translator.translate(["", "The door is white."], beam_size=beam_size)

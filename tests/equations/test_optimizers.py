@@ -264,3 +264,28 @@ def test_accumulated_gradients_are_averaged_then_cut():
         for weight, value in zip(weights, values):
             np.testing.assert_allclose(weight.numpy(), value, rtol=0, atol=1e-10)
         values = [weight.numpy() for weight in weights]
+
+
+@pytest.mark.parametrize("bad, clip", ((1, None), (0, 0.01)))
+def test_an_average_that_ends_with_a_weight_decay_is_not_cut(bad, clip):
+    """Of two batches, number `bad` has no finite gradient; only the last of them decides."""
+    rule = optimizer(
+        optimizer="adadelta",
+        accumulate=2,
+        non_finite_gradient="decay_weights",
+        global_clipnorm=0.01,
+    )
+    weights = fresh_weights()
+    values = [weight.numpy() for weight in weights]
+    rule.build(weights)
+    for number in range(2):
+        gradients = gradients_of_step(number)
+        if number == bad:
+            gradients[0][0, 0] = np.nan
+        rule.apply([tf.constant(gradient) for gradient in gradients], weights)
+    averages = [
+        (gradient + 0.1 * value) / 2 for gradient, value in zip(gradients_of_step(1 - bad), values)
+    ]
+    expected = optimizers.Adadelta(clip=clip).update(values, averages)
+    for weight, value in zip(weights, expected):
+        np.testing.assert_allclose(weight.numpy(), value, rtol=0, atol=1e-12)

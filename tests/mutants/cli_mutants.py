@@ -220,14 +220,14 @@ TRANSLATOR = [
     Mutant(
         "translation/translator.py",
         "every sentence draws the same samples whatever the seed",
-        "np.int64(seed << 32) + shard,",
-        "shard,",
+        "np.int64(seed << 32) + np.array(shard, np.int64),",
+        "np.array(shard, np.int64),",
         (f"{PAIRS}::test_samples_are_counted_scored_and_sorted",),
     ),
     Mutant(
         "translation/translator.py",
         "the lexicon is not used",
-        "self._once(Lexicon.load, config.lexicon, *self.unicode_forms)\n            if"
+        "self._cached(Lexicon.load, config.lexicon, *self.unicode_forms)\n            if"
         " config.replace_unknown and config.lexicon\n            else None",
         "None",
         (f"{TRANSLATE}::test_unknown_words_are_replaced",),

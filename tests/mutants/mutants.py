@@ -382,8 +382,8 @@ TRAINING = [
     Mutant(
         "training/optimizers.py",
         "a gradient that is not finite is applied",
-        "tf.cond(tf.math.is_finite(self._norm), usual",
-        "tf.cond(tf.constant(True), usual",
+        "tf.cond(tf.math.is_finite(norm), clipped_update",
+        "tf.cond(tf.constant(True), clipped_update",
         (
             f"{RULES}::test_a_gradient_that_is_not_finite_changes_nothing",
             f"{FIT}::test_a_bad_batch_leaves_the_weights",
@@ -393,9 +393,17 @@ TRAINING = [
     Mutant(
         "training/optimizers.py",
         "the gradient of decay_weights is cut too",
-        "self._cut = False",
-        "self._cut = True",
+        "update([0.1 * tf.convert_to_tensor(weight) for weight in weights], trainable_variables)",
+        "update(tf.clip_by_global_norm([0.1 * tf.convert_to_tensor(weight) for weight in weights],"
+        " self.global_clipnorm)[0], trainable_variables)",
         (f"{RULES}::test_decay_weights_takes_a_tenth_of_the_weights_for_gradient_uncut",),
+    ),
+    Mutant(
+        "training/optimizers.py",
+        "an average that ends with decay_weights is cut too",
+        'if self.non_finite_gradient != "decay_weights":',
+        "if True:",
+        (f"{RULES}::test_an_average_that_ends_with_a_weight_decay_is_not_cut",),
     ),
     Mutant(
         "training/optimizers.py",
@@ -585,8 +593,8 @@ START_AND_OPTIONS = [
     Mutant(
         "training/optimizers.py",
         "rows for a matrix",
-        "grads = [tf.convert_to_tensor(gradient) for gradient in grads]",
-        "grads = list(grads)",
+        "gradients = [tf.convert_to_tensor(gradient) for gradient in grads]",
+        "gradients = list(grads)",
         (f"{RULES}::test_rows_of_an_embedding_are_the_matrix_they_stand_for",),
     ),
     Mutant(

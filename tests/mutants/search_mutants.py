@@ -434,7 +434,7 @@ SEARCH = [
     Mutant(
         "translation/translator.py",
         "two threads make the same twice",
-        "        with self._making:\n",
+        "        with self._cache_lock:\n",
         "        if True:\n",
         (f"{SHARDS}::test_what_two_threads_ask_for_is_made_once",),
     ),
@@ -448,7 +448,7 @@ SEARCH = [
     Mutant(
         "translation/translator.py",
         "a shard of the samples has the first seeds",
-        "np.int64(seed << 32) + shard,",
+        "np.int64(seed << 32) + np.array(shard, np.int64),",
         "np.int64(seed << 32) + np.arange(len(shard)),",
         (f"{PARALLEL}::test_translations_scores_and_samples_are_the_same_in_shards",),
     ),
