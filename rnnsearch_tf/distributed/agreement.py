@@ -41,7 +41,7 @@ class Agreement(keras.callbacks.Callback):
             PeerLost: another worker was lost.
         """
         state = self.state
-        asked = self.interruption.asked
+        asked = self.interruption.received
         decided = (state.seconds, state.evaluations_since_best, self.model.stop_training)
         # the sum over all workers is the chief's value
         sent = map(float, decided if self.workers.chief else (0, 0, 0))

@@ -1,31 +1,39 @@
-"""Averaging the weights of a training's last evaluations: often better than the best of them."""
+"""Average the weights of a training's last evaluations, which often beats the best of them."""
 
 from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Sequence
 
 import numpy as np
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.atomic import write_file
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.translation.loading import load_run
 from rnnsearch_tf.files.untrusted import check_links
 
 
-def average_run(run, output, last=None) -> list:
-    """Write a RUN folder whose weights are the mean of those of another's last evaluations.
+def average_run(
+    run: str | os.PathLike[str], output: str | os.PathLike[str], last: int | None = None
+) -> list[pathlib.Path]:
+    """Write a RUN folder with the mean weights of another RUN's last evaluations.
 
     Args:
         run: path of the RUN folder.
-        output: path of the new one: configuration, vocabularies and best/ are in it, no training.
-        last: how many evaluations; None takes all that are kept.
+        output: path of the new folder, which gets configuration, vocabularies and best/, but no
+            checkpoints.
+        last: number of evaluations; None takes all that are kept.
 
     Returns:
-        list of the paths that were averaged.
+        paths of the weights that were averaged.
 
     Raises:
-        UserError: fewer weights are kept than asked for, or only one; or a file is damaged.
-        UsageError: `output` holds a training, or a model that is no such mean.
+        UserError: fewer than `last` weights are kept, or only one; or a file is damaged.
+        UsageError: `output` holds a training, or a model that is not such a mean.
     """
     run = Run.open(run)
     averaged = Run(output)
@@ -47,7 +55,7 @@ def average_run(run, output, last=None) -> list:
         or not averaged.config.exists()
         or averaged.config.read_bytes() != run.config.read_bytes()
     ):
-        averaged.refuse_training()  # only a mean of the same training is made anew
+        averaged.refuse_training()  # only a mean of the same training may be overwritten
     kept = kept[-(last or len(kept)) :]
     run.verify(kept)
     model, *_ = load_run(run)
@@ -59,19 +67,19 @@ def average_run(run, output, last=None) -> list:
     return kept
 
 
-def assign_mean(model, run, paths):
-    """Give a model the mean, computed in float64, of the weights in several files of a RUN.
+def assign_mean(model: TranslationModel, run: Run, paths: Sequence[pathlib.Path]) -> None:
+    """Assign to a model the mean of several weight files of a RUN, computed in float64.
 
     Raises:
         UserError: a file is damaged, or belongs to another architecture.
     """
-    sums = None
+    sums: list[np.ndarray] = []
     for path in paths:
         run.read_weights(model, path)
         values = [
             keras.ops.convert_to_numpy(weight).astype(np.float64)
             for weight in model.trainable_variables
         ]
-        sums = values if sums is None else [total + value for total, value in zip(sums, values)]
+        sums = [total + value for total, value in zip(sums, values)] if sums else values
     for weight, total in zip(model.trainable_variables, sums):
         weight.assign(total / len(paths))

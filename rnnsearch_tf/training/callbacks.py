@@ -1,26 +1,32 @@
 """Keras callbacks of the fit driver: clock, schedule, limits, log, progress line.
 
-They share one :class:`~rnnsearch_tf.training.checkpoint.TrainingState`; the first of the list,
-:class:`Clock`, keeps it up to date.
+They share one :class:`~rnnsearch_tf.training.checkpoint.TrainingState`. :class:`Clock`, the first
+in the list, keeps it up to date.
 """
+
+from __future__ import annotations
 
 import json
 import logging
 import math
 import os
+import pathlib
 import shutil
 import sys
 import time
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.files.atomic import cannot_write
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.models.keras_fit import NonFiniteGradient
 from rnnsearch_tf.runtime.progress import duration
-from rnnsearch_tf.training.checkpoint import means, restore_means
+from rnnsearch_tf.training.checkpoint import TrainingState, epoch_means, restore_means
 from rnnsearch_tf.files.untrusted import check_inside
 
 log = logging.getLogger("rnnsearch_tf")
@@ -28,55 +34,58 @@ log = logging.getLogger("rnnsearch_tf")
 BATCHES_BETWEEN_RECORDS = 100
 """In metrics.jsonl and in TensorBoard."""
 
+Logs = Mapping[str, Any] | None
+"""Keras's argument of a callback: {name of a metric: its value}."""
+
 
 class Clock(keras.callbacks.Callback):
-    """Counts batches, epochs and seconds into the state.
+    """Counts batches, epochs and seconds in the state.
 
     A resumed epoch continues the averages over its first part.
     """
 
-    def __init__(self, state):
+    def __init__(self, state: TrainingState) -> None:
         super().__init__()
         self.state = state
         self._last = time.monotonic()
-        self._sizes = {}  # batches of an epoch, known before its last one comes
+        self._epoch_sizes: dict[int, int] = {}  # known before the last batch of an epoch
 
-    def set_epoch_size(self, epoch, batches):
-        """Say how many batches an epoch has."""
-        self._sizes[epoch] = batches
+    def set_epoch_size(self, epoch: int, batches: int) -> None:
+        """Set the number of batches of an epoch."""
+        self._epoch_sizes[epoch] = batches
 
-    def on_epoch_begin(self, epoch, logs=None):
+    def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
         if self.state.batches_of_epoch:
             restore_means(self.model, self.state)
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
         state = self.state
         state.batches += 1
         state.batches_of_epoch += 1
-        state.epoch_read = state.batches_of_epoch == self._sizes.get(state.epoch)
+        state.epoch_read = state.batches_of_epoch == self._epoch_sizes.get(state.epoch)
         self.tick()
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         state = self.state
         if state.epoch_read or not self.model.stop_training:
             state.epoch += 1
             state.batches_of_epoch = 0
             state.epoch_read = False
 
-    def tick(self):
+    def tick(self) -> None:
         """Add the time since the last call."""
         now = time.monotonic()
         self.state.seconds += now - self._last
         self._last = now
 
 
-def updates_done(state, config):
-    """Updates so far; the gradients of training.accumulate batches make one."""
+def updates_done(state: TrainingState, config: TrainingConfig) -> int:
+    """Number of updates so far; training.accumulate batches make one update."""
     return state.batches // config.accumulate
 
 
-def share_done(state, config):
-    """Share of the training that is over, in [0, 1]: of the updates or the minutes, the larger."""
+def share_done(state: TrainingState, config: TrainingConfig) -> float:
+    """Completed share of the training in [0, 1], by updates or by minutes, whichever is larger."""
     shares = (
         [updates_done(state, config) / config.maximum_updates] if config.maximum_updates else []
     )
@@ -84,9 +93,9 @@ def share_done(state, config):
     return min(1.0, max(shares, default=0.0))
 
 
-def epochs_done(state):
-    """Passes over the training text so far; parts of one count from the second on, when its batches
-    are known.
+def epochs_done(state: TrainingState) -> float:
+    """Number of passes over the training text so far, fractions included from the second on: the
+    first one shows how many batches an epoch has.
     """
     in_whole_epochs = state.batches - state.batches_of_epoch
     if not in_whole_epochs:
@@ -94,8 +103,8 @@ def epochs_done(state):
     return state.epoch + min(1.0, state.batches_of_epoch * state.epoch / in_whole_epochs)
 
 
-def learning_rate(state, config):
-    """The learning rate of the next update: warm-up from 0, then as ``training.schedule`` says."""
+def learning_rate(state: TrainingState, config: TrainingConfig) -> float:
+    """Learning rate of the next update: linear warm-up from 0, then by ``training.schedule``."""
     rate = config.learning_rate * min(
         1.0, (updates_done(state, config) + 1) / max(1, config.warmup_updates)
     )
@@ -109,65 +118,63 @@ def learning_rate(state, config):
 class Schedule(keras.callbacks.Callback):
     """Sets the learning rate before every batch."""
 
-    def __init__(self, state, config):
+    def __init__(self, state: TrainingState, config: TrainingConfig) -> None:
         super().__init__()
         self.state = state
         self.config = config
 
-    def on_train_batch_begin(self, batch, logs=None):
-        # An array, since TensorFlow keeps a tensor of every Python number that it has ever met, 0.8
-        # kB an update here.
+    def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
+        # An array, because TensorFlow caches a tensor for every Python number, which would leak
+        # 0.8 kB an update.
         self.model.optimizer.learning_rate = np.array(learning_rate(self.state, self.config))
 
 
 class Limits(keras.callbacks.Callback):
     """Stops at the maximum of updates or minutes, or at a gradient that is not finite.
 
-    Of a batch with such a gradient nothing is learned, and nothing is left in the state, in the
-    means over the epoch or in the random numbers of dropout. Nor is it of the update that finds no
-    batch at the end of an epoch, in which TensorFlow may have drawn them already.
+    A batch with such a gradient changes nothing: not the weights, the state, the means over the
+    epoch or dropout's random state. Neither does the last step of an epoch, which finds no batch,
+    although TensorFlow may have drawn random numbers for it.
     """
 
-    def __init__(self, state, config):
+    def __init__(self, state: TrainingState, config: TrainingConfig) -> None:
         super().__init__()
         self.state = state
         self.config = config
-        self._dropouts = []
-        self._random = []
-        self._means = []
+        self._dropouts: list[Dropout] = []
+        self._random: list[tuple[Dropout, Any]] = []
+        self._means: list[tuple[keras.Variable, tf.Tensor]] = []
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: Logs = None) -> None:
         self._dropouts = self.dropouts()
 
-    def dropouts(self):
-        """The layers of the model that draw random numbers."""
+    def dropouts(self) -> list[Dropout]:
+        """The model's layers that draw random numbers."""
         return [
             layer
             for layer in self.model._flatten_layers()
             if isinstance(layer, Dropout) and layer.rate
         ]
 
-    def on_train_batch_begin(self, batch, logs=None):
+    def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
         self._random = [(layer, layer.random_state()) for layer in self._dropouts]
-        averages = [variable for metric in means(self.model) for variable in metric.variables]
+        averages = [variable for metric in epoch_means(self.model) for variable in metric.variables]
         self._means = [(variable, tf.identity(variable)) for variable in averages]
 
-    def on_epoch_end(self, epoch, logs=None):
-        self.take_back()
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+        self.undo_batch()
 
-    def take_back(self):
-        """Forget a batch that was begun and not learned from: what dropout drew for it, and its
-        share of the means.
-        """
+    def undo_batch(self) -> None:
+        """Undo an unfinished batch: restore dropout's random state and the means over the epoch."""
         for layer, value in self._random:
             layer.set_random_state(value)
         for variable, value in self._means:
             variable.assign(value)
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
         norm = float(self.model.optimizer.gradient_norm.numpy())
         if self.config.non_finite_gradient == "error" and not math.isfinite(norm):
-            self.take_back()
+            self.undo_batch()
             self.state.refuse()
             raise NonFiniteGradient(
                 f"training: expected a finite gradient, got norm {norm} in batch"
@@ -183,23 +190,23 @@ class MetricsLog(keras.callbacks.Callback):
     """Appends one JSON line to metrics.jsonl every BATCHES_BETWEEN_RECORDS batches and at the end
     of an epoch.
 
-    What stands there beyond the state's own records, a torn last line too, a killed training wrote;
-    it is cut off and comes again.
+    Records after those of the state were written by a training that was killed, as was an
+    incomplete last line; they are cut off and written again.
     """
 
-    def __init__(self, path, state):
+    def __init__(self, path: pathlib.Path, state: TrainingState) -> None:
         super().__init__()
         self.path = path
         self.state = state
         check_inside(path, path.parent)
         if path.exists():
-            self.cut()
+            self.truncate()
 
-    def cut(self):
-        """Shorten the file to the records that the state knows of."""
+    def truncate(self) -> None:
+        """Truncate the file to the records that the state has counted."""
         with open(self.path, "r+b") as file:
             size = file.seek(0, os.SEEK_END)
-            # a new training, which adds to what is there
+            # a new training appends
             if not self.state.batches and not self.state.metrics_bytes:
                 self.state.metrics_bytes = size
             if size < self.state.metrics_bytes:
@@ -213,17 +220,17 @@ class MetricsLog(keras.callbacks.Callback):
                 self.state.metrics_bytes = content.rfind(b"\n") + 1
             file.truncate(self.state.metrics_bytes)
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
         if self.state.batches % BATCHES_BETWEEN_RECORDS == 0:
             self.write("batches", logs)
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         self.write("epoch", logs)
 
-    def write(self, kind, values):
-        """One record: what it is about, where training stands, the values."""
+    def write(self, kind: str, values: Logs) -> None:
+        """Append a record: its kind, the progress of the training, the values."""
         state = self.state
-        record = {
+        record: dict[str, Any] = {
             "kind": kind,
             "batches": state.batches,
             "epoch": state.epoch,
@@ -241,46 +248,46 @@ class MetricsLog(keras.callbacks.Callback):
         state.metrics_bytes += len(line)
 
 
-def _number(value):
-    """A number as JSON has it: None for NaN and Inf."""
+def _number(value: float) -> float | None:
+    """A number for JSON: None for NaN and Inf."""
     return round(float(value), 6) if math.isfinite(value) else None
 
 
 class ProgressLine(keras.callbacks.Callback):
-    """One line on standard error: how much is done, what is left, where training stands, loss,
-    speed, development BLEU.
+    """Prints one line to standard error: share done, time left, epoch, batch, loss, speed,
+    development BLEU.
 
-    On a terminal the line is drawn again every half second; in a log it is written every minute.
+    On a terminal the line is redrawn every half second; in a log a line is written every minute.
 
     Args:
         state: TrainingState.
         config: TrainingConfig, for the share done and the learning rate.
     """
 
-    def __init__(self, state, config):
+    def __init__(self, state: TrainingState, config: TrainingConfig) -> None:
         super().__init__()
         self.state = state
         self.config = config
         self.terminal = sys.stderr.isatty()
         self._next = time.monotonic()
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + (0.5 if self.terminal else 60)
-            self._write(self.state.epoch, logs, end="")
+            self._write(self.state.epoch, logs or {}, end="")
 
-    def on_epoch_end(self, epoch, logs=None):
-        if logs:  # the share of a few pairs that is drawn for an epoch may be none
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+        if logs:  # an epoch that draws a share of few pairs may have no batch
             self._write(epoch, logs, end="\n")
 
-    def _write(self, epoch, logs, end):
-        text = self._standing(epoch, logs)
+    def _write(self, epoch: int, logs: Mapping[str, Any], end: str) -> None:
+        text = self._line(epoch, logs)
         if self.terminal:
             columns = shutil.get_terminal_size().columns
-            text = f"\r\x1b[K{text[: columns - 1]}"  # a wrapped line could not be drawn again
+            text = f"\r\x1b[K{text[: columns - 1]}"  # a wrapped line could not be redrawn
         print(text, end=end if self.terminal else "\n", file=sys.stderr, flush=True)
 
-    def _standing(self, epoch, logs):
+    def _line(self, epoch: int, logs: Mapping[str, Any]) -> str:
         state = self.state
         share = share_done(state, self.config)
         done = (

@@ -1,11 +1,14 @@
-"""Where a training stands, and how it is written down so that it can go on from there.
+"""Training checkpoints: the training state, saving it, and resuming from it.
 
-A checkpoint is a complete model (weights, optimizer, random states) as a ``.keras`` file and a JSON
-file, which names that file and its SHA-256, and says where in the data it stands. ``checkpoints/``
-of a RUN holds the last two: ``state.json`` and ``state.previous.json``, each with its model. A JSON
-file is replaced last and in one move: a kill at any moment leaves two whole checkpoints. Of the
-model only the numbers are read; what it is, ``config.yaml`` says, so that no code comes from it.
+A checkpoint is a complete model (weights, optimizer, random states) as a ``.keras`` file, and a
+JSON file with that file's name and SHA-256 and the position in the training data. ``checkpoints/``
+of a RUN holds the last two: ``state.json`` and ``state.previous.json``, each with its model. The
+JSON file is replaced last and atomically, so that a kill at any moment leaves two valid
+checkpoints. Only numbers are read from the model file, and the model is built from
+``config.yaml``, so that no code is loaded from a checkpoint.
 """
+
+from __future__ import annotations
 
 import dataclasses
 import hashlib
@@ -13,9 +16,12 @@ import itertools
 import json
 import logging
 import os
+import pathlib
 import warnings
 import zipfile
 import zlib
+from collections.abc import Mapping
+from typing import Any
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, TrainingConfig, default_of, saved_config
@@ -24,6 +30,7 @@ from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import make_folder, replacing, write_file
 from rnnsearch_tf.models import build_model
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run, digest_of
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.training.optimizers import compile_model
@@ -32,29 +39,28 @@ from rnnsearch_tf.files.untrusted import MODEL_FILES, check_archive
 log = logging.getLogger("rnnsearch_tf")
 
 OTHER_OPTIMIZER = "Skipping variable loading for optimizer"
-"""What Keras warns of when the saved optimizer has another number of variables."""
+"""Start of Keras's warning that the saved optimizer has another number of variables."""
 
 
 @dataclasses.dataclass
 class TrainingState:
-    """Counters of one training, kept over interruptions.
+    """Counters of one training, kept across interruptions.
 
     Attributes:
-        batches: batches learned from, over all epochs.
-        epoch: epoch in progress, from 0.
-        batches_of_epoch: batches of that epoch already learned from.
-        epoch_read: whether these are all that it has, so that only what ends an epoch is left of
-            it.
-        means: {name: total and count} of what is averaged over the epoch so far.
-        seconds: training time so far, evaluations included.
+        batches: batches trained on, over all epochs.
+        epoch: current epoch, from 0.
+        batches_of_epoch: batches of the current epoch already trained on.
+        epoch_read: whether these are all batches of the epoch, so that only its end is left.
+        means: {name: [total, count]} of the metrics averaged over the epoch so far.
+        seconds: training time so far, including evaluations.
         best_bleu: best development BLEU so far, or None.
-        best_loss: least development loss so far, in nats a target word, or None.
+        best_loss: lowest development loss so far, in nats a target word, or None.
         evaluations_since_best: evaluations since the best by training.best_by.
         evaluated, averaged: batches at the last evaluation, and at the last averaging; or None.
-        began_from: what the training began from, in words; None: from fresh weights.
-        refused, refused_last: whether the next batch was refused, since its gradient is not finite;
-            whether it is the epoch's last.
-        metrics_bytes: length of metrics.jsonl; what a killed training wrote beyond it is written
+        began_from: description of the model that the training started from; None: fresh weights.
+        refused: whether the next batch was refused because its gradient is not finite.
+        refused_last: whether the refused batch is the epoch's last.
+        metrics_bytes: length of metrics.jsonl; records of a killed training after it are written
             again.
     """
 
@@ -62,7 +68,7 @@ class TrainingState:
     epoch: int = 0
     batches_of_epoch: int = 0
     epoch_read: bool = False
-    means: dict = dataclasses.field(default_factory=dict)
+    means: dict[str, list[float]] = dataclasses.field(default_factory=dict)
     seconds: float = 0.0
     best_bleu: float | None = None
     best_loss: float | None = None
@@ -74,42 +80,45 @@ class TrainingState:
     refused_last: bool = False
     metrics_bytes: int = 0
 
-    def refuse(self):
-        """Take back the last batch, which nothing was learned from."""
+    def refuse(self) -> None:
+        """Uncount the last batch, which did not change the weights."""
         self.refused = True
         self.refused_last = self.epoch_read
         self.epoch_read = False
         self.batches = self.batches - 1
         self.batches_of_epoch = self.batches_of_epoch - 1
 
-    def skip(self):
-        """Leave the refused batch out: it counts as a batch."""
+    def skip(self) -> None:
+        """Skip the refused batch: count it as done."""
         self.refused = False
         self.epoch_read = self.refused_last
         self.batches = self.batches + 1
         self.batches_of_epoch = self.batches_of_epoch + 1
 
 
-def save_state(run, model, state: TrainingState, config: Config) -> None:
-    """Write a checkpoint to RUN/checkpoints; the last but one goes once the new one is complete.
+def save_state(
+    run: str | os.PathLike[str], model: TranslationModel, state: TrainingState, config: Config
+) -> None:
+    """Write a checkpoint to RUN/checkpoints; the last but one is deleted once the new one is
+    complete.
 
     Raises:
-        UserError: it cannot be written, because the disk is full, say; the older checkpoints are as
-            they were.
+        UserError: it cannot be written, for example because the disk is full; the older checkpoints
+            are unchanged.
     """
     run = Run(run)
-    # a metric's numbers are sums over them
+    # metrics hold sums over the replicas
     replicas = model.distribute_strategy.num_replicas_in_sync
     state.means = {
         metric.name: [
             float(keras.ops.convert_to_numpy(value)) / replicas for value in metric.variables
         ]
-        for metric in means(model)
+        for metric in epoch_means(model)
     }
     path = _unused(make_folder(run.checkpoints), state.batches)
     with replacing(path) as partial:
         model.save(partial)
-    values = {
+    values: dict[str, Any] = {
         "model": path.name,
         "model_sha256": digest_of(path),
         **dataclasses.asdict(state),
@@ -124,13 +133,13 @@ def save_state(run, model, state: TrainingState, config: Config) -> None:
             old.unlink()
 
 
-def load_state(run):
-    """(model, TrainingState) as saved last; the model is compiled.
+def load_state(run: str | os.PathLike[str]) -> tuple[TranslationModel, TrainingState]:
+    """Load the last checkpoint: (compiled model, TrainingState).
 
-    A damaged checkpoint is said, and the one before it taken, which is then the last.
+    If it is damaged, warn, load the previous checkpoint, and make that the last.
 
     Raises:
-        UserError: nothing is saved there, both checkpoints are damaged, or they are of another
+        UserError: there is no checkpoint, both are damaged, or they belong to another
             configuration or version.
     """
     run = Run(run)
@@ -152,23 +161,23 @@ def load_state(run):
                 damage[0] if damage else f"{run.state}: expected the last checkpoint, found none"
             )
             log.warning(
-                "warning: %s; going on from the checkpoint before it, after batch %d",
+                "warning: %s; resuming from the previous checkpoint, after batch %d",
                 reason,
                 loaded[1].batches,
             )
             os.replace(path, run.state)
         return loaded
     raise UserError(
-        f"{'; '.join(damage)}; copy {run.checkpoints} again from where it was whole, or begin anew"
+        f"{'; '.join(damage)}; restore {run.checkpoints} from a good copy, or start a new training"
         " with another --output"
     )
 
 
 class _Damaged(Exception):
-    """A checkpoint is not what was written."""
+    """A checkpoint does not match its checksums."""
 
 
-def _load(run, path):
+def _load(run: Run, path: pathlib.Path) -> tuple[TranslationModel, TrainingState]:
     values, model_path = _read(path)
     config = saved_config(run.config)
     try:
@@ -177,8 +186,8 @@ def _load(run, path):
     except (KeyError, TypeError) as error:
         raise UserError(
             f"{path}: expected a checkpoint of this version, got one that keeps other numbers"
-            f" ({error}); resume with the version that began the training, or begin anew in another"
-            " folder"
+            f" ({error}); resume with the version that started the training, or start a new"
+            " training in another folder"
         ) from None
     _check_configuration(path, saved, config, run)
     sizes = (Vocabulary.load(run.vocabulary(side)).size for side in ("source", "target"))
@@ -186,7 +195,7 @@ def _load(run, path):
     model = build_model(config, *sizes)
     compile_model(model, config)
     try:
-        with warnings.catch_warnings():  # Keras would go on with a fresh optimizer
+        with warnings.catch_warnings():  # Keras would only warn and use a fresh optimizer
             warnings.filterwarnings("error", message=OTHER_OPTIMIZER)
             model.load_weights(model_path)
     except (
@@ -202,32 +211,32 @@ def _load(run, path):
         if OTHER_OPTIMIZER in str(error):
             raise UserError(
                 f"{model_path}: expected an optimizer of this version, got one that keeps other"
-                " numbers; resume with the version that began the training, or begin anew in"
-                " another folder"
+                " numbers; resume with the version that started the training, or start a new"
+                " training in another folder"
             ) from None
         raise UserError(
             f"{model_path}: expected the model that {run.config} and the vocabularies describe, got"
             f" another ({' '.join(str(error).split())[:200]}); give the RUN its own checkpoints, or"
-            " begin anew with another --output"
+            " start a new training with another --output"
         ) from None
     restore_means(model, state)
     return model, state
 
 
-def _read(path):
-    """(what a JSON file of a checkpoint says, the path of its model), both as they were written."""
+def _read(path: pathlib.Path) -> tuple[dict[str, Any], pathlib.Path]:
+    """(values of a checkpoint's JSON file, path of its model), both verified by their checksums."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         found = values.pop("sha256")
         if found != _digest(values):
-            raise ValueError("its own checksum is another")
+            raise ValueError("its checksum does not match")
         model_path = path.parent / values.pop("model")
         expected = values.pop("model_sha256")
         if model_path.parent != path.parent or model_path.suffix != ".keras":
-            raise ValueError(f"it names {model_path}, which is no checkpoint")
+            raise ValueError(f"it names {model_path}, which is not a checkpoint")
         if digest_of(model_path) != expected:
             path = model_path
-            raise ValueError("its checksum is another")
+            raise ValueError("its checksum does not match")
         return values, model_path
     except (ValueError, TypeError, KeyError, AttributeError, OSError, RecursionError) as error:
         reason = (
@@ -238,51 +247,52 @@ def _read(path):
         raise _Damaged(f"{path}: expected a saved training, got a damaged one ({reason})") from None
 
 
-def _check_configuration(path, saved, config, run):
-    """Refuse a checkpoint that is of another model or optimizer than the RUN's configuration."""
+def _check_configuration(
+    path: pathlib.Path, saved: Mapping[str, Any], config: Config, run: Run
+) -> None:
+    """Refuse a checkpoint whose model or optimizer differs from the RUN's configuration."""
     for name, value in json.loads(json.dumps(saved_settings(config))).items():
-        # an older checkpoint does not know an option that changes nothing by its default
+        # an older checkpoint lacks newer options, whose defaults change nothing
         old = saved.get(name, default_of(name))
         if old != value:
             raise UserError(
                 f"{path}: expected a checkpoint of {run.config}, which has {name}={value}, got one"
-                f" with {old}; give the RUN its own checkpoints or configuration, or begin anew"
-                " with another --output"
+                f" with {old}; give the RUN its own checkpoints or configuration, or start a new"
+                " training with another --output"
             )
 
 
-def saved_settings(config: Config) -> dict:
-    """{dotted name: value} of the options that a saved model and optimizer already have, and that
-    therefore cannot change.
-
-    Those without effect are not among them.
+def saved_settings(config: Config) -> dict[str, Any]:
+    """{dotted name: value} of the options that are fixed by a saved model and optimizer, and so
+    cannot change; options without effect are left out.
     """
     sections = sections_of(config)
-    idle = names_without_effect(sections)
+    without_effect = names_without_effect(sections)
     saved = names_with(TrainingConfig, "saved")
     settings = {}
     for section in ("source", "target", "model", "training"):
         for key, value in dataclasses.asdict(sections[section]).items():
-            if (section != "training" or key in saved) and f"{section}.{key}" not in idle:
-                settings[f"{section}.{key}"] = value
+            dotted = f"{section}.{key}"
+            if (section != "training" or key in saved) and dotted not in without_effect:
+                settings[dotted] = value
     return settings
 
 
-def means(model):
-    """The metrics that are averages over the epoch; the speed is measured anew."""
+def epoch_means(model: TranslationModel) -> list[keras.metrics.Metric]:
+    """The metrics averaged over the epoch; the speed, which is not saved, is not among them."""
     return [metric for metric in model.metrics if metric is not model.speed_metric]
 
 
-def restore_means(model, state) -> None:
-    """Give the model's metrics what they had counted of the epoch when the state was saved."""
+def restore_means(model: TranslationModel, state: TrainingState) -> None:
+    """Restore the metrics averaged over the epoch from a saved state."""
     replicas = model.distribute_strategy.num_replicas_in_sync
-    for metric in means(model):
+    for metric in epoch_means(model):
         for variable, value in zip(metric.variables, state.means.get(metric.name, ())):
             variable.assign(value * replicas)
 
 
-def _unused(folder, batches):
-    """A path for a model that no checkpoint has."""
+def _unused(folder: pathlib.Path, batches: int) -> pathlib.Path:
+    """An unused path for the model of a new checkpoint."""
     names = itertools.chain(
         [f"batch-{batches}.keras"],
         (f"batch-{batches}-{number}.keras" for number in itertools.count(2)),
@@ -290,12 +300,12 @@ def _unused(folder, batches):
     return next(folder / name for name in names if not (folder / name).exists())
 
 
-def _model_named_by(path):
+def _model_named_by(path: pathlib.Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))["model"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _digest(values):
+def _digest(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

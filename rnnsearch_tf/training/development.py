@@ -1,21 +1,31 @@
-"""Scores on the development text while training, the best weights, early stopping."""
+"""Evaluate the model on the development text during training; keep the best weights; stop early."""
+
+from __future__ import annotations
 
 import dataclasses
 import math
 import sys
+from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.data.dataset import scoring_batches
 from rnnsearch_tf.evaluation.bleu import bleu_of_model
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.progress import announced, coloured
 from rnnsearch_tf.training.averaging import assign_mean
-from rnnsearch_tf.training.callbacks import updates_done
+from rnnsearch_tf.training.callbacks import Clock, Logs, MetricsLog, updates_done
+from rnnsearch_tf.training.checkpoint import TrainingState
+from rnnsearch_tf.training.interruption import Interruption
+from rnnsearch_tf.translation import Translator
+
+Sides = tuple[Sequence[str], Sequence[str]]
+"""(source sentences, reference translations) of a development text."""
 
 
 def is_lower(loss: float, best: float | None) -> bool:
-    """Whether a loss is finite and below the best so far; None: there is none yet."""
+    """Whether a loss is finite and below the best so far (None: there is none yet)."""
     return math.isfinite(loss) and (best is None or loss < best)
 
 
@@ -23,23 +33,33 @@ class Development(keras.callbacks.Callback):
     """Scores the model every epoch, or every ``evaluate_every`` updates, and keeps its best weights
     in RUN/best.
 
-    The score is BLEU of a translation of the development text; under ``training.best_by: loss``,
-    and for a language model, which does not translate, it is the loss of a target word.
-    ``patience`` evaluations without a better score stop the training. At the end the weights of the
-    last ``training.average`` evaluations are averaged, and kept if they score better.
+    The score is the BLEU of a translation of the development text. With
+    ``training.best_by: loss``, and for a language model, which does not translate, it is the loss
+    per target word. Training stops after ``patience`` evaluations without a better score. At the
+    end, the weights of the last ``training.average`` evaluations are averaged, and kept if they
+    score better.
 
     Args:
         run: Run.
         state: TrainingState.
-        clock: Clock, told to count the time this takes.
+        clock: Clock, which counts the time of an evaluation.
         translator: Translator of the model.
-        sentences: (source list, reference list), or None: then the last weights are the best.
-        metrics_log: MetricsLog, told every result.
-        interruption: Interruption; an evaluation is stopped at once, and made anew when the
-            training goes on.
+        sentences: the development text; None: the last weights are the best.
+        metrics_log: MetricsLog, for the scores.
+        interruption: Interruption; a signal stops an evaluation at once, and it is repeated when
+            training resumes.
     """
 
-    def __init__(self, run, state, clock, translator, sentences, metrics_log, interruption):
+    def __init__(
+        self,
+        run: Run,
+        state: TrainingState,
+        clock: Clock,
+        translator: Translator,
+        sentences: Sides | None,
+        metrics_log: MetricsLog,
+        interruption: Interruption,
+    ) -> None:
         super().__init__()
         self.run = run
         self.state = state
@@ -50,28 +70,29 @@ class Development(keras.callbacks.Callback):
         self.interruption = interruption
         self.sentences = sentences
         self.is_over = False
-        self._loss = None
+        self._batches: list[dict[str, tf.Tensor]] | None = None  # of the development text
+        self._losses: Callable[[dict[str, tf.Tensor]], tf.Tensor] | None = None
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int | None, logs: Logs = None) -> None:
         every = self.config.training.evaluate_every
         if every and self.state.batches % (every * self.config.training.accumulate) == 0:
             self.evaluate()
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         if not self.config.training.evaluate_every:
             self.evaluate()
 
-    def catch_up(self):
-        """Before the first update: what a stop left undone.
+    def catch_up(self) -> None:
+        """Before the first update, do the evaluations that are due.
 
-        A training that begins from another model scores its weights, so that none worse than they
-        are kept. One that goes on forgets the weights of evaluations that its state has not seen,
-        and makes the evaluation that was stopped.
+        A training that starts from another model scores its weights, so that worse ones are not
+        kept. A resumed training deletes the weights of evaluations after its state, and repeats an
+        evaluation that was interrupted.
         """
         state = self.state
         if state.began_from and not state.batches and self.sentences is not None:
             with self.interruption.at_once():
-                self.score_weights("of the model as it begins")
+                self.score_weights("of the initial model")
         for path in self.run.evaluated_weights():
             if path > self.run.weights_after(state.batches):
                 self.run.remove(path)
@@ -81,9 +102,9 @@ class Development(keras.callbacks.Callback):
             elif not state.batches_of_epoch:
                 self.evaluate()
 
-    def evaluate(self):
-        """Score the present weights, keep them if they are the best so far; an evaluation that is
-        stopped leaves no trace in the state.
+    def evaluate(self) -> None:
+        """Score the current weights, and keep them if they are the best so far. An interrupted
+        evaluation leaves the state unchanged.
         """
         if (
             not self.is_over
@@ -98,7 +119,7 @@ class Development(keras.callbacks.Callback):
             vars(self.state).update(before)
             raise
 
-    def _evaluate(self):
+    def _evaluate(self) -> None:
         state = self.state
         settings = self.config.training
         state.evaluated = state.batches
@@ -117,14 +138,20 @@ class Development(keras.callbacks.Callback):
             )
             self.model.stop_training = True
 
-    def score_weights(self, which):
-        """Score the model as it is; whether it is the best so far, and so kept. ``which`` says in
-        the log what was scored.
+    def score_weights(self, description: str) -> bool:
+        """Score the current weights, and keep them if they are the best so far.
+
+        Args:
+            description: what is scored, for the log.
+
+        Returns:
+            whether they are the best.
         """
         state = self.state
         by_loss = self._criterion() == "loss"
         values = {}
         words = []
+        better = False
         if by_loss:
             loss = values["loss"] = self._development_loss()
             better = is_lower(loss, state.best_loss)
@@ -134,23 +161,31 @@ class Development(keras.callbacks.Callback):
             better = better if by_loss else state.best_bleu is None or score > state.best_bleu
             words.append(f"BLEU {score:.2f}")
         if better:
-            state.best_bleu, state.best_loss = values.get("bleu"), values.get("loss")
+            state.best_bleu = values.get("bleu")
+            state.best_loss = values.get("loss")
             self.keep()
         self.clock.tick()
-        best = {"best_bleu": state.best_bleu, "best_loss": state.best_loss}
+        scores = {"best_bleu": state.best_bleu, "best_loss": state.best_loss}
         self.metrics_log.write(
             "development",
-            values | {name: value for name, value in best.items() if value is not None},
+            values | {name: value for name, value in scores.items() if value is not None},
         )
         best = state.best_loss if by_loss else state.best_bleu
-        best = "none yet" if best is None else f"best {best:.4f}" if by_loss else f"best {best:.2f}"
-        best = coloured("best so far", "green") if better else best
-        print(f"\ndevelopment {', '.join(words)} {which} ({best})", file=sys.stderr)
+        verdict = (
+            coloured("best so far", "green")
+            if better
+            else "none yet"
+            if best is None
+            else f"best {best:.4f}"
+            if by_loss
+            else f"best {best:.2f}"
+        )
+        print(f"\ndevelopment {', '.join(words)} {description} ({verdict})", file=sys.stderr)
         return better
 
-    def finish(self):
-        """At the end: score the last weights and the average of the last evaluations, and see that
-        RUN/best holds some.
+    def finish(self) -> None:
+        """At the end, score the last weights and the average of the last evaluations. RUN/best
+        holds weights afterwards, whatever the scores.
         """
         state = self.state
         number = self.config.training.average
@@ -163,13 +198,13 @@ class Development(keras.callbacks.Callback):
             state.averaged = state.batches
             self._average(number)
 
-    def keep(self):
-        """Write the present weights to RUN/best."""
+    def keep(self) -> None:
+        """Write the current weights to RUN/best."""
         self.run.write_weights(self.model)
 
-    def remember(self):
-        """Write the present weights to RUN/evaluated too, and drop the oldest there beyond
-        training.keep_evaluated.
+    def remember(self) -> None:
+        """Write the current weights to RUN/evaluated, and delete the oldest there if there are more
+        than training.keep_evaluated.
         """
         number = self.config.training.keep_evaluated
         if number:
@@ -177,43 +212,40 @@ class Development(keras.callbacks.Callback):
             for old in self.run.evaluated_weights()[:-number]:
                 self.run.remove(old)
 
-    def _average(self, number):
-        """Score the average; the model has its own weights again afterwards."""
+    def _average(self, number: int) -> None:
+        """Score the average of the last evaluations, then restore the model's weights."""
         kept = self.run.evaluated_weights()[-number:]
         if len(kept) < 2:
             return
-        own = [tf.identity(weight) for weight in self.model.trainable_variables]
+        before = [tf.identity(weight) for weight in self.model.trainable_variables]
         assign_mean(self.model, self.run, kept)
         self.score_weights(f"of the average of the last {len(kept)} evaluations")
-        for weight, value in zip(self.model.trainable_variables, own):
+        for weight, value in zip(self.model.trainable_variables, before):
             weight.assign(value)
 
-    def _criterion(self):
+    def _criterion(self) -> str:
         return self.config.training.best_by if self.model.reads_source else "loss"
 
-    def _bleu(self):
-        """BLEU in percent of the translated development text."""
-        sources, references = self.sentences
+    def _bleu(self) -> float:
+        """BLEU, in percent, of the translated development text."""
+        sources, references = self.sentences or ((), ())
         options = dict(beam_size=self.config.training.evaluate_beam_size, nbest=1)
         with announced("translating the development text"):
             translations = self.translator.translate(list(sources), **options)
         return bleu_of_model([t.text for t in translations], references, self.config.target).score
 
-    def _development_loss(self):
-        """Mean negative log-likelihood of a target word, in nats, end symbols included; no
-        smoothing, no dropout.
+    def _development_loss(self) -> float:
+        """Mean negative log-likelihood per target word in nats, including end symbols, without
+        label smoothing and dropout.
         """
-        if self._loss is None:
+        if self._batches is None:
             texts = self.translator.source_text, self.translator.target_text
-            batches = scoring_batches(*texts, self.sentences, self.config.data.batch_size)
-            self._loss = (
-                batches,
-                tf.function(
-                    lambda inputs: self.model.token_losses(inputs)[1],
-                    autograph=False,
-                    reduce_retracing=True,
-                ),
+            self._batches = scoring_batches(*texts, self.sentences, self.config.data.batch_size)
+        if self._losses is None:
+            self._losses = tf.function(
+                lambda inputs: self.model.token_losses(inputs)[1],
+                autograph=False,
+                reduce_retracing=True,
             )
-        batches, nll = self._loss
-        values = [nll(inputs).numpy() for inputs in batches]
+        values = [self._losses(inputs).numpy() for inputs in self._batches]
         return float(sum(v.sum(dtype="float64") for v in values) / sum(v.size for v in values))

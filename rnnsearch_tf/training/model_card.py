@@ -1,16 +1,24 @@
-"""The page that says what a trained model is: RUN/model_card.md."""
+"""Write the model card of a trained model: RUN/model_card.md."""
+
+from __future__ import annotations
 
 import tensorflow as tf
 
 from rnnsearch_tf import __version__
+from rnnsearch_tf.config import Config
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.data.corpus import training_corpora
 from rnnsearch_tf.evaluation.bleu import tokenizer_for
 from rnnsearch_tf.files.atomic import write_file
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.training.checkpoint import TrainingState
 
 
-def write_model_card(run, config, model, state) -> None:
-    """Write what was trained, on what, for how long, and how well it did, from the run itself.
+def write_model_card(
+    run: Run, config: Config, model: TranslationModel, state: TrainingState
+) -> None:
+    """Write a page with the model, its training text, training time and scores.
 
     Args:
         run: Run.
@@ -21,7 +29,7 @@ def write_model_card(run, config, model, state) -> None:
     data = config.data
     training = config.training
 
-    def named(files):
+    def named(files: str | list[str]) -> str:
         return f"`{files}`" if isinstance(files, str) else ", ".join(map("`{}`".format, files))
 
     text = (

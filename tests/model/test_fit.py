@@ -165,7 +165,7 @@ def test_a_batch_that_was_begun_and_not_learned_from_leaves_the_means(policy):
         if learned:
             limits.on_train_batch_end(0)
         else:
-            limits.take_back()
+            limits.undo_batch()
         speed = model.speed_metric.name
         means.append({m.name: float(m.result()) for m in model.metrics if m.name != speed})
     assert means[0] == means[1] and means[0]["loss"] > 0

@@ -89,8 +89,8 @@ OWN_TEXT = [
     Mutant(
         "training/callbacks.py",
         "an epoch without a batch has a line",
-        "if logs:  # the share",
-        "if True:  # the share",
+        "if logs:  # an epoch",
+        "if True:  # an epoch",
         ("training/test_progress_line.py::test_an_epoch_without_a_batch_has_none",),
     ),
     Mutant(

@@ -438,7 +438,7 @@ def test_the_checkpoint_before_a_damaged_one_is_taken(tmp_path, caplog, name, da
     assert state.batches == 2 and model.output_layer.b_softmax.numpy().tolist() == [2.0] * 4
     assert (
         str(tmp_path / "checkpoints" / name) in caplog.text
-        and "going on from the checkpoint before it, after batch 2" in caplog.text
+        and "resuming from the previous checkpoint, after batch 2" in caplog.text
     )
     state.batches = 3
     save_state(tmp_path, model, state, config(*LANGUAGE_MODEL))

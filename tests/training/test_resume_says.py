@@ -38,7 +38,7 @@ def test_stopped_before_the_first_evaluation(tmp_path, untranslated, monkeypatch
     monkeypatch.undo()
     train(config("training.epochs=2"), run, resume=True)
     err = capsys.readouterr().err
-    assert "going on after batch 3, epoch 1 (3 batches of it)" in err
+    assert "resuming after batch 3, epoch 1 (3 batches of it)" in err
     assert rnnsearch(["translate", "--model", str(run), str(tmp_path / "missing")]) == 1
     # the model itself is fine now
     assert "missing: expected a text file, found none" in capsys.readouterr().err

@@ -37,7 +37,7 @@ def agreements(seconds, asked, stopping):
     for number in range(3):
         workers = Several(number, said)
         interruption = Interruption(workers)
-        interruption.asked = asked[number]
+        interruption.received = asked[number]
         one = Agreement(
             workers,
             TrainingState(seconds=seconds[number], evaluations_since_best=4 - number),
@@ -58,7 +58,7 @@ def test_the_chiefs_clock_and_decisions_count():
     )
     last = agreements((100.0, 170.0, 30.0), (None, None, None), (False, True, True))[-1]
     assert last.model.stop_training is False
-    last.interruption.stop_if_asked()  # nobody was asked to
+    last.interruption.raise_if_stopped()  # nobody was asked to
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,10 @@ def test_the_chiefs_clock_and_decisions_count():
 )
 def test_a_signal_to_one_stops_all_once_they_know(number, error):
     first, second, last = agreements((1, 1, 1), (None, number, None), (False,) * 3)
-    first.interruption.stop_if_asked()  # has heard its own words only
+    first.interruption.raise_if_stopped()  # has heard its own words only
     for one in (second, last):
         with pytest.raises(BaseException) as raised:
-            one.interruption.stop_if_asked()
+            one.interruption.raise_if_stopped()
         assert raised.type.__name__ == error
 
 
@@ -79,7 +79,7 @@ def test_a_signal_is_kept_until_all_know():
     interruption.on_train_batch_end(0)
     interruption._note(signal.SIGTERM, None)
     interruption.on_train_batch_begin(1)
-    assert interruption.asked == signal.SIGTERM and interruption.agreed is None
+    assert interruption.received == signal.SIGTERM and interruption.agreed is None
 
 
 def test_every_worker_drops_other_values():
