@@ -229,9 +229,10 @@ class Development(keras.callbacks.Callback):
     def _bleu(self) -> float:
         """BLEU, in percent, of the translated development text."""
         sources, references = self.sentences or ((), ())
-        options = dict(beam_size=self.config.training.evaluate_beam_size, nbest=1)
         with announced("translating the development text"):
-            translations = self.translator.translate(list(sources), **options)
+            translations = self.translator.translate(
+                list(sources), beam_size=self.config.training.evaluate_beam_size, nbest=1
+            )
         return bleu_of_model([t.text for t in translations], references, self.config.target).score
 
     def _development_loss(self) -> float:

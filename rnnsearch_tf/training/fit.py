@@ -1,8 +1,8 @@
-"""The fit driver: a configuration in, a RUN folder out.
+"""The fit driver: trains a model by a configuration and writes a RUN folder.
 
     texts → vocabularies → model.compile → model.fit → best weights by development BLEU or loss
 
-Everything it does can be done by hand in a notebook with the same pieces.
+The same can be done by hand in a notebook with the same functions and classes.
 """
 
 from __future__ import annotations
@@ -11,37 +11,42 @@ import contextlib
 import os
 import sys
 import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.distributed.addresses import DISTRIBUTIONS
-from rnnsearch_tf.config import Config, default_of, save_config, saved_config
+from rnnsearch_tf.config import Config, TrainingConfig, default_of, save_config, saved_config
 from rnnsearch_tf.data.corpus import check_development, open_corpus
 from rnnsearch_tf.data.counting import build_corpus_texts
 from rnnsearch_tf.data.dataset import training_dataset
+from rnnsearch_tf.data.pairs import Pairs, Report
 from rnnsearch_tf.data.prepared.batches import NumberedBatches
 from rnnsearch_tf.data.prepared.store import PreparedPairs
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.atomic import locked
 from rnnsearch_tf.layers.dropout import vary_dropout
 from rnnsearch_tf.models import build_model
+from rnnsearch_tf.models.keras_fit import NonFiniteGradient
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runtime.cores import training_shards
 from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.text.pipeline import load_text, shortfall
+from rnnsearch_tf.text.pipeline import Text, load_text, shortfall
 from rnnsearch_tf.training import warm_start
 from rnnsearch_tf.distributed.agreement import Agreement
 from rnnsearch_tf.training.callbacks import (
     Clock,
     Limits,
+    Logs,
     MetricsLog,
-    NonFiniteGradient,
     ProgressLine,
     Schedule,
     updates_done,
 )
-from rnnsearch_tf.training.development import Development
+from rnnsearch_tf.training.development import Development, Sides
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import compile_model
@@ -54,42 +59,42 @@ from rnnsearch_tf.distributed.workers import SingleWorker, join, losing_peers, m
 
 def train(
     config: Config,
-    output: str | os.PathLike,
+    output: str | os.PathLike[str],
     resume: bool = False,
-    start_from: str | os.PathLike | None = None,
+    start_from: str | os.PathLike[str] | None = None,
     new_words: int = 0,
     skip_batch: bool = False,
     distribute: str | None = None,
-) -> dict:
-    """Train a model, or go on training it.
+) -> dict[str, Any]:
+    """Train a model, or resume a training.
 
     Args:
         config: Config.
         output: path of the RUN folder, created if missing.
-        resume: go on from RUN/checkpoints.
-        start_from: path of another RUN folder, whose best weights, vocabularies and SentencePiece
-            models this training begins with; optimizer, counters and best score are new. ``config``
-            has the model and the texts of that RUN, as :func:`continued_config` makes it.
-        new_words: words of the new text to add to each of its vocabularies at most.
-        skip_batch: with ``resume``, leave out the batch whose gradient was not finite.
+        resume: continue from RUN/checkpoints.
+        start_from: path of another RUN folder, from whose best weights, vocabularies and
+            SentencePiece models this training starts; optimizer, counters and best score are new.
+            ``config`` has that RUN's model and texts, see :func:`continued_config`.
+        new_words: words of the new text to add to each vocabulary, at most.
+        skip_batch: with ``resume``, skip the batch whose gradient was not finite.
         distribute: "mirrored": a replica of the model on each GPU of this machine, each with its
-            share of a batch; "multi-worker": this process is one of those that TF_CONFIG names,
-            which must all see the folder and the text. ``data.batch_size`` is that of all together,
-            and the batches are those of one process: it may be resumed with another number of them.
+            share of every batch; "multi-worker": this process is one of those that TF_CONFIG names;
+            all must see the same folder and text. ``data.batch_size`` is the total, and the
+            batches are those of a single process, so that a training may be resumed with another
+            number of workers.
 
     Returns:
         dict: ``best_bleu``, ``best_loss`` (float or None), ``batches``, ``minutes``, ``run`` (str).
-            The scores of a worker that
-        is not the chief are None.
+            The scores are None in a worker that is not the chief.
 
     Raises:
         UsageError: the folder holds a training already and ``resume`` is not set, or
             another model or text than the one to resume or to start from; or TF_CONFIG names no
             workers.
         UserError: a file is missing or damaged, among them those of ``start_from``.
-        KeyboardInterrupt, Terminated: Ctrl-C or SIGTERM; as any other exception once training has
-            begun, after saving the state, so that ``resume`` loses nothing. PeerLost, a Terminated:
-            another worker has ended.
+        KeyboardInterrupt, Terminated: Ctrl-C or SIGTERM. Once training has started, the state is
+            saved before this or any other exception is raised, so that ``resume`` loses nothing.
+        PeerLost: another worker has ended; a Terminated.
     """
     if distribute not in (None, *DISTRIBUTIONS):
         raise UsageError(
@@ -102,41 +107,267 @@ def train(
         print(
             f"sharing every batch between {strategy.num_replicas_in_sync} replicas", file=sys.stderr
         )
-    if not resume:  # which another number of workers may have begun
+    if not resume:  # a resumed training may have been started with more workers
         _check_workers(config.training, workers)
     keras.utils.set_random_seed(config.training.seed)
     if config.training.deterministic:
         tf.config.experimental.enable_op_determinism()
     run = Run(output)
     with losing_peers(), contextlib.ExitStack() as stack, strategy.scope():
-        if workers.chief:
-            begun = _begin(run, config, resume, start_from, new_words, skip_batch, stack)
-        else:
-            workers.all_reduce(0)  # the chief has saved what it begins with
-            begun = _follow(run)
-        return _train(run, workers, *begun, save_first=not resume or skip_batch)
+        if not workers.chief:
+            workers.agree(0)  # the chief has saved the initial state
+            return _load_training(run, workers).follow()
+        training = _prepare(run, workers, config, resume, start_from, new_words, skip_batch, stack)
+        return training.lead(save_first=not resume or skip_batch)
 
 
-def _begin(run, config, resume, start_from, new_words, skip_batch, stack):
-    """(config, texts, pairs, model, state) of a training that begins or goes on; writes what RUN
-    has before the first update.
+class _Training:
+    """A training from its first update to its end.
+
+    Args:
+        run: Run, the folder.
+        workers: the workers that train together.
+        config: Config.
+        texts: (source Text, target Text).
+        pairs: Pairs to train on.
+        model: TranslationModel, compiled.
+        state: TrainingState.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        workers: Alone,
+        config: Config,
+        texts: tuple[Text, Text],
+        pairs: Pairs,
+        model: TranslationModel,
+        state: TrainingState,
+    ) -> None:
+        self.run = run
+        self.workers = workers
+        self.config = config
+        self.texts = texts
+        self.pairs = pairs
+        self.model = model
+        self.state = state
+        self.clock = Clock(state)
+        self.schedule = Schedule(state, config.training)
+        self.limits = Limits(state, config.training)
+        self.interruption = Interruption(workers)
+        self.agreement = Agreement(workers, state, self.interruption) if workers.count > 1 else None
+        exact = config.training.worker_gradients == "exact"
+        workers.exchange_dtype = None if exact else tf.bfloat16
+        model.workers = workers
+        replicas = model.distribute_strategy.num_replicas_in_sync
+        model.shards = training_shards(config.data.batch_size // workers.count // replicas)
+
+    def lead(self, save_first: bool) -> dict[str, Any]:
+        """Train as the only worker or the chief, which writes all files; return the summary.
+
+        Args:
+            save_first: whether to save a checkpoint before the first update.
+        """
+        development, callbacks = self._callbacks()
+        for callback in callbacks:
+            callback.set_model(self.model)
+        saved = self.state.batches
+        with self.interruption:
+            if save_first:
+                # so that a killed training can be resumed, and a full disk is reported now
+                self._save()
+            self.workers.agree(0)
+            try:
+                development.catch_up()
+                self._fit(callbacks)
+                self._save()  # before the last evaluation, which can be interrupted too
+                saved = self.state.batches
+                with self.interruption.at_once():
+                    development.finish()
+                self._save()
+            except BaseException as stop:  # a signal, a bad gradient, a broken file: save progress
+                if self.state.batches > saved or self.state.refused:
+                    self.limits.undo_batch()
+                    self._save_after(stop)
+                print(
+                    "\nstopped; progress is saved. Resume with:"
+                    f" {self.run.resume_command}{_not_evaluated(self.run)}",
+                    file=sys.stderr,
+                )
+                if isinstance(stop, NonFiniteGradient):
+                    with self.interruption.at_once():
+                        raise self._with_lines(stop) from None
+                raise
+        write_model_card(self.run, self.config, self.model, self.state)
+        self.workers.barrier()
+        return self._summary()
+
+    def follow(self) -> dict[str, Any]:
+        """Train as a worker that is not the chief and writes nothing; return the summary."""
+        agreement = [self.agreement] if self.agreement else []
+        callbacks: list[keras.callbacks.Callback] = [
+            self.clock,
+            self.schedule,
+            self.limits,
+            *agreement,
+            self.interruption,
+        ]
+        for callback in callbacks:
+            callback.set_model(self.model)
+        vary_dropout(self.limits.dropouts(), self.workers.index)
+        with self.interruption:
+            self._fit(callbacks)
+            self.workers.barrier()
+        return self._summary() | {"best_bleu": None, "best_loss": None}
+
+    def _summary(self) -> dict[str, Any]:
+        state = self.state
+        return {
+            "best_bleu": state.best_bleu,
+            "best_loss": state.best_loss,
+            "batches": state.batches,
+            "minutes": state.seconds / 60,
+            "run": str(self.run),
+        }
+
+    def _callbacks(self) -> tuple[Development, list[keras.callbacks.Callback]]:
+        """(the one that evaluates, all callbacks of the chief in their order)."""
+        run = self.run
+        config = self.config
+        state = self.state
+        translator = Translator(self.model, *self.texts, config)
+        log = MetricsLog(run.metrics, state)
+        sentences = _development_text(config)
+        development = Development(
+            run, state, self.clock, translator, sentences, log, self.interruption
+        )
+        saving = SaveState(run, state, config)
+        callbacks = [
+            self.clock,
+            self.schedule,
+            self.limits,
+            log,
+            ProgressLine(state, config.training),
+        ]
+        if config.training.tensorboard:
+            from rnnsearch_tf.training.tensorboard import TensorBoard  # an extra
+
+            callbacks.append(TensorBoard(run.tensorboard, state, translator, sentences))
+        agreement = [self.agreement] if self.agreement else []
+        return development, [*callbacks, development, saving, *agreement, self.interruption]
+
+    def _fit(self, callbacks: Sequence[keras.callbacks.Callback]) -> None:
+        """Call ``model.fit`` for one epoch after the other, first for the rest of the epoch in
+        which a resumed training stopped.
+
+        (Within one ``fit``, Keras gives every epoch the number of batches of the first, but with
+        sampled pairs their number varies.)
+        """
+        model = self.model
+        state = self.state
+        model.stop_training = False
+        if self.agreement:
+            self.agreement.agree()
+        if _reached_limit(state, self.config.training):
+            return
+        rest_of_epoch = self._batches(self.workers)
+        # training stopped after the epoch's last batch: only the end of the epoch is left
+        if state.epoch_read:
+            epoch = state.epoch
+            logs = model.get_metrics_result()
+            for callback in callbacks:
+                callback.on_epoch_end(epoch, logs)
+        if self.workers.chief:
+            print("building the graph of an update; the first one takes longer", file=sys.stderr)
+        while not model.stop_training and not _reached_limit(state, self.config.training):
+            model.fit(
+                rest_of_epoch(),
+                initial_epoch=state.epoch,
+                epochs=state.epoch + 1,
+                callbacks=callbacks,
+                verbose=0,
+            )
+
+    def _batches(self, workers: Alone) -> Callable[[], tf.data.Dataset]:
+        """A function that returns a worker's share of the current epoch's remaining batches."""
+        pairs = self.pairs
+        state = self.state
+        data = self.config.data
+        seed = self.config.training.seed
+        clock = self.clock
+        share = (workers.index, workers.count)
+        if not isinstance(pairs, PreparedPairs):
+            epochs = training_dataset(
+                *self.texts, pairs, data, seed, lambda: state.epoch, clock.set_epoch_size, *share
+            )
+            return lambda: epochs.skip(state.batches_of_epoch) if state.batches_of_epoch else epochs
+        numbered = NumberedBatches(pairs, data, seed, *share)
+        epochs = numbered.epochs()
+        size = numbered.an_epoch
+
+        def rest_of_epoch() -> tf.data.Dataset:
+            clock.set_epoch_size(state.epoch, size)
+            if state.batches_of_epoch:
+                done = min(size, state.batches_of_epoch)  # larger batches make fewer an epoch
+                return numbered.dataset(state.epoch * size + done).take(size - done)
+            epochs.epoch.assign(state.epoch)
+            return epochs
+
+        return rest_of_epoch
+
+    def _save(self) -> None:
+        save_state(self.run, self.model, self.state, self.config)
+
+    def _save_after(self, stop: BaseException) -> None:
+        """Save a training that an exception stopped; an error of this names that exception too."""
+        try:
+            self._save()
+        except UserError as error:
+            raise UserError(
+                f"{error}; the previous checkpoint is kept"
+                + (f"; training stopped by: {stop}" if str(stop) else "")
+            ) from None
+
+    def _with_lines(self, stop: NonFiniteGradient) -> NonFiniteGradient:
+        """The error of a batch whose gradient is not finite, with the lines of the batch."""
+        [batch] = self._batches(Alone())().take(1)
+        lines = name_batch(batch, self.texts, self.pairs, self.run.refused_batch)
+        return NonFiniteGradient(
+            f"{stop}, of {lines} (with their text in {self.run.refused_batch}); the training is"
+            f" saved as before that batch; skip it: {self.run.resume_command} --skip-batch; or"
+            " start a new training with a lower training.learning_rate, or"
+            " training.non_finite_gradient=skip"
+        )
+
+
+def _prepare(
+    run: Run,
+    workers: Alone,
+    config: Config,
+    resume: bool,
+    start_from: str | os.PathLike[str] | None,
+    new_words: int,
+    skip_batch: bool,
+    stack: contextlib.ExitStack,
+) -> _Training:
+    """Start or resume a training, and write the files that RUN has before the first update.
 
     RUN is locked until the ExitStack ends.
     """
     check_links(run.path)
-    _check_output(run, config, resume, start_from, new_words, skip_batch)
-    if not resume:  # which an earlier version may have begun
+    _check_arguments(run, config, resume, start_from, new_words, skip_batch)
+    if not resume:  # a resumed training may have been started by an earlier version
         check_development(config)
-    texts = model = origin = None
+    texts = initial_model = origin = None
     if start_from is not None:
-        config, texts, model, origin = warm_start.start_from(start_from, config, new_words)
+        config, texts, initial_model, origin = warm_start.start_from(start_from, config, new_words)
     stack.enter_context(locked(run.path))
     if not resume:
-        run.refuse_training()  # one may have come meanwhile
+        run.refuse_training()  # another process may have started one
         run.clear()
     save_config(config, run.config)
     run.record([run.config])
-    pairs = open_corpus(config, "train")
+    pairs = _training_pairs(config)
     if isinstance(pairs, PreparedPairs):
         with announced("comparing the prepared corpus with its checksums"):
             pairs.verify()
@@ -145,7 +376,7 @@ def _begin(run, config, resume, start_from, new_words, skip_batch, stack):
         model, state = load_state(run)
         texts = _load_texts(run, config)
     else:
-        texts = texts or _texts(config, pairs)
+        texts = texts or _build_texts(config, pairs)
         _save_texts(run, texts)
     report_pairs(pairs.check())
     _check_weights(pairs)
@@ -153,27 +384,17 @@ def _begin(run, config, resume, start_from, new_words, skip_batch, stack):
         pairs.check_texts(texts)
     if resume:
         _skip_refused(run, state, skip_batch)
-        print(_standing(state, config.training), file=sys.stderr)
+        print(_resume_message(state, config.training), file=sys.stderr)
     else:
-        model = model or build_model(config, *(text.vocabulary.size for text in texts))
+        model = initial_model or build_model(config, *(text.vocabulary.size for text in texts))
         state = TrainingState(began_from=origin)
         compile_model(model, config)
     print(f"{type(model).__name__}: {model.count_params():,} parameters", file=sys.stderr)
-    return config, texts, pairs, model, state
+    return _Training(run, workers, config, texts, pairs, model, state)
 
 
-def _check_workers(training, workers):
-    """Raise UsageError where an option is for several workers, and there is one."""
-    default = default_of("training.worker_gradients")
-    if workers.count == 1 and training.worker_gradients != default:
-        raise UsageError(
-            "training.worker_gradients: has no effect with one worker; train with several"
-            f" (rnnsearch launch), or leave training.worker_gradients at its default, {default}"
-        )
-
-
-def _follow(run):
-    """What _begin gives, for a worker that is not the chief: as the chief has saved it."""
+def _load_training(run: Run, workers: Alone) -> _Training:
+    """The training that the chief has saved, for another worker."""
     if not run.state.exists():
         raise UserError(
             f"{run}: expected the folder that the chief, worker 0, writes, found none; put it on a"
@@ -183,106 +404,40 @@ def _follow(run):
     texts = _load_texts(run, config)
     model, state = load_state(run)
     state.refused = False
-    return config, texts, open_corpus(config, "train"), model, state
+    return _Training(run, workers, config, texts, _training_pairs(config), model, state)
 
 
-def _train(run, workers, config, texts, pairs, model, state, save_first):
-    """From the first update to the model card."""
-    model.workers = workers
-    workers.exchange_dtype = tf.bfloat16 if config.training.worker_gradients == "bfloat16" else None
-    model.shards = training_shards(
-        config.data.batch_size // workers.count // model.distribute_strategy.num_replicas_in_sync
-    )
-    interruption = Interruption(workers)
-    if not workers.chief:
-        return _train_along(run, workers, config, texts, pairs, model, state, interruption)
-    callbacks, development, limits = _callbacks(
-        run, config, state, Translator(model, *texts, config), interruption, workers
-    )
-    for callback in callbacks:
-        callback.set_model(model)
-    save = lambda: save_state(run, model, state, config)  # noqa: E731
-    saved = state.batches
-    with interruption:
-        if save_first:
-            # a training that is killed has a beginning to go on from, and a disk that is full is
-            # met now
-            save()
-        workers.all_reduce(0)
-        try:
-            development.catch_up()
-            _fit(model, config, texts, pairs, state, callbacks, workers)
-            save()  # before the last evaluation, which can be interrupted too
-            saved = state.batches
-            with interruption.at_once():
-                development.finish()
-            save()
-        except (
-            BaseException
-        ) as stop:  # a signal, a bad gradient, a file that broke: what was learned is not lost
-            if state.batches > saved or state.refused:
-                limits.take_back()
-                _save_stopped(save, stop)
-            print(
-                "\nstopped; everything is saved. Go on with:"
-                f" {run.resume_command}{_unevaluated(run)}",
-                file=sys.stderr,
-            )
-            if isinstance(stop, NonFiniteGradient):
-                with interruption.at_once():
-                    refused = _batches(
-                        config, texts, pairs, state, callbacks[0], SingleWorker()
-                    )().take(1)
-                    raise _named(
-                        stop, run, name_batch(next(iter(refused)), texts, pairs, run.refused_batch)
-                    ) from None
-            raise
-    write_model_card(run, config, model, state)
-    workers.barrier()
-    return _summary(run, state)
+def _training_pairs(config: Config) -> Pairs:
+    pairs = open_corpus(config, "train")
+    assert pairs is not None  # only a development text may be missing
+    return pairs
 
 
-def _train_along(run, workers, config, texts, pairs, model, state, interruption):
-    """The updates of a worker that is not the chief, which writes nothing."""
-    limits = Limits(state, config.training)
-    agreement = Agreement(workers, state, interruption)
-    callbacks = [Clock(state), Schedule(state, config.training), limits, agreement, interruption]
-    for callback in callbacks:
-        callback.set_model(model)
-    vary_dropout(limits.dropouts(), workers.index)
-    with interruption:
-        _fit(model, config, texts, pairs, state, callbacks, workers)
-        workers.barrier()
-    return _summary(run, state) | {"best_bleu": None, "best_loss": None}
+def _development_text(config: Config) -> Sides | None:
+    """The first sentences of the development text; None if there is no development text."""
+    pairs = open_corpus(config, "development")
+    if pairs is None:
+        return None
+    first = [
+        pair for number, pair in enumerate(pairs) if number < config.training.evaluate_sentences
+    ]
+    sources, references = zip(*first)
+    report_pairs(pairs.check(), "development")
+    return sources, references
 
 
-def _summary(run, state):
-    scores = {"best_bleu": state.best_bleu, "best_loss": state.best_loss}
-    return scores | {"batches": state.batches, "minutes": state.seconds / 60, "run": str(run)}
+def _check_workers(training: TrainingConfig, workers: Alone) -> None:
+    """Raise UsageError if an option for several workers is set, and there is one."""
+    default = default_of("training.worker_gradients")
+    if workers.count == 1 and training.worker_gradients != default:
+        raise UsageError(
+            "training.worker_gradients: has no effect with one worker; train with several"
+            f" (rnnsearch launch), or leave training.worker_gradients at its default, {default}"
+        )
 
 
-def _save_stopped(save, stop):
-    """Save a training that something stopped; if it cannot be saved, say what stopped it too."""
-    try:
-        save()
-    except UserError as error:
-        raise UserError(
-            f"{error}; the checkpoint before it is kept"
-            + (f"; training stopped by: {stop}" if str(stop) else "")
-        ) from None
-
-
-def _named(stop, run, lines):
-    """The error of a batch whose gradient is not finite, with the lines that it is made of."""
-    return NonFiniteGradient(
-        f"{stop}, of {lines} (with their text in {run.refused_batch}); the training is saved as it"
-        f" was before that batch; leave it out: {run.resume_command} --skip-batch; or begin anew"
-        " with a lower training.learning_rate, or training.non_finite_gradient=skip"
-    )
-
-
-def _skip_refused(run, state, skip):
-    """Leave the refused batch out if that is asked for; else it is tried again."""
+def _skip_refused(run: Run, state: TrainingState, skip: bool) -> None:
+    """Skip the refused batch, or try it again."""
     if skip and not state.refused:
         raise UserError(
             f"{run}: expected a training that stopped at a batch, got one that did not; leave"
@@ -293,37 +448,35 @@ def _skip_refused(run, state, skip):
     state.refused = False
 
 
-def _unevaluated(run):
+def _not_evaluated(run: Run) -> str:
     return (
         ""
         if run.best_weights.exists()
-        else "; the model has not been evaluated yet, and cannot be used before"
+        else "; the model has not been evaluated yet, and cannot be used before that"
     )
 
 
-def _standing(state, settings):
-    """What a resumed training says at first: where it goes on, or that it is over, and by which
-    limit.
-    """
-    where = (
+def _resume_message(state: TrainingState, settings: TrainingConfig) -> str:
+    """The first message of a resumed training: where it resumes, or which limit is reached."""
+    position = (
         f"batch {state.batches:,}, epoch {state.epoch + 1} ({state.batches_of_epoch:,} batches of"
         f" it), {state.seconds / 60:.1f} min"
     )
-    if name := _reached(state, settings):
+    if name := _reached_limit(state, settings):
         limit = getattr(settings, name)
         return (
-            f"nothing left to train: training.{name}={limit} is reached, at {where}; "
+            f"nothing left to train: training.{name}={limit} is reached, at {position}; "
             f"raise it, for example with --set training.{name}={2 * limit}"
         )
-    return f"going on after {where}"
+    return f"resuming after {position}"
 
 
-def _check_weights(pairs):
-    """Raise UserError where the weights of the corpora leave an epoch without a pair."""
+def _check_weights(pairs: Pairs) -> None:
+    """Raise UserError if the weights of the corpora leave no pair in an epoch."""
     sizes = (
         pairs.sizes
         if isinstance(pairs, PreparedPairs)
-        else [(corpus.report.kept, weight) for corpus, weight in pairs.corpora]
+        else [(corpus.check().kept, weight) for corpus, weight in pairs.corpora]
     )
     if not any(round(size * weight) for size, weight in sizes):
         found = " + ".join(f"{weight:g} of {size:,}" for size, weight in sizes)
@@ -333,7 +486,8 @@ def _check_weights(pairs):
         )
 
 
-def report_pairs(report, part="training"):
+def report_pairs(report: Report, part: str = "training") -> None:
+    """Print how many lines of a text were left out because they are bad."""
     if report.skipped:
         print(
             f"{part} text: {report.skipped:,} bad lines left out; the first: {report.examples[0]}",
@@ -341,70 +495,9 @@ def report_pairs(report, part="training"):
         )
 
 
-def _fit(model, config, texts, pairs, state, callbacks, workers):
-    """``model.fit`` of one epoch after the other; a resumed training first finishes the epoch it
-    was in.
-
-    (Within one ``fit`` Keras gives every epoch the number of batches of the first; drawn pairs make
-    more or fewer.)
-    """
-    clock = callbacks[0]
-    settings = config.training
-    model.stop_training = False
-    for callback in callbacks:
-        if isinstance(callback, Agreement):
-            callback.synchronize()
-    if _reached(state, settings):
-        return
-    rest_of_epoch = _batches(config, texts, pairs, state, clock, workers)
-    # All its batches were learned from when the training was stopped: only what fit does at its end
-    # is left.
-    if state.epoch_read:
-        epoch = state.epoch
-        logs = model.get_metrics_result()
-        for callback in callbacks:
-            callback.on_epoch_end(epoch, logs)
-    if workers.chief:
-        print("building the graph of an update; the first one takes longer", file=sys.stderr)
-    while not model.stop_training and not _reached(state, settings):
-        model.fit(
-            rest_of_epoch(),
-            initial_epoch=state.epoch,
-            epochs=state.epoch + 1,
-            callbacks=callbacks,
-            verbose=0,
-        )
-
-
-def _batches(config, texts, pairs, state, clock, workers):
-    """A function without arguments that gives, as a Dataset, this worker's share of the batches of
-    the epoch in progress that are not learned from yet.
-    """
-    seed = config.training.seed
-    share = (workers.index, workers.count)
-    if not isinstance(pairs, PreparedPairs):
-        epochs = training_dataset(
-            *texts, pairs, config.data, seed, lambda: state.epoch, clock.set_epoch_size, *share
-        )
-        return lambda: epochs.skip(state.batches_of_epoch) if state.batches_of_epoch else epochs
-    numbered = NumberedBatches(pairs, config.data, seed, *share)
-    epochs = numbered.epochs()
-    size = numbered.batches_per_epoch
-
-    def rest():
-        clock.set_epoch_size(state.epoch, size)
-        if state.batches_of_epoch:
-            done = min(size, state.batches_of_epoch)  # an epoch of larger batches may have fewer
-            return numbered.dataset(state.epoch * size + done).take(size - done)
-        epochs.epoch.assign(state.epoch)
-        return epochs
-
-    return rest
-
-
-def _reached(state, settings):
+def _reached_limit(state: TrainingState, settings: TrainingConfig) -> str | None:
     """The name of the limit that ends the training now, or None."""
-    limits = {
+    limits: dict[str, tuple[float | None, float]] = {
         "epochs": (settings.epochs, state.epoch),
         "maximum_updates": (settings.maximum_updates, updates_done(state, settings)),
         "maximum_minutes": (settings.maximum_minutes, state.seconds / 60),
@@ -420,61 +513,39 @@ def _reached(state, settings):
     )
 
 
-def _callbacks(run, config, state, translator, interruption, workers):
-    clock = Clock(state)
-    log = MetricsLog(run.metrics, state)
-    pairs = open_corpus(config, "development")
-    sentences = None
-    if pairs is not None:
-        first = [
-            pair for number, pair in enumerate(pairs) if number < config.training.evaluate_sentences
-        ]
-        sentences = tuple(zip(*first))  # (sources, references)
-        report_pairs(pairs.report, "development")
-    evaluation = Development(run, state, clock, translator, sentences, log, interruption)
-    saving = SaveState(run, state, config)
-    limits = Limits(state, config.training)
-    callbacks = [
-        clock,
-        Schedule(state, config.training),
-        limits,
-        log,
-        ProgressLine(state, config.training),
-    ]
-    if config.training.tensorboard:
-        from rnnsearch_tf.training.tensorboard import TensorBoard  # an extra
-
-        callbacks.append(TensorBoard(run.tensorboard, state, translator, sentences))
-    agreement = [Agreement(workers, state, interruption)] if workers.count > 1 else []
-    return [*callbacks, evaluation, saving, *agreement, interruption], evaluation, limits
-
-
 class SaveState(keras.callbacks.Callback):
-    """Saves the training every so many minutes."""
+    """Saves a checkpoint every ``training.checkpoint_every_minutes``."""
 
-    def __init__(self, run, state, config):
+    def __init__(self, run: Run, state: TrainingState, config: Config) -> None:
         super().__init__()
         self.run = run
         self.state = state
         self.config = config
         self._last = time.monotonic()
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
         if time.monotonic() - self._last >= 60 * self.config.training.checkpoint_every_minutes:
             save_state(self.run, self.model, self.state, self.config)
             self._last = time.monotonic()
 
 
-def _check_output(run, config, resume, start_from, new_words, skip_batch):
-    """Refuse a folder, or a combination of arguments, with which no training can begin or go on."""
+def _check_arguments(
+    run: Run,
+    config: Config,
+    resume: bool,
+    start_from: str | os.PathLike[str] | None,
+    new_words: int,
+    skip_batch: bool,
+) -> None:
+    """Refuse a folder or a combination of arguments with which training cannot start."""
     if resume and start_from is not None:
         raise UsageError(
-            f"train: expected resume or start_from, got both; {run} knows what it began from: leave"
-            " start_from out"
+            f"train: expected resume or start_from, got both; {run} records what it started from:"
+            " leave start_from out"
         )
     if skip_batch and not resume:
         raise UsageError(
-            "train: expected resume beside skip_batch, got none; it leaves out the batch at which a"
+            "train: expected resume beside skip_batch, got none; it skips the batch at which a"
             " training stopped"
         )
     if new_words and start_from is None:
@@ -493,37 +564,37 @@ def _check_output(run, config, resume, start_from, new_words, skip_batch):
         _check_unchanged(saved_config(run.config), config, run.config)
 
 
-def _check_unchanged(before, config, written):
-    """Refuse to resume with settings that the saved model and optimizer already have otherwise."""
+def _check_unchanged(before: Config, config: Config, path: os.PathLike[str]) -> None:
+    """Refuse to resume with settings that differ from those of the saved model and optimizer."""
     new = saved_settings(config)
     for name, old in saved_settings(before).items():
         if old != new.get(name):
             raise UsageError(
-                f"{written}: --resume expects {name}={old}, with which the training began, got"
-                f" {new.get(name)}; take the value from that file, or start anew with another"
-                " --output"
+                f"{path}: --resume expects {name}={old}, with which the training began, got"
+                f" {new.get(name)}; take the value from that file, or start a new training with"
+                " another --output"
             )
 
 
-def _texts(config, pairs):
+def _build_texts(config: Config, pairs: Pairs) -> tuple[Text, Text]:
     """(source Text, target Text) of the training text."""
     if isinstance(pairs, PreparedPairs):
-        texts = pairs.texts(config)
+        source, target = pairs.texts(config)
     else:
         print("building the source and the target vocabulary", file=sys.stderr)
-        texts = build_corpus_texts(config, pairs)
-    for side, text in zip(("source", "target"), texts):
+        source, target = build_corpus_texts(config, pairs)
+    for side, text in (("source", source), ("target", target)):
         if message := shortfall(text, side, getattr(config, side)):
             print(message, file=sys.stderr)
-    return tuple(texts)
+    return source, target
 
 
-def _load_texts(run, config):
-    """(source Text, target Text) that RUN has."""
-    return tuple(load_text(run, side, getattr(config, side)) for side in ("source", "target"))
+def _load_texts(run: Run, config: Config) -> tuple[Text, Text]:
+    """(source Text, target Text) of RUN."""
+    return load_text(run, "source", config.source), load_text(run, "target", config.target)
 
 
-def _save_texts(run, texts):
+def _save_texts(run: Run, texts: tuple[Text, Text]) -> None:
     for side, text in zip(("source", "target"), texts):
         text.save(run, side)
     run.record(run.text_files())

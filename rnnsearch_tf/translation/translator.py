@@ -128,9 +128,7 @@ class Translator:
             UserError: a folder is missing or incomplete, or the target vocabularies differ.
         """
         model, source_texts, target_text, config = load_runs(runs, precision, combine)
-        return cls(
-            model, source_texts[0], target_text, config, source_texts[1:], maximum_lengths
-        )
+        return cls(model, source_texts[0], target_text, config, source_texts[1:], maximum_lengths)
 
     def translate(
         self,
@@ -545,9 +543,7 @@ def strings(texts: Iterable[Line], name: str, what: str = "sentence") -> list[Li
     return texts
 
 
-def constraint_lines(
-    constraints: Iterable[Iterable[Line]], texts: Sequence[Line]
-) -> list[bytes]:
+def constraint_lines(constraints: Iterable[Iterable[Line]], texts: Sequence[Line]) -> list[bytes]:
     """For each text, its phrases separated by tabs.
 
     Args:
@@ -591,9 +587,7 @@ def too_many_tokens(number: int, line: bytes) -> UserError:
     )
 
 
-def _cut(
-    side: str, tokens: list[str], ids: list[int], limit: int
-) -> tuple[list[str], list[int]]:
+def _cut(side: str, tokens: list[str], ids: list[int], limit: int) -> tuple[list[str], list[int]]:
     """(tokens, ids) with at most `limit` tokens before the end symbol."""
     if len(tokens) <= limit:
         return tokens, ids

@@ -48,13 +48,10 @@ _FAULTS = [
     (
         "training/fit.py",
         "another worker writes",
+        ("            self.limits,\n            *agreement,"),
         (
-            "callbacks = [Clock(state), Schedule(state, config.training), limits, agreement,"
-            " interruption]"
-        ),
-        (
-            "callbacks = [Clock(state), Schedule(state, config.training), limits,"
-            " MetricsLog(run.metrics, state), agreement, interruption]"
+            "            self.limits,\n            MetricsLog(self.run.metrics, self.state),"
+            "\n            *agreement,"
         ),
         KILLED,
     ),

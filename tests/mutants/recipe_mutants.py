@@ -244,8 +244,8 @@ DRIVING = [
     Mutant(
         "training/development.py",
         "greedy whatever the option",
-        "dict(beam_size=self.config.training.evaluate_beam_size, nbest=1)",
-        "dict(beam_size=1, nbest=1)",
+        "beam_size=self.config.training.evaluate_beam_size",
+        "beam_size=1",
         (f"{DRIVER}::test_the_sentences_and_the_beam_of_development_translations",),
     ),
     Mutant(

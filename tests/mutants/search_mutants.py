@@ -518,9 +518,8 @@ SEARCH = [
     Mutant(
         "training/fit.py",
         "training takes whole batches",
-        "    model.shards = training_shards(\n        config.data.batch_size // workers.count //"
-        " model.distribute_strategy.num_replicas_in_sync\n    )",
-        "    pass",
+        "model.shards = training_shards(config.data.batch_size // workers.count // replicas)",
+        "pass",
         ("training/test_driver.py::test_a_resumed_training_is_the_uninterrupted_one",),
     ),
     Mutant(

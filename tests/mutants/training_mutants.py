@@ -14,8 +14,8 @@ TRAINING = [
     Mutant(
         "training/callbacks.py",
         "dropout draws for a batch that does not come",
-        "    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:\n        self.undo_batch()",
-        "    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:\n        pass",
+        "epoch: int, logs: Logs = None) -> None:\n        self.undo_batch()",
+        "epoch: int, logs: Logs = None) -> None:\n        pass",
         (KILLED,),
     ),
     Mutant(
