@@ -259,7 +259,7 @@ def _load_exported(folder, form, arguments, nbest, constrained):
         translator.require("translate_constrained")
     if form != "text" or alignment:
         translator.require("translate_nbest" if lists else "translate_aligned")
-    translator.lists = lists
+    translator.prefer_nbest = lists
     return translator
 
 

@@ -1,8 +1,8 @@
-"""A trained RUN as a SavedModel: raw text in, raw text out, for TensorFlow Serving.
+"""Export a trained RUN as a SavedModel for TensorFlow Serving: raw text in, raw text out.
 
-``profile.py`` what to export; ``signatures.py`` what it answers; ``weights.py`` how its
-weights are stored; ``writer.py`` the way from RUN to ``DIR/N``; ``check.py`` and
-``session.py`` what must hold before ``publishing.py`` gives it its number.
+``profile.py``: export options; ``signatures.py``: what the model computes; ``weights.py``: storage
+of the weights; ``writer.py``: the export from RUN to ``DIR/N``; ``check.py`` and ``session.py``:
+the checks before ``publishing.py`` gives the export its version number.
 
 May import errors, files, runtime, config, runs, text, search, data, evaluation and translation.
 """

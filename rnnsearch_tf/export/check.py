@@ -1,7 +1,7 @@
-"""What must hold before a SavedModel is published.
+"""Check a SavedModel before it is published.
 
-A fresh process loads it into a session and answers; the answers must be the Python
-model's, whatever is asked and whatever else is in the batch.
+A new process loads it into a session and answers requests. The answers must be those of the Python
+model for every request, and must not depend on the rest of the batch.
 """
 
 from __future__ import annotations
@@ -10,12 +10,21 @@ import contextlib
 import itertools
 import json
 import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.export.session import run_requests
+from rnnsearch_tf.evaluation.confidence import Calibration
+from rnnsearch_tf.export.profile import Profile
+from rnnsearch_tf.export.session import Request, run_requests
+from rnnsearch_tf.translation import Translation, Translator
+
+Compared = tuple[list[Any], list[float]]
+"""Parts of an answer: (values that must be equal, numbers that must be close)."""
 
 TOLERANCE = 1e-5
-"""Largest difference of a score, times its size where that is above 1."""
+"""Largest difference of scores: absolute, or relative for scores above 1."""
 
 BATCH = 64
 
@@ -33,28 +42,38 @@ TRICKY = [
 LONG = b"all work and no play makes a dull day " * 264  # more than 10,000 characters
 
 
-def check_export(folder, translator, profile, sentences, calibration=None) -> int:
+def check_export(
+    folder: str | os.PathLike[str],
+    translator: Translator,
+    profile: Profile,
+    sentences: Sequence[str],
+    calibration: Calibration | None = None,
+) -> int:
     """Compare an exported model's answers with the Python model's.
 
-    Asked: sentences of the model's own words, the empty line, odd Unicode, invalid UTF-8 and a
-    line of 10,000 characters; in batches of 0, of 1, and of 64, each row at two different places.
+    The requests have sentences of the model's own words, an empty line, unusual Unicode, invalid
+    UTF-8 and a line of 10,000 characters, in batches of 0, 1 and 64 rows; each row is tried at two
+    different places of a batch.
 
     Args:
         folder: path of the SavedModel.
-        translator: Translator around the very weights that are stored.
+        translator: Translator with exactly the weights that are stored.
         profile: Profile.
-        sentences: list[str].
-        calibration: Calibration; None where the model has no signature ``confidence``.
+        sentences: sentences of the model's own words.
+        calibration: Calibration; None if the model has no signature ``confidence``.
 
     Returns:
-        How many answers were compared.
+        number of answers that were compared.
 
     Raises:
         UserError: an answer differs (the message shows the first), or the model cannot be loaded.
     """
     lines = [*TRICKY, LONG, *(line.encode() for line in sentences)]
     batch = list(itertools.islice(itertools.cycle(lines), BATCH))
-    requests = [("translate", {"text": []}), *(("translate", {"text": [line]}) for line in lines)]
+    requests: list[Request] = [
+        ("translate", {"text": []}),
+        *(("translate", {"text": [line]}) for line in lines),
+    ]
     requests += [("translate", {"text": batch}), ("translate", {"text": batch[::-1]})]
     requests += [(name, _inputs(name, lines)) for name in profile.signatures if name != "translate"]
     try:
@@ -64,33 +83,33 @@ def check_export(folder, translator, profile, sentences, calibration=None) -> in
             f"{folder}: expected a SavedModel that loads in a session, got: {error}"
         ) from None
     compared = 0
-    with _without_warnings():  # of overlong sentences, which are asked for on purpose
+    with _without_warnings():  # the overlong sentences are intended
         reference = PythonAnswers(translator, profile, calibration)
         for (name, inputs), answer in zip(requests, answers):
             if isinstance(answer, str):
                 raise UserError(f"{folder}: {name}: expected an answer, got the error: {answer}")
             if name not in READ:
                 continue
-            for row, asked in enumerate(zip(*inputs.values())):
+            for row, request in enumerate(zip(*inputs.values())):
                 got = READ[name]({key: values[row] for key, values in answer.items()})
                 _compare(
                     folder,
                     name,
-                    asked,
+                    request,
                     got,
-                    reference(name, *asked),
+                    reference(name, *request),
                     profile.precision == "float32",
                 )
                 compared += 1
     return compared
 
 
-def _inputs(name, lines):
+def _inputs(name: str, lines: Sequence[bytes]) -> Mapping[str, Sequence[Any]]:
     if name in ("score", "confidence"):
         return {"source": lines, "target": lines[::-1]}
     if name == "translate_constrained":
         return {"text": lines, "constraints": [_phrases(line) for line in lines[::-1]]}
-    # Translator.sample numbers the samples of a sentence in the lower half of the seed.
+    # Translator.sample counts the samples of a sentence in the lower half of the seed
     return (
         {"text": lines, "seed": [k << 32 for k in range(len(lines))]}
         if name == "sample"
@@ -98,16 +117,15 @@ def _inputs(name, lines):
     )
 
 
-def _phrases(line):
-    """The first two words of a line of the model's own words, the first word of a tricky one.
+def _phrases(line: bytes) -> bytes:
+    """The first two words of a line of known words; only the first word of a TRICKY line.
 
-    Two words that the model does not know are the same to it, so that their order in a translation
-    is a matter of rounding.
+    Two unknown words are the same to the model, so that rounding would decide their order.
     """
     return b"\t".join(line.split()[: 1 if line in TRICKY else 2])
 
 
-READ = {
+READ: dict[str, Callable[[Mapping[str, Any]], Compared]] = {
     "translate": lambda row: ([row["translation"], row["source_truncated"]], [row["score"]]),
     "translate_nbest": lambda row: (
         [text for text, length in zip(row["translation"], row["length"]) if length],
@@ -128,23 +146,26 @@ READ = {
     ),
     "sample": lambda row: ([row["translation"]], [row["log_probability"]]),
 }
-"""What is compared of a row of an answer: (what must be the same, numbers that must be near)."""
+"""For each signature, the parts of a row of the answer that are compared."""
 
 
 class PythonAnswers:
-    """The Translator's answers, in the form of READ; each is computed once."""
+    """The Translator's answers in the form of READ; each is computed once."""
 
-    def __init__(self, translator, profile, calibration):
+    def __init__(
+        self, translator: Translator, profile: Profile, calibration: Calibration | None
+    ) -> None:
         self.translator = translator
         self.profile = profile
         self.calibration = calibration
-        self._translations = {}
+        self._translations: dict[tuple[bytes, bytes], tuple[Translation, list[str]]] = {}
 
-    def __call__(self, name, line, *others):
+    def __call__(self, name: str, line: bytes, *others: Any) -> Compared:
         if name == "score":
             return [], self.translator.score([line], [*others])
         if name == "confidence":
             target = others[0].decode("utf-8", "replace")
+            assert self.calibration is not None  # without one, the model has no such signature
             [answer] = self.calibration(self.translator, [line], [target])
             return [" ".join(target.split()).encode()], [
                 answer.sentence,
@@ -159,28 +180,27 @@ class PythonAnswers:
         if name == "translate_nbest":
             return [each.text.encode() for each in best.nbest], [each.score for each in best.nbest]
         if name == "translate_aligned":
-            source_tokens = " ".join(source_tokens[: self.profile.maximum_source_length])
-            return [best.text.encode(), source_tokens.encode(), " ".join(best.tokens).encode()], [
-                best.score
-            ]
+            source = " ".join(source_tokens[: self.profile.maximum_source_length])
+            target = " ".join(best.tokens or ())
+            return [best.text.encode(), source.encode(), target.encode()], [best.score]
         return [best.text.encode(), len(source_tokens) > self.profile.maximum_source_length], [
             best.score
         ]
 
-    def _translate(self, line, constraints=b""):
-        """(Translation, all tokens of the source)."""
-        asked = line, constraints
-        if asked not in self._translations:
+    def _translate(self, line: bytes, constraints: bytes = b"") -> tuple[Translation, list[str]]:
+        """(translation, all tokens of the source)."""
+        key = line, constraints
+        if key not in self._translations:
             [best] = self.translator.translate(
                 [line], [constraints.split(b"\t")], **self.profile.search_options
             )
             [tokens] = self.translator.source_text.tokenize([line]).to_list()
-            self._translations[asked] = best, [token.decode() for token in tokens]
-        return self._translations[asked]
+            self._translations[key] = best, [token.decode() for token in tokens]
+        return self._translations[key]
 
 
 @contextlib.contextmanager
-def _without_warnings():
+def _without_warnings() -> Iterator[None]:
     logger = logging.getLogger("rnnsearch_tf")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -190,12 +210,19 @@ def _without_warnings():
         logger.setLevel(level)
 
 
-def _compare(folder, name, asked, got, expected, exact):
-    """All of it; in bfloat16 only that the numbers are near where the texts are the same."""
+def _compare(
+    folder: str | os.PathLike[str],
+    name: str,
+    request: tuple[Any, ...],
+    got: Compared,
+    expected: Compared,
+    exact: bool,
+) -> None:
+    """Compare an answer; unless `exact`, numbers are compared only if the texts are equal."""
     tolerance = TOLERANCE if exact else 0.05
     near = all(abs(a - b) <= tolerance * max(1.0, abs(b)) for a, b in zip(got[1], expected[1]))
     if (exact and got[0] != expected[0]) or (got[0] == expected[0] and not near):
         raise UserError(
             f"{folder}: {name}: expected the Python model's answer {expected!r} to"
-            f" {str(asked)[:80]}, got {got!r}; the export would be wrong and is not published"
+            f" {str(request)[:80]}, got {got!r}; the export would be wrong and is not published"
         )

@@ -1,5 +1,5 @@
-"""How sure a model is, in the graph: :mod:`rnnsearch_tf.evaluation.confidence` for a server, by the
-calibration of the RUN.
+"""Confidence in TensorFlow operations: :mod:`rnnsearch_tf.evaluation.confidence` for a server, with
+the calibration of the RUN.
 
 Dimension letters: B sentences, I target tokens with the end symbol, T tokens and W words of all
 sentences together.
@@ -7,23 +7,31 @@ sentences together.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import tensorflow as tf
 
+from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.text.characters import SPACE, WORD_START
 
 DIGITS = 7
 """Decimals of a word's confidence."""
 
 
-def confidences(calibration, log_probabilities, tokens, texts) -> dict:
-    """The confidence of given translations; the same numbers as the Calibration's own.
+def confidences(
+    calibration: Calibration,
+    log_probabilities: tf.Tensor,
+    tokens: tf.RaggedTensor,
+    texts: tf.Tensor,
+) -> dict[str, tf.Tensor]:
+    """Compute the confidence of given translations; the numbers are those of the Calibration.
 
     Args:
-        calibration: Calibration, the weights of both regressions.
+        calibration: the weights of both regressions.
         log_probabilities: float32 [B, I], natural log of each token's probability, the end symbol's
             last; 0 at padding.
-        tokens: RaggedTensor string [B, None], the tokens of the texts.
+        tokens: string [B, None], the tokens of the texts.
         texts: string [B], the translations.
 
     Returns:
@@ -59,16 +67,18 @@ def confidences(calibration, log_probabilities, tokens, texts) -> dict:
     }
 
 
-def _regression(features, weights):
+def _regression(features: tf.Tensor, weights: Sequence[float]) -> tf.Tensor:
     return tf.sigmoid(tf.linalg.matvec(features, np.asarray(weights, np.float64)))
 
 
-def _of_words(log_probabilities, tokens, words):
+def _of_words(
+    log_probabilities: tf.RaggedTensor, tokens: tf.RaggedTensor, words: tf.RaggedTensor
+) -> tf.Tensor:
     """The log-probability of each word, the sum over its tokens: float64 [W].
 
-    A token of several words counts for each by its characters; one that stands for no character
-    belongs to the word after it. The characters of the tokens and of the words are numbered alike,
-    which says what belongs together.
+    A token that spans several words is divided among them by characters. A token without
+    characters belongs to the next word. Tokens and words are aligned by the index of their
+    characters in the sentence.
     """
     words_of_rows = words.with_values(tf.strings.length(words.values, "UTF8_CHAR"))
     characters = tf.reduce_sum(words_of_rows, axis=1)  # [B]
@@ -76,12 +86,12 @@ def _of_words(log_probabilities, tokens, words):
     sizes = tokens.with_values(
         tf.strings.length(tf.strings.regex_replace(tokens.values, WORD_START, ""), "UTF8_CHAR")
     )
-    # where each token begins in its sentence
+    # start of each token in its sentence, in characters
     places = tf.cumsum(sizes.to_tensor(), axis=1, exclusive=True)
     places = tf.RaggedTensor.from_tensor(places, lengths=sizes.row_lengths())
-    # [T], characters from there on
+    # [T], characters from the start of the token to the end of the sentence
     left = tf.gather(characters, sizes.value_rowids()) - places.values
-    # at the end of the text the last character stands in
+    # a token at the end without characters belongs to the last character
     counts = tf.clip_by_value(left, 1, tf.maximum(sizes.values, 1))
     counts = tf.where(tf.gather(characters, sizes.value_rowids()) > 0, counts, 0)
     token = tf.repeat(tf.range(tf.size(counts)), counts)  # the token of each character
@@ -96,7 +106,7 @@ def _of_words(log_probabilities, tokens, words):
     return tf.math.unsorted_segment_sum(tf.gather(shares, token), word, tf.size(words.values))
 
 
-def _as_json(numbers):
-    """[0.9,0.1] of each row: RaggedTensor float64 [B, None] -> string [B]."""
+def _as_json(numbers: tf.RaggedTensor) -> tf.Tensor:
+    """Each row as JSON, such as [0.9,0.1]: float64 [B, None] -> string [B]."""
     strings = numbers.with_values(tf.strings.as_string(numbers.values, precision=DIGITS))
     return tf.strings.join(["[", tf.strings.reduce_join(strings, axis=1, separator=","), "]"])

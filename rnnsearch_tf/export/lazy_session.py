@@ -1,14 +1,18 @@
-"""An exported model in a session that takes in a signature when it is first asked for.
+"""Run an exported model in a session that loads a signature when it is first used.
 
-Half of a cold start with a whole SavedModel is for signatures that are not used and for optimizing
-graphs that are used once. Here each signature brings its own functions only, and none is optimized:
-measured in benchmarks/startup.py; later answers are as fast.
+Half of a cold start with a whole SavedModel is spent on unused signatures and on optimizing graphs
+that run once. Here, a signature adds only its own functions to the session, without optimization;
+later answers are as fast (benchmarks/startup.py).
 """
 
 from __future__ import annotations
 
+import os
 import pathlib
+from collections.abc import Iterable, Iterator
+from typing import Any
 
+import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  its operations
 from google.protobuf.message import DecodeError
@@ -18,8 +22,11 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export.session import SessionModel
 
 
+_INITIALIZE = "__saved_model_init_op"
+
+
 class LazySession(SessionModel):
-    """Signatures of a SavedModel that this package wrote (it has no assets), by name.
+    """A SavedModel written by this package (so without assets), loaded signature by signature.
 
     Args:
         folder: path of the SavedModel, the version's folder.
@@ -32,7 +39,7 @@ class LazySession(SessionModel):
         LazySession("served/1")("translate", text=["the red car"])["translation"]
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
         folder = pathlib.Path(folder)
         saved = saved_model_pb2.SavedModel()
         try:
@@ -44,7 +51,7 @@ class LazySession(SessionModel):
             ) from None
         self._saved = saved.meta_graphs[0]
         self.signatures = self._saved.signature_def
-        self._functions = {}
+        self._functions: dict[str, Any] = {}  # FunctionDefs by name
         settings = _without_optimization()
         for function in self._saved.graph_def.library.function:
             _call_with(function.node_def, settings)
@@ -52,44 +59,41 @@ class LazySession(SessionModel):
         _call_with(self._saved.graph_def.node, settings)
         self._session = tf.compat.v1.Session(graph=tf.Graph(), config=settings)
         saver = self._saved.saver_def
-        begin = "__saved_model_init_op"
-        begin = self.signatures[begin].outputs[begin].name
-        self._take_in([saver.filename_tensor_name, saver.restore_op_name, begin])
+        initialize = self.signatures[_INITIALIZE].outputs[_INITIALIZE].name
+        self._add_to_graph([saver.filename_tensor_name, saver.restore_op_name, initialize])
         self._session.run(
             saver.restore_op_name,
             {saver.filename_tensor_name: str(folder / "variables" / "variables")},
         )
-        self._session.run(begin)
-        self._taken = set()
+        self._session.run(initialize)
+        self._loaded: set[str] = set()
 
-    def __call__(self, signature, **inputs) -> dict:
-        """{output: array} of one request; string outputs are arrays of bytes."""
-        if signature not in self._taken:
+    def __call__(self, signature: str, **inputs: Any) -> dict[str, np.ndarray]:
+        """Answer a request: {output: array}; string outputs are arrays of bytes."""
+        if signature not in self._loaded:
             definition = self.signatures[signature]
-            self._take_in(
+            self._add_to_graph(
                 [
                     each.name
                     for side in (definition.inputs, definition.outputs)
                     for each in side.values()
                 ]
             )
-            self._taken.add(signature)
+            self._loaded.add(signature)
         return super().__call__(signature, **inputs)
 
-    def _take_in(self, names):
-        """Add to the session's graph what these tensors and operations are computed from and is not
-        there yet.
-        """
+    def _add_to_graph(self, names: Iterable[str]) -> None:
+        """Add these tensors and operations to the session's graph, with all that they depend on."""
         graph = self._session.graph
-        there = {operation.name for operation in graph.get_operations()}
+        present = {operation.name for operation in graph.get_operations()}
         part = tf.compat.v1.graph_util.extract_sub_graph(
             self._saved.graph_def, [name.split(":")[0] for name in names]
         )
         new = tf.compat.v1.GraphDef(
-            versions=part.versions, node=[node for node in part.node if node.name not in there]
+            versions=part.versions, node=[node for node in part.node if node.name not in present]
         )
         new.library.function.extend(self._functions[name] for name in self._called(new.node))
-        shared = {name for node in new.node for name in node.input if name.split(":")[0] in there}
+        shared = {name for node in new.node for name in node.input if name.split(":")[0] in present}
         with graph.as_default():
             tf.graph_util.import_graph_def(
                 new,
@@ -97,9 +101,9 @@ class LazySession(SessionModel):
                 input_map={name: graph.get_tensor_by_name(_tensor(name)) for name in shared},
             )
 
-    def _called(self, nodes):
-        """Names of the functions that the nodes call, and those functions in their turn."""
-        called = set()
+    def _called(self, nodes: Iterable[tf.compat.v1.NodeDef]) -> list[str]:
+        """Names of the functions that the nodes call, directly or indirectly."""
+        called: set[str] = set()
         waiting = list(_functions_of(nodes))
         while waiting:
             name = waiting.pop()
@@ -109,27 +113,26 @@ class LazySession(SessionModel):
         return sorted(called)
 
 
-def _tensor(name):
+def _tensor(name: str) -> str:
     return name if ":" in name else f"{name}:0"
 
 
-def _functions_of(nodes):
+def _functions_of(nodes: Iterable[tf.compat.v1.NodeDef]) -> Iterator[str]:
+    """Names of the operations of the nodes, and of the functions in their attributes."""
     for node in nodes:
         yield node.op
         for attribute in node.attr.values():
             yield from (function.name for function in (attribute.func, *attribute.list.func))
 
 
-def _call_with(nodes, settings):
-    """Let every call among the nodes prepare its function with these settings; each has its own, of
-    when it was traced.
-    """
+def _call_with(nodes: Iterable[tf.compat.v1.NodeDef], settings: tf.compat.v1.ConfigProto) -> None:
+    """Replace the settings in all function calls among the nodes, which are those of tracing."""
     for node in nodes:
         if node.op in ("PartitionedCall", "StatefulPartitionedCall"):
             node.attr["config_proto"].s = settings.SerializeToString()
 
 
-def _without_optimization():
+def _without_optimization() -> tf.compat.v1.ConfigProto:
     settings = tf.compat.v1.ConfigProto()
     settings.graph_options.rewrite_options.disable_meta_optimizer = True
     settings.graph_options.optimizer_options.opt_level = -1  # none

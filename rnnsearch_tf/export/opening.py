@@ -1,4 +1,4 @@
-"""One door to a trained model, in whichever form it is on disk."""
+"""Open a trained model, whatever its form on disk."""
 
 from __future__ import annotations
 
@@ -12,36 +12,35 @@ from rnnsearch_tf.translation import Translator
 
 
 def open_translator(
-    models: str | os.PathLike | Sequence[str | os.PathLike], combine: str = "probabilities"
+    models: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    combine: str = "probabilities",
 ) -> Translator | ExportedTranslator:
-    """What translates text with a trained model.
+    """Open a trained model for translation.
 
     Args:
         models: path of a RUN, path of an exported model (``DIR``, for its newest version, or
-            ``DIR/N``), or name of a model that comes with the program; or a list of RUNs and
-            names, which translate together as an ensemble.
+            ``DIR/N``), or name of a shipped model; or a list of RUNs and names, which form an
+            ensemble.
         combine: how an ensemble's members are combined, see
             :class:`~rnnsearch_tf.models.ensemble.Ensemble`.
 
     Returns:
-        A Translator, or an ExportedTranslator, which searches as it was exported. Both have
+        A Translator, or an ExportedTranslator, whose search options were fixed at export. Both have
         ``translate(texts, **search)`` and ``search_config(**search)``.
 
     Raises:
-        UsageError: an exported model stands in a list with others.
-        UserError: there is no such model, or it is incomplete.
+        UsageError: an exported model is in a list with others.
+        UserError: the model does not exist, or is incomplete.
 
     Example:
         >>> open_translator("tatoeba-en-fr").translate(["My sister is a doctor."])[0].text
         'Ma sœur est médecin.'
     """
     names = [models] if isinstance(models, (str, os.PathLike)) else list(models)
-    exported = [name for name in names if exported_version(name)]
+    exported = next(filter(None, map(exported_version, names)), None)
     if exported and len(names) > 1:
         raise UsageError(
-            f"expected RUNs for an ensemble, got the exported model {exported[0]} among them; an"
+            f"expected RUNs for an ensemble, got the exported model {exported} among them; an"
             " ensemble is exported as one model, with rnnsearch export --model RUN --model RUN"
         )
-    if exported:
-        return ExportedTranslator(exported_version(names[0]))
-    return Translator.load(names, combine=combine)
+    return ExportedTranslator(exported) if exported else Translator.load(names, combine=combine)

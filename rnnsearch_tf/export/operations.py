@@ -1,17 +1,18 @@
-"""What a stock server can run: the operations of TensorFlow and of tensorflow_text."""
+"""Check that a stock server has all operations of an exported model."""
 
 from __future__ import annotations
 
+import os
 import pathlib
 
 from rnnsearch_tf.errors import UserError
 
 PYTHON_OPERATIONS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
-"""TensorFlow's own by name, but they call back into the Python process that made them."""
+"""TensorFlow operations that call the Python process that created them."""
 
 
-def operations(folder) -> set:
-    """Names of all operations of a SavedModel, those inside its functions too.
+def operations(folder: str | os.PathLike[str]) -> set[str]:
+    """Names of all operations of a SavedModel, including those inside its functions.
 
     Args:
         folder: path of the SavedModel.
@@ -34,15 +35,14 @@ def operations(folder) -> set:
     return names - functions
 
 
-def check_operations(folder) -> None:
+def check_operations(folder: str | os.PathLike[str]) -> None:
     """Refuse a SavedModel that a stock server cannot run.
 
     Args:
         folder: path of the SavedModel.
 
     Raises:
-        UserError: naming every operation that neither TensorFlow nor tensorflow_text has, or that
-            needs Python.
+        UserError: an operation is neither in TensorFlow nor in tensorflow_text, or needs Python.
     """
     import tensorflow as tf
 
@@ -62,7 +62,7 @@ def check_operations(folder) -> None:
         )
 
 
-def _text_operations() -> set:
+def _text_operations() -> set[str]:
     """Names of the operations in tensorflow_text's libraries (`A>B` is `A_B` in Python)."""
     import tensorflow as tf
     import tensorflow_text

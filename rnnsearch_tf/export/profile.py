@@ -1,11 +1,12 @@
-"""What to export: the options of ``export/*.yaml``, each declared once, checked as in a
-configuration.
-"""
+"""The export profile: the options of ``export/*.yaml``, checked as in a configuration."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 import pathlib
+from collections.abc import Sequence
+from typing import Any
 
 from rnnsearch_tf.config import SearchConfig, load_section, named_options
 from rnnsearch_tf.config.effects import check_effects
@@ -22,32 +23,31 @@ SIGNATURES = (
     "sample",
     "tokenize",
 )
-"""What an export can answer; ``translate`` is ``serving_default`` too, ``confidence`` is there
-where the RUN is calibrated.
+"""Signatures of an exported model. ``translate`` is also ``serving_default``; ``confidence`` needs
+a calibrated RUN.
 """
 
 WEIGHTS = ("float32", "float16", "bfloat16", "int8")
 
 FILE = "profile.yaml"
-"""Its name in an exported model's folder."""
+"""Name of the profile in an exported model's folder."""
 
 NBEST = 5
-"""Translations of ``translate_nbest``, where neither the run nor the profile says how many."""
+"""Translations of ``translate_nbest`` if neither the RUN nor the profile sets search.nbest."""
 
 ROWS_AT_ONCE = 64
-"""Rows that are computed together, one part of a request after the other: what a request takes
-beside its answer does not grow beyond these. An answer has at most as many alignment weights as so
-many of the longest texts.
+"""Rows of a request that are computed in one batch, which limits the memory of a request beside its
+answer. An answer may have as many alignment weights as this number of the longest texts.
 """
 
 
 @dataclasses.dataclass(frozen=True)
 class Profile:
-    """An export's options; ``search`` starts from the run's own search section."""
+    """Export options; ``search`` starts from the RUN's search section."""
 
     signatures: tuple[str, ...] = option(
         SIGNATURES,
-        "what the model answers; translate is always there, confidence where the run is calibrated",
+        "signatures to export; translate is required, confidence needs a calibrated run",
         choices=SIGNATURES,
     )
     search: SearchConfig = dataclasses.field(
@@ -55,34 +55,37 @@ class Profile:
     )
     maximum_source_length: int = option(
         200,
-        "longer sources are cut, and the answer says so: the longest row holds up its whole batch",
+        "longer sources are cut, and the answer reports it; the longest row delays its whole batch",
         unit="tokens",
         minimum=1,
     )
     maximum_target_length: int = option(
         200, "the same for the targets of score", unit="tokens", minimum=1
     )
-    temperature: float = option(1.0, "sample: the logits are divided by it", above=0.0)
+    temperature: float = option(1.0, "divisor of the logits for sample", above=0.0)
     precision: str = option(
         "float32",
-        "numbers computed with; mixed_bfloat16 is faster where the processor has it, but then"
-        " scores depend in their third digit on what else is in the batch",
+        "number type of the computation; mixed_bfloat16 is faster on processors that support it,"
+        " but the third digit of a score then depends on the rest of the batch",
         choices=("float32", "mixed_bfloat16"),
     )
     weights: str = option(
         "float32",
-        "how weights are stored; the others are smaller, cost BLEU (printed), and are widened once"
-        " a request",
+        "number type of the stored weights; types smaller than float32 cost BLEU (printed), and are"
+        " converted once a request",
         choices=WEIGHTS,
     )
     warmup_requests: int = option(
-        2, "requests of each signature that a server runs before it answers", minimum=0, maximum=100
+        2,
+        "warm-up requests for each signature, run when a server loads the model",
+        minimum=0,
+        maximum=100,
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if "translate" not in self.signatures:
             raise UsageError(
-                "signatures: expected translate among them, it is serving_default; got "
+                "signatures: expected translate among them, since it is serving_default; got "
                 + ", ".join(self.signatures)
             )
         if len(set(self.signatures)) != len(self.signatures):
@@ -93,20 +96,22 @@ class Profile:
             )
 
     @property
-    def search_options(self) -> dict:
-        """Options with which a Translator searches as the served graph does: all but search_again,
-        which is false there.
+    def search_options(self) -> dict[str, Any]:
+        """Options for a Translator that searches like the served graph: all but search_again,
+        which is false.
         """
         options = dataclasses.asdict(self.search)
         del options["search_again"]
         return options
 
 
-def load_profile(search: SearchConfig, path=None, overrides=()) -> Profile:
+def load_profile(
+    search: SearchConfig, path: str | os.PathLike[str] | None = None, overrides: Sequence[str] = ()
+) -> Profile:
     """Read an export profile.
 
     Args:
-        search: the run's search section; the profile changes what it names.
+        search: the RUN's search section; the profile overrides its options.
         path: YAML file; None takes the defaults.
         overrides: strings ``key=value`` or ``search.key=value``.
 
@@ -121,9 +126,9 @@ def load_profile(search: SearchConfig, path=None, overrides=()) -> Profile:
     default = Profile(search=dataclasses.replace(search, search_again=False))
     profile = load_section(default, path, overrides)
     named = named_options(path, overrides, default)
-    own = dataclasses.asdict(default.search)
+    before = dataclasses.asdict(default.search)
     changed = {
-        name for name, value in dataclasses.asdict(profile.search).items() if value != own[name]
+        name for name, value in dataclasses.asdict(profile.search).items() if value != before[name]
     }
     check_effects({"search": profile.search}, {f"search.{name}" for name in changed})
     if search.nbest > 1 or "search.nbest" in named:
@@ -134,6 +139,6 @@ def load_profile(search: SearchConfig, path=None, overrides=()) -> Profile:
     )
 
 
-def read_profile(folder) -> Profile:
-    """The profile an exported model was made with."""
+def read_profile(folder: str | os.PathLike[str]) -> Profile:
+    """Read the profile of an exported model."""
     return load_section(Profile(), pathlib.Path(folder) / FILE)

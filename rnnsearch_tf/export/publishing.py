@@ -1,8 +1,7 @@
-"""Versions of a served model: numbered folders that are complete when they appear, and then never
-change.
+"""Versions of a served model: numbered folders, complete when they appear, which never change.
 
-A server polls the folder above and takes any number it finds there: the work is done under a
-name that is none, and a rename, which happens at once or not at all, publishes it.
+A server polls the model's folder and loads any number that it finds there. So a version is written
+under another name, and published by an atomic rename.
 """
 
 from __future__ import annotations
@@ -10,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+import os
 import pathlib
 import shutil
+from collections.abc import Iterator
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import PARTIAL, locked, new_folder
@@ -20,12 +21,12 @@ from rnnsearch_tf.runs.folder import Run
 log = logging.getLogger("rnnsearch_tf")
 
 LARGEST_VERSION = 2**63 - 1
-"""Servers hold versions in an int64."""
+"""Servers store versions as int64."""
 
 
-def exported_version(path) -> pathlib.Path | None:
-    """The version's folder, if the path is that of an exported model (DIR/N, or DIR for the highest
-    N); else None.
+def exported_version(path: str | os.PathLike[str]) -> pathlib.Path | None:
+    """The folder of a version of an exported model, for DIR/N or DIR (the highest N); None for any
+    other path.
     """
     path = pathlib.Path(path)
     if (path / "saved_model.pb").exists():
@@ -38,19 +39,19 @@ def exported_version(path) -> pathlib.Path | None:
     return versions[max(versions)] if versions else None
 
 
-def version_folder(output, version=None) -> pathlib.Path:
-    """OUTPUT/N, which does not exist yet.
+def version_folder(output: str | os.PathLike[str], version: int | None = None) -> pathlib.Path:
+    """The path OUTPUT/N of a new version, which does not exist yet.
 
     Args:
         output: path of the model's folder.
         version: int from 1 to LARGEST_VERSION; None takes the one after the highest there.
 
     Raises:
-        UserError: no such number, or a version that is there.
+        UserError: the number is out of range, or the version exists.
     """
     output = pathlib.Path(output)
     if output.exists() and not output.is_dir():
-        raise UserError(f"{output}: expected a folder to put versions in, got a file; name another")
+        raise UserError(f"{output}: expected a folder for versions, got a file; name another")
     if Run(output).config.exists():
         raise UserError(
             f"{output}: expected a folder for versions of a served model, got a RUN; name another,"
@@ -73,22 +74,23 @@ def version_folder(output, version=None) -> pathlib.Path:
 
 
 @contextlib.contextmanager
-def new_version(output, version=None):
-    """(OUTPUT/N, the path of a folder to be filled in the block, which then appears as OUTPUT/N in
-    one move); removed if the block fails.
+def new_version(
+    output: str | os.PathLike[str], version: int | None = None
+) -> Iterator[tuple[pathlib.Path, pathlib.Path]]:
+    """Create a version: yields (OUTPUT/N, a temporary folder to fill in the block).
 
-    Exports of the same model wait for one another: each has the model's folder locked as long as it
-    works. What stands there unfinished once the lock is taken is a killed process's, and is
-    removed.
+    After the block, the folder is renamed to OUTPUT/N; if the block fails, it is removed. Exports
+    of the same model wait for each other: each one locks the model's folder. Unfinished folders
+    found after locking were left by killed processes, and are removed.
 
     Args:
-        output, version: as of :func:`version_folder`, which is asked when the lock is taken.
+        output, version: as of :func:`version_folder`, which is called after locking.
 
     Raises:
-        UserError: it cannot be written, or there is such a version by then, or in the end.
+        UserError: the folder cannot be written, or the version exists.
     """
     waiting = functools.partial(
-        log.warning, "%s: another export is writing there; waiting for its end", output
+        log.warning, "%s: waiting for another export that is writing there", output
     )
     with locked(output, waiting=waiting) as alone:
         for left in pathlib.Path(output).glob(f"{PARTIAL}*") if alone else ():
@@ -99,9 +101,9 @@ def new_version(output, version=None):
             _refuse_existing(target)
 
 
-def _versions(output) -> dict:
-    """{number: folder} of the versions there, as a server sees them: 007 is 7, and what is beyond
-    an int64 is none.
+def _versions(output: pathlib.Path) -> dict[int, pathlib.Path]:
+    """{number: folder} of the versions that a server finds: 007 is 7, and numbers beyond int64 are
+    ignored.
     """
     numbered = [
         folder for folder in output.glob("*") if folder.name.isascii() and folder.name.isdecimal()
@@ -109,9 +111,8 @@ def _versions(output) -> dict:
     return {int(folder.name): folder for folder in numbered if int(folder.name) <= LARGEST_VERSION}
 
 
-def _refuse_existing(target):
+def _refuse_existing(target: pathlib.Path) -> None:
     if target.exists() or int(target.name) in _versions(target.parent):
         raise UserError(
-            f"{target}: expected a version that is not there yet, got one that is; versions are"
-            " never overwritten"
+            f"{target}: expected a new version, got one that exists; versions are never overwritten"
         )

@@ -1,31 +1,38 @@
-"""What an export's shortcuts cost, weights in fewer bits and a shortlist, measured on the
-development text of the run.
+"""Measure the BLEU that an export loses by small weights and a shortlist, on the RUN's development
+text.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.evaluation.bleu import bleu_of_model
+from rnnsearch_tf.evaluation.bleu import Score, bleu_of_model
+from rnnsearch_tf.export.profile import Profile
+from rnnsearch_tf.export.weights import StoredWeights
+from rnnsearch_tf.translation import Translator
 
 SENTENCES = 200
 """Development sentences that are translated twice."""
 
 SHORTLIST = ("shortlist", "shortlist_frequent", "shortlist_translations")
-"""The options of the search section that make one."""
+"""Options of the search section for a shortlist."""
 
 
-def cost_in_bleu(translator, weights, profile) -> str | None:
-    """BLEU before and after; afterwards the Translator computes with the weights as they are
-    stored.
+def cost_in_bleu(translator: Translator, weights: StoredWeights, profile: Profile) -> str | None:
+    """Compare BLEU with the trained weights and with the exported ones.
+
+    Afterwards the Translator's model has the weights as they are stored.
 
     Args:
-        translator: Translator around the weights as trained.
+        translator: Translator with the trained weights.
         weights: StoredWeights.
         profile: Profile.
 
     Returns:
-        A sentence with both figures, or saying why there are none; None where nothing is lost
+        A sentence with both scores, or with the reason why there are none; None if nothing is lost
         (float32, no shortlist).
     """
     shortcuts = [f"{profile.weights} weights"] if profile.weights != "float32" else []
@@ -33,7 +40,8 @@ def cost_in_bleu(translator, weights, profile) -> str | None:
     if not shortcuts:
         return None
     try:
-        pairs = list(open_corpus(translator.config, "development"))[:SENTENCES]
+        development = open_corpus(translator.config, "development")
+        pairs = [] if development is None else list(development)[:SENTENCES]
     except (UserError, OSError):
         pairs = []
     before = _bleu(translator, pairs, shortlist=None) if pairs else None
@@ -41,7 +49,9 @@ def cost_in_bleu(translator, weights, profile) -> str | None:
         variable.assign(value)
     what = " and ".join(shortcuts)
     if before is None:
-        return f"{what}; the cost in BLEU was not measured: the run's development text is not here"
+        return (
+            f"{what}; the cost in BLEU was not measured: the RUN's development text was not found"
+        )
     after = _bleu(translator, pairs, **{name: getattr(profile.search, name) for name in SHORTLIST})
     return (
         f"{what}: BLEU {after.score:.2f}, without {before.score:.2f}, on {len(pairs)} development"
@@ -49,7 +59,7 @@ def cost_in_bleu(translator, weights, profile) -> str | None:
     )
 
 
-def _bleu(translator, pairs, **search):
+def _bleu(translator: Translator, pairs: Sequence[tuple[str, str]], **search: Any) -> Score:
     sources, references = (list(side) for side in zip(*pairs))
     translations = [translation.text for translation in translator.translate(sources, **search)]
     config = translator.config.target

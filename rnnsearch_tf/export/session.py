@@ -1,25 +1,33 @@
-"""An exported model in a v1 session, as the stock server holds it; nothing of this package's models
-is used.
+"""Run an exported model in a TF1 session, as the stock server does, without this package's models.
 
     python -m rnnsearch_tf.export.session FOLDER REQUESTS ANSWERS
 
-runs requests in a fresh process, which is the check that counts: what loads with
+runs requests in a new process. This check is needed because a model that loads with
 ``tf.saved_model.load`` in the process that wrote it may still fail in a server.
 """
 
 from __future__ import annotations
 
+import os
 import pathlib
 import pickle
 import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
+Request = tuple[str, Mapping[str, Sequence[Any]]]
+"""(signature, {input: its values, bytes or int})."""
+
+Answer = dict[str, Any]
+"""{output: nested list, strings as bytes}."""
+
 
 class SessionModel:
-    """A SavedModel loaded into a session of its own.
+    """A SavedModel in its own session.
 
     Args:
         folder: path of the SavedModel, the version's folder.
@@ -29,7 +37,7 @@ class SessionModel:
         SessionModel("served/1")("translate", text=["the red car"])["translation"]
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
         import tensorflow as tf
         import tensorflow_text  # noqa: F401  its operations, which the stock server links
 
@@ -38,51 +46,53 @@ class SessionModel:
             graph = tf.compat.v1.saved_model.load(self._session, ["serve"], str(folder))
         self.signatures = dict(graph.signature_def)
 
-    def __call__(self, signature, **inputs) -> dict:
-        """{output: array} of one request; string outputs are arrays of bytes."""
-        signature = self.signatures[signature]
-        fetches = {name: output.name for name, output in signature.outputs.items()}
+    def __call__(self, signature: str, **inputs: Any) -> dict[str, np.ndarray]:
+        """Answer a request: {output: array}; string outputs are arrays of bytes."""
+        definition = self.signatures[signature]
+        fetches = {name: output.name for name, output in definition.outputs.items()}
         return self._session.run(
-            fetches, {signature.inputs[name].name: value for name, value in inputs.items()}
+            fetches, {definition.inputs[name].name: value for name, value in inputs.items()}
         )
 
 
-def run_requests(folder, requests) -> list:
-    """Answers of a SavedModel to requests, from a fresh process.
+def run_requests(folder: str | os.PathLike[str], requests: Sequence[Request]) -> list[Answer | str]:
+    """Answer requests with a SavedModel in a new process.
 
     Args:
         folder: path of the SavedModel.
-        requests: list of (signature, {input: list of bytes or int}).
+        requests: the requests.
 
     Returns:
-        list of {output: nested list}, strings as bytes; or, where a request was refused, the
-        message (str).
+        the answers; for a refused request, the error message.
 
     Raises:
-        RuntimeError: the process failed; the message ends with what it said.
+        RuntimeError: the process failed; the message ends with its standard error.
     """
     import subprocess
     import tempfile
 
-    with tempfile.TemporaryDirectory() as place:
-        asked = pathlib.Path(place) / "requests"
-        answered = pathlib.Path(place) / "answers"
-        asked.write_bytes(pickle.dumps(requests))
+    with tempfile.TemporaryDirectory() as temporary:
+        requests_file = pathlib.Path(temporary) / "requests"
+        answers_file = pathlib.Path(temporary) / "answers"
+        requests_file.write_bytes(pickle.dumps(requests))
         command = [
             sys.executable,
             "-m",
             "rnnsearch_tf.export.session",
             str(folder),
-            str(asked),
-            str(answered),
+            str(requests_file),
+            str(answers_file),
         ]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"exit code {done.returncode}: {done.stderr[-2000:]}")
-        return pickle.loads(answered.read_bytes())
+        answers: list[Answer | str] = pickle.loads(answers_file.read_bytes())
+        return answers
 
 
-def _answer(model, signature, inputs):
+def _answer(
+    model: SessionModel, signature: str, inputs: Mapping[str, Sequence[Any]]
+) -> Answer | str:
     import tensorflow as tf
 
     dtypes = {
@@ -98,13 +108,14 @@ def _answer(model, signature, inputs):
     return {name: values.tolist() for name, values in outputs.items()}
 
 
-def main(folder, asked, answered):
+def main(folder: str, requests: str, answers: str) -> None:
+    """Read requests from a pickle file, answer them, and write the answers to another."""
     import_tensorflow()
     model = SessionModel(folder)
-    answers = [
-        _answer(model, *request) for request in pickle.loads(pathlib.Path(asked).read_bytes())
+    answered = [
+        _answer(model, *request) for request in pickle.loads(pathlib.Path(requests).read_bytes())
     ]
-    pathlib.Path(answered).write_bytes(pickle.dumps(answers))
+    pathlib.Path(answers).write_bytes(pickle.dumps(answered))
 
 
 if __name__ == "__main__":

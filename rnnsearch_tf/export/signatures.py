@@ -1,9 +1,8 @@
-"""What an exported model answers: text in, text out, every tensor's first axis the batch.
+"""The signatures of an exported model: text in, text out, batch first.
 
-The names, types, shapes and meanings are the contract of ``export/contract.json``. An answer
-depends on its own row alone, so a server may put requests together and take answers apart:
-no output's width depends on its neighbours. Whatever is wrong with a request is said by an
-assertion of the graph, with the input's name.
+``export/contract.json`` specifies names, types, shapes and meanings. An answer depends on its own
+row only, and no output's width depends on other rows, so that a server may batch requests.
+Assertions in the graph check the requests; their messages name the input.
 
 Dimension letters: B texts, N translations of each, J source and I target positions.
 """
@@ -12,33 +11,41 @@ from __future__ import annotations
 
 import dataclasses
 import typing
+from collections.abc import Callable, Mapping, Sequence
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID
+from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.export.confidence import confidences
-from rnnsearch_tf.export.profile import ROWS_AT_ONCE
+from rnnsearch_tf.export.profile import ROWS_AT_ONCE, Profile
 from rnnsearch_tf.export.weights import StoredWeights
+from rnnsearch_tf.search.beam import BeamResult
 from rnnsearch_tf.search.constrained import Phrases
 from rnnsearch_tf.search.graphs import hoist_weights, search_model
 from rnnsearch_tf.search.hypotheses import maximum_lengths
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import score_targets
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
-from rnnsearch_tf.text.phrases import read_phrases, word_joints
+from rnnsearch_tf.text.phrases import PhraseTokens, read_phrases, word_joints
+from rnnsearch_tf.text.pipeline import Text
+from rnnsearch_tf.translation import Translator
 
 DIGITS = 4
 """Decimals of an alignment weight."""
 
+Outputs = dict[str, tf.Tensor]
+"""{name of an output: tensor [B, ...]}."""
+
 
 class Sentences(typing.NamedTuple):
-    """One side of a request, read."""
+    """Tokens and ids of one side of a request."""
 
-    tokens: tf.RaggedTensor  # string [B, None], the end symbol left out, cut at the limit
-    # int32 [B, J], ended by END_ID, padded with PAD_ID; a tuple if an ensemble reads in several
-    # ways
-    ids: tf.Tensor | tuple
-    lengths: tf.Tensor  # int32 [B], END_ID counted
+    tokens: tf.RaggedTensor  # string [B, None], without the end symbol, cut at the limit
+    # int32 [B, J], ended by END_ID, padded with PAD_ID; a tuple for an ensemble whose members
+    # tokenize differently
+    ids: tf.Tensor | tuple[tf.Tensor, ...]
+    lengths: tf.Tensor  # int32 [B], END_ID included
     truncated: tf.Tensor  # bool [B]
 
 
@@ -55,17 +62,18 @@ INPUTS = {
 
 
 class Served:
-    """A translation model as a server's functions, one a signature. (Not a tf.Module: it holds the
-    Keras model, which must not be saved.)
+    """A translation model as a server's functions, one for each signature. (Not a tf.Module: it
+    holds the Keras model, which must not be saved.)
 
     Args:
         translator: Translator; its model may be an ensemble.
         profile: Profile.
-        calibration: Calibration of the model's confidence, for the signature of that name; None
-            where there is none.
+        calibration: Calibration, for the signature ``confidence``; None: without it.
     """
 
-    def __init__(self, translator, profile, calibration=None):
+    def __init__(
+        self, translator: Translator, profile: Profile, calibration: Calibration | None = None
+    ) -> None:
         search = profile.search
         self.model = translator.model
         self.profile = profile
@@ -80,59 +88,57 @@ class Served:
         )
         self.shortlist = translator.shortlist(search)
 
-    def module(self):
-        """What a SavedModel has to hold beside the signatures, a tf.Module: the weights and the
-        tables that they read.
-        """
+    def module(self) -> tf.Module:
+        """The weights and tables of the signatures, to be saved with them."""
         module = tf.Module(name="translation")
         for name in ("weights", "source_texts", "target_text", "lexicon", "shortlist"):
             setattr(module, name, getattr(self, name))
         return module
 
-    def signatures(self, names) -> dict:
-        """{name: concrete function} of these signatures; ``serving_default`` is ``translate``."""
+    def signatures(self, names: Sequence[str]) -> dict[str, Callable[..., Outputs]]:
+        """Trace signatures: {name: concrete function}; ``serving_default`` is ``translate``."""
         functions = {name: self._traced(name) for name in names}
         return functions | {"serving_default": functions["translate"]}
 
-    def _traced(self, name):
-        # The rank is left open and asserted: a server does not compare shapes, and a known rank
-        # would fold the assertion away.
+    def _traced(self, name: str) -> Callable[..., Outputs]:
+        # The rank is unknown and asserted: a server does not check shapes, and with a known rank
+        # the assertion would be optimized away.
         @tf.function(
             autograph=False,
             input_signature=[
                 tf.TensorSpec(None, dtype, name=name) for name, dtype in INPUTS[name].items()
             ],
         )
-        def function(*values):
-            values = _rows(dict(zip(INPUTS[name], values)))
+        def function(*values: tf.Tensor) -> Outputs:
+            rows = _rows(dict(zip(INPUTS[name], values)))
             if name == "translate_aligned":
-                values = self._within_the_answer(*values)
-            return _in_parts(part, values)
+                rows = self._check_answer_size(*rows)
+            return _in_parts(part, rows)
 
         @tf.function(
             autograph=False,
             input_signature=[tf.TensorSpec([None], dtype) for dtype in INPUTS[name].values()],
         )
-        def part(*values):
+        def part(*values: tf.Tensor) -> Outputs:
             with hoist_weights(self.model.trainable_variables, self.weights.tensors()):
                 return getattr(self, name)(*values)
 
         return function.get_concrete_function()
 
-    def _within_the_answer(self, text):
-        """The texts; they are refused if the matrices of their longest translations are more than
-        an answer may have.
+    def _check_answer_size(self, text: tf.Tensor) -> list[tf.Tensor]:
+        """The texts, after asserting that the alignment matrices of their longest possible
+        translations fit into an answer.
         """
         limit = self.profile.maximum_source_length
         search = self.profile.search
 
-        def weights(lengths):
+        def weights(lengths: tf.Tensor) -> tf.Tensor:
             return tf.reduce_sum(
                 tf.cast(lengths, tf.int64) * tf.cast(maximum_lengths(lengths, search), tf.int64)
             )
 
         most = ROWS_AT_ONCE * weights(tf.constant([limit + 1]))
-        asked = weights(_read(self.source_texts[:1], text, limit).lengths)
+        needed = weights(_read(self.source_texts[:1], text, limit).lengths)
         message = (
             "input text: expected at most as many alignment weights, target by source tokens, as"
             f" of {ROWS_AT_ONCE} of the longest texts:"
@@ -140,35 +146,38 @@ class Served:
         with tf.control_dependencies(
             [
                 tf.debugging.Assert(
-                    asked <= most, [message, most, "; got", asked, "; send fewer rows"]
+                    needed <= most, [message, most, "; got", needed, "; send fewer rows"]
                 )
             ]
         ):
             return [tf.identity(text)]
 
-    def translate(self, text):
+    def translate(self, text: tf.Tensor) -> Outputs:
+        """The best translation."""
         return self._best(*self._search(text, 1))
 
-    def translate_nbest(self, text):
+    def translate_nbest(self, text: tf.Tensor) -> Outputs:
+        """The n-best list; unused places have length 0."""
         source, result, tokens = self._search(text, self.profile.search.nbest)
         shape = tf.shape(result.lengths)  # [B, N]
-        first = tf.range(shape[1]) == 0  # a source without words has one translation, the empty one
+        first = tf.range(shape[1]) == 0  # the only translation of a source without words is empty
         lengths = tf.where(
             _wordless(source)[:, tf.newaxis], tf.cast(first, tf.int32), result.lengths
         )
-        there = lengths > 0
+        used = lengths > 0
         return {
-            "translation": tf.where(there, tf.reshape(self._texts(tokens), shape), ""),
+            "translation": tf.where(used, tf.reshape(self._texts(tokens), shape), ""),
             "tokens": tf.reshape(_joined(tokens), shape),
-            "score": tf.where(there, _or_zero(result.scores, source), result.scores.dtype.min),
+            "score": tf.where(used, _or_zero(result.scores, source), result.scores.dtype.min),
             "log_probability": tf.where(
-                there, _or_zero(result.log_probabilities, source), result.scores.dtype.min
+                used, _or_zero(result.log_probabilities, source), result.scores.dtype.min
             ),
             "length": lengths,
             "source_truncated": source.truncated,
         }
 
-    def translate_aligned(self, text):
+    def translate_aligned(self, text: tf.Tensor) -> Outputs:
+        """The best translation and its attention weights."""
         source, result, tokens = self._search(text, 1, alignments=True)
         return self._best(source, result, tokens) | {
             "source_tokens": _joined(source.tokens),
@@ -178,7 +187,8 @@ class Served:
             ),
         }
 
-    def translate_constrained(self, text, constraints):
+    def translate_constrained(self, text: tf.Tensor, constraints: tf.Tensor) -> Outputs:
+        """The best translation that contains given phrases."""
         phrases = read_phrases(self.target_text, constraints)
         source, result, tokens = self._search(text, 1, constraints=phrases)
         wanted = tf.reduce_any(phrases.tokens != "", axis=1)
@@ -186,20 +196,27 @@ class Served:
             "constraints_met": phrases.fits & ~(wanted & _wordless(source))
         }
 
-    def score(self, source, target):
+    def score(self, source: tf.Tensor, target: tf.Tensor) -> Outputs:
+        """The log-probability of a given translation."""
         log_probabilities, _, truncated = self._scores(source, target)
         return {"log_probability": tf.reduce_sum(log_probabilities, axis=1)} | truncated
 
-    def confidence(self, source, target):
+    def confidence(self, source: tf.Tensor, target: tf.Tensor) -> Outputs:
+        """The confidence in a given translation and its words."""
+        assert (
+            self.calibration is not None
+        )  # the export of an uncalibrated RUN lacks this signature
         log_probabilities, tokens, truncated = self._scores(source, target)
         return confidences(self.calibration, log_probabilities, tokens, target) | truncated
 
-    def sample(self, text, seed):
+    def sample(self, text: tf.Tensor, seed: tf.Tensor) -> Outputs:
+        """A translation drawn at random."""
         source = _read(self.source_texts, text, self.profile.maximum_source_length)
-        start = self.model.start(source.ids)
+        state, memory = self.model.start(source.ids)
         search = self.profile.search
         drawn = sample(
-            *start,
+            state,
+            memory,
             self.model.step,
             source.lengths,
             seed,
@@ -213,7 +230,8 @@ class Served:
             "source_truncated": source.truncated,
         }
 
-    def tokenize(self, text):
+    def tokenize(self, text: tf.Tensor) -> Outputs:
+        """The tokens of a source text."""
         first, *_ = self.source_texts
         tokens = first.tokenize(text)
         unknown = tf.cast(first.vocabulary.ids(tokens) == UNKNOWN_ID, tf.int32)
@@ -223,22 +241,31 @@ class Served:
             "unknown": tf.reduce_sum(unknown, axis=1),
         }
 
-    def _scores(self, source, target):
-        """(log-probabilities of the target's tokens [B, I], these tokens, ragged, what was cut)."""
-        source = _read(self.source_texts, source, self.profile.maximum_source_length)
-        target = _sentences(
+    def _scores(
+        self, source: tf.Tensor, target: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.RaggedTensor, Outputs]:
+        """(log-probabilities of the target's tokens [B, I], these tokens [B, None], outputs on the
+        texts that were cut).
+        """
+        sources = _read(self.source_texts, source, self.profile.maximum_source_length)
+        targets = _sentences(
             self.target_text,
             self.target_text.tokenize_translations(target),
             self.profile.maximum_target_length,
         )
-        scores = score_targets(*self.model.start(source.ids), self.model.step, target.ids)
-        truncated = {"source_truncated": source.truncated, "target_truncated": target.truncated}
-        return scores.log_probabilities, target.tokens, truncated
+        state, memory = self.model.start(sources.ids)
+        scores = score_targets(state, memory, self.model.step, targets.ids)
+        truncated = {"source_truncated": sources.truncated, "target_truncated": targets.truncated}
+        return scores.log_probabilities, targets.tokens, truncated
 
-    def _search(self, text, nbest, constraints=None, alignments=False):
-        """(Sentences, BeamResult, tokens of all B·N translations, ragged [B·N, None]); constraints:
-        PhraseTokens.
-        """
+    def _search(
+        self,
+        text: tf.Tensor,
+        nbest: int,
+        constraints: PhraseTokens | None = None,
+        alignments: bool = False,
+    ) -> tuple[Sentences, BeamResult, tf.RaggedTensor]:
+        """(Sentences, BeamResult, tokens of all B·N translations [B·N, None])."""
         search = self.profile.search
         source = _read(self.source_texts, text, self.profile.maximum_source_length)
         phrases = constraints and Phrases(constraints.ids, *word_joints(self.target_text))
@@ -253,42 +280,40 @@ class Served:
             phrases=phrases,
             alignments=alignments,
         )
-        # each source stands beside all its translations: [B·N]
+        # the source of each translation: [B·N]
         rows = tf.repeat(tf.range(tf.size(source.lengths)), nbest)
         ids = tf.where(_wordless(source)[:, tf.newaxis, tf.newaxis], PAD_ID, result.ids)
         tokens = self.target_text.tokens(
             _flat(ids, rows), constraints and tf.gather(constraints.tokens, rows)
         )
         if search.replace_unknown:
-            alignments = _flat(result.alignments, rows)  # [B·N, I, J]
-            tokens = replace_unknown(
-                tokens, alignments, tf.gather(source.tokens, rows), self.lexicon
-            )
+            weights = _flat(result.alignments, rows)  # [B·N, I, J]
+            tokens = replace_unknown(tokens, weights, tf.gather(source.tokens, rows), self.lexicon)
         return source, result, tokens
 
-    def _best(self, source, result, tokens):
-        """What every signature with one translation a text answers."""
+    def _best(self, source: Sentences, result: BeamResult, tokens: tf.RaggedTensor) -> Outputs:
+        """The outputs common to all signatures with one translation of each text."""
         return {
             "translation": self._texts(tokens),
             "score": _or_zero(result.scores[:, 0], source),
             "source_truncated": source.truncated,
         }
 
-    def _texts(self, tokens):
+    def _texts(self, tokens: tf.RaggedTensor) -> tf.Tensor:
         texts = self.target_text.detokenize(tokens)
         # answers must be valid UTF-8
         return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
 
 
-def _rows(values):
-    """The inputs, each a vector, all of one length; anything else is refused by name."""
+def _rows(values: dict[str, tf.Tensor]) -> list[tf.Tensor]:
+    """The inputs, after asserting that they are vectors of the same length."""
     first, *_ = values
     for name, value in values.items():
         message = f"input {name}: expected rank 1, one entry a row of the batch; got rank"
         with tf.control_dependencies(
             [tf.debugging.Assert(tf.rank(value) == 1, [message, tf.rank(value)])]
         ):
-            # tf.ensure_shape would speak up before the assertion does
+            # tf.ensure_shape would fail before the assertion
             values[name] = tf.reshape(value, [-1])
     for name, value in values.items():
         if name != first:
@@ -301,15 +326,17 @@ def _rows(values):
     return list(values.values())
 
 
-def _in_parts(function, values):
-    """What a tf.function of vectors answers to these, of one size, ROWS_AT_ONCE rows after the
-    others: dict of tensors [B, ...].
-    """
+def _in_parts(
+    function: tf.types.experimental.PolymorphicFunction, values: list[tf.Tensor]
+) -> Outputs:
+    """Call a tf.function of vectors with ROWS_AT_ONCE rows at a time; concatenate its outputs."""
     shapes = function.get_concrete_function().structured_outputs
     rows = tf.size(values[0])
     parts = tf.maximum(-(-rows // ROWS_AT_ONCE), 1)
 
-    def answer(part, answers):
+    def answer(
+        part: tf.Tensor, answers: Mapping[str, tf.TensorArray]
+    ) -> tuple[tf.Tensor, dict[str, tf.TensorArray]]:
         here = slice(part * ROWS_AT_ONCE, (part + 1) * ROWS_AT_ONCE)
         outputs = function(*(value[here] for value in values))
         return part + 1, {name: array.write(part, outputs[name]) for name, array in answers.items()}
@@ -329,40 +356,38 @@ def _in_parts(function, values):
     return joined
 
 
-def _read(texts, strings, limit) -> Sentences:
-    """Tokens and ids of strings [B], those longer than `limit` tokens cut; the tokens are those of
-    the first of the texts.
+def _read(texts: Sequence[Text], strings: tf.Tensor, limit: int) -> Sentences:
+    """Tokens and ids of strings [B], cut at `limit` tokens. The tokens are those of the first Text,
+    the ids those of all.
     """
     first, *others = (_sentences(text, text.tokenize(strings), limit) for text in texts)
     return first._replace(ids=(first.ids, *(other.ids for other in others))) if others else first
 
 
-def _sentences(text, tokens, limit) -> Sentences:
+def _sentences(text: Text, tokens: tf.RaggedTensor, limit: int) -> Sentences:
     truncated = tokens.row_lengths() > limit
     tokens = tokens[:, :limit]
     ids = text.ids(tokens)
     lengths = tf.cast(ids.row_lengths(), tf.int32)
     padded = ids.to_tensor(PAD_ID)
-    # no text at all has no end symbol either; layers need one position
+    # an empty batch has no end symbol, but layers need one position
     none = tf.cast(tf.shape(padded)[1] == 0, tf.int32)
     return Sentences(
         tokens, tf.pad(padded, [[0, 0], [0, none]], constant_values=END_ID), lengths, truncated
     )
 
 
-def _flat(values, rows):
-    """[B, N, ...] → [B·N, ...]; the size is said, for no text at all leaves nothing to infer it
-    from.
-    """
+def _flat(values: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+    """[B, N, ...] → [B·N, ...]; B·N is explicit since an empty batch does not determine it."""
     return tf.reshape(values, tf.concat([[tf.size(rows)], tf.shape(values)[2:]], axis=0))
 
 
-def _wordless(source):
-    """True for a source without words, whose translation is empty with score 0: bool [B]."""
+def _wordless(source: Sentences) -> tf.Tensor:
+    """Whether a source has no words; its translation is empty, with score 0: bool [B]."""
     return source.lengths <= 1
 
 
-def _or_zero(numbers, source):
+def _or_zero(numbers: tf.Tensor, source: Sentences) -> tf.Tensor:
     """The numbers [B] or [B, N], 0 for a source without words."""
     wordless = tf.reshape(
         _wordless(source), tf.concat([[-1], tf.ones([tf.rank(numbers) - 1], tf.int32)], axis=0)
@@ -370,22 +395,23 @@ def _or_zero(numbers, source):
     return tf.where(wordless, tf.zeros_like(numbers), numbers)
 
 
-def _joined(tokens):
-    """Tokens separated by single spaces (no token has one): string [B]."""
+def _joined(tokens: tf.RaggedTensor) -> tf.Tensor:
+    """Tokens separated by single spaces (no token contains one): string [B]."""
     return tf.strings.reduce_join(tokens, axis=1, separator=" ")
 
 
-def _matrices(alignments, target_lengths, source_lengths, wordless):
-    """Each α [I, J], the end symbols' row and column included, as JSON: [[0.9,0.1],[…]]; string
-    [B].
+def _matrices(
+    alignments: tf.Tensor, target_lengths: tf.Tensor, source_lengths: tf.Tensor, wordless: tf.Tensor
+) -> tf.Tensor:
+    """Each α [I, J] as JSON, [[0.9,0.1],[…]], with the end symbols' row and column: string [B].
 
-    A tensor [B, I, J] would be as wide as the longest sentence that happens to be in the batch.
+    The width of a tensor [B, I, J] would depend on the longest sentence in the batch.
     """
     target_lengths = tf.where(wordless, 0, target_lengths)
     by_row = tf.repeat(source_lengths, target_lengths)  # [R], R rows of all sentences together
     rows = tf.RaggedTensor.from_tensor(alignments, lengths=target_lengths).values  # [R, J]
     rows = tf.RaggedTensor.from_tensor(rows, lengths=by_row)  # [R, None]
-    # a string takes several times its number
+    # only the real weights become strings, which take several times the memory
     rows = rows.with_values(tf.strings.as_string(rows.values, precision=DIGITS))
     rows = tf.strings.join(["[", tf.strings.reduce_join(rows, axis=1, separator=","), "]"])  # [R]
     rows = tf.RaggedTensor.from_row_lengths(rows, target_lengths)  # [B, None]

@@ -1,20 +1,25 @@
-"""An exported model used as a Translator is: text in, Translations out, by its own signatures."""
+"""ExportedTranslator: an exported model with the interface of a Translator."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import logging
+import os
 import pathlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.evaluation.confidence import Confidence
 from rnnsearch_tf.export.profile import FILE as PROFILE, ROWS_AT_ONCE, read_profile
 from rnnsearch_tf.export.lazy_session import LazySession
 from rnnsearch_tf.translation import Hypothesis, Translation
 from rnnsearch_tf.translation.translator import (
+    Line,
     constraint_lines,
     search_options,
     strings,
@@ -25,24 +30,23 @@ log = logging.getLogger("rnnsearch_tf")
 
 
 class ExportedTranslator:
-    """Translates with a SavedModel in a v1 session; its search is that of its profile.
+    """Translates with a SavedModel in a TF1 session; the search options are those of its profile.
 
     Args:
         folder: path of the version.
 
     Attributes:
-        lists: bool; True: also one translation a text comes by ``translate_nbest``, with its
-            log-probability and no alignment.
+        prefer_nbest: bool; True: a single translation of a text also comes from
+            ``translate_nbest``, with its log-probability and without alignment.
 
     Raises:
-        UserError: the folder has no profile (it was not written by this package), or cannot be
-            loaded.
+        UserError: the folder has no profile (this package did not write it), or cannot be loaded.
 
     Example:
         ExportedTranslator("served/1").translate(["the red car"])[0].text
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = folder = pathlib.Path(folder)
         if not (folder / PROFILE).exists():
             raise UserError(
@@ -50,27 +54,27 @@ class ExportedTranslator:
                 f" {PROFILE}"
             )
         self.profile = read_profile(folder)
-        self.lists = False
+        self.prefer_nbest = False
         try:
             self._model = LazySession(folder)
-        except Exception as error:  # TensorFlow's are of many kinds
+        except Exception as error:  # TensorFlow raises many types
             reason = " ".join(str(error).split())[:200]
             raise UserError(
-                f"{folder}: expected a whole SavedModel, got one that does not load ({reason});"
+                f"{folder}: expected a complete SavedModel, got one that does not load ({reason});"
                 " export it again"
             ) from None
 
-    def require(self, signature):
-        """Raise a UsageError unless the model has the signature."""
+    def require(self, signature: str) -> None:
+        """Raise a UsageError if the model lacks a signature."""
         if signature not in self.profile.signatures:
             raise UsageError(
                 f"{self.folder}: expected a model exported with signature {signature}, got one with"
                 f" {', '.join(self.profile.signatures)}; export it again with --set signatures=[…]"
             )
 
-    def search_config(self, **changes):
-        """The search section of the profile; only how many sentences go together, and fewer
-        translations, may change.
+    def search_config(self, **changes: Any) -> SearchConfig:
+        """The search section of the profile. Only ``batch_size`` may change, and ``nbest`` to a
+        smaller number.
         """
         search = dataclasses.replace(self.profile.search, nbest=1)
         for name, value in search_options(changes).items():
@@ -84,16 +88,21 @@ class ExportedTranslator:
                 )
         return search
 
-    def translate(self, texts, constraints=None, **search) -> list:
-        """list[Translation], in the order of `texts`.
+    def translate(
+        self,
+        texts: Iterable[Line],
+        constraints: Iterable[Iterable[Line]] | None = None,
+        **search: Any,
+    ) -> list[Translation]:
+        """Translate sentences; the translations are in the order of `texts`.
 
-        With one translation a text: tokens and alignment are there if the model has
-        ``translate_aligned``; with more, by ``translate_nbest``, tokens but no alignments. With
-        constraints, a list of phrases for each
-        text: text and score, by ``translate_constrained``. What is not known is None.
+        A single translation of a text has tokens and alignment if the model has the signature
+        ``translate_aligned``. Those of an n-best list, from ``translate_nbest``, have tokens but no
+        alignments. Translations with constraints (phrases for each text), from
+        ``translate_constrained``, have text and score only. Missing fields are None.
 
         Raises:
-            UsageError: an option is unknown or not the one it was exported with, or `texts` are not
+            UsageError: an option is unknown or differs from the export's, or `texts` are not
                 sentences.
         """
         texts = strings(texts, "texts")
@@ -102,34 +111,37 @@ class ExportedTranslator:
         if constraints is not None:
             return self._constrained(texts, constraints, config)
         size = config.batch_size
-        if config.nbest == 1 and not self.lists and "translate_aligned" in signatures:
-            answer = self._aligned
-            size = min(size, ROWS_AT_ONCE)  # more of the longest texts are refused
+        translate: Callable[[Sequence[Line], SearchConfig], Iterable[Translation]]
+        if config.nbest == 1 and not self.prefer_nbest and "translate_aligned" in signatures:
+            translate = self._aligned
+            size = min(size, ROWS_AT_ONCE)  # more of the longest texts would be refused
         elif config.nbest > 1 or "translate_nbest" in signatures:
-            answer = self._nbest
+            translate = self._nbest
         else:
-            answer = self._plain
+            translate = self._plain
         batches = (texts[start : start + size] for start in range(0, len(texts), size))
-        return [each for batch in batches for each in answer(batch, config)]
+        return [each for batch in batches for each in translate(batch, config)]
 
-    def texts(self, texts) -> list:
-        """Of each text its translation alone, str, or None if it is longer than the model takes; by
-        ``translate``, all as one batch.
+    def texts(self, texts: Sequence[Line]) -> list[str | None]:
+        """Translate texts as one batch with ``translate``; return only the text of each translation,
+        None if the source is too long for the model.
         """
-        answer = self._ask("translate", text=texts)
+        answer = self._request("translate", text=texts)
         return [
             None if cut else text.decode()
             for text, cut in zip(answer["translation"], answer["source_truncated"])
         ]
 
-    def confidences(self, sources, translations) -> list:
-        """list[Confidence] of translations, as a RUN's calibration gives it; by ``confidence``,
-        which only a calibrated RUN's export has.
+    def confidences(
+        self, sources: Sequence[Line], translations: Sequence[Line]
+    ) -> list[Confidence]:
+        """Compute the confidence of translations with the signature ``confidence``, which only the
+        export of a calibrated RUN has.
         """
         size = self.profile.search.batch_size
         found = []
         for start in range(0, len(sources), size):
-            answer = self._ask(
+            answer = self._request(
                 "confidence",
                 source=sources[start : start + size],
                 target=translations[start : start + size],
@@ -144,17 +156,22 @@ class ExportedTranslator:
                 )
         return found
 
-    def _plain(self, texts, _):
+    def _plain(self, texts: Sequence[Line], _: SearchConfig) -> list[Translation]:
         return _with_scores(self._translations("translate", text=texts))
 
-    def _constrained(self, texts, constraints, config):
+    def _constrained(
+        self,
+        texts: Sequence[Line],
+        constraints: Iterable[Iterable[Line]],
+        config: SearchConfig,
+    ) -> list[Translation]:
         if config.nbest > 1:
             raise UsageError(
-                f"search.nbest: expected 1 with constraints, with which {self.folder} gives the"
-                f" best translation only; got {config.nbest}"
+                f"search.nbest: expected 1 with constraints, for which {self.folder} returns only"
+                f" the best translation; got {config.nbest}"
             )
         lines = constraint_lines(constraints, texts)
-        found = []
+        found: list[Translation] = []
         for start in range(0, len(texts), config.batch_size):
             here = slice(start, start + config.batch_size)
             answer = self._translations(
@@ -163,12 +180,12 @@ class ExportedTranslator:
             for row, (met, text) in enumerate(
                 zip(answer["constraints_met"], answer["translation"])
             ):
-                if text and not met:  # an empty one is that of a text without words
+                if text and not met:  # a text without words has an empty translation
                     raise too_many_tokens(start + row, lines[start + row])
             found += _with_scores(answer)
         return found
 
-    def _aligned(self, texts, config):
+    def _aligned(self, texts: Sequence[Line], config: SearchConfig) -> Iterator[Translation]:
         answer = self._translations("translate_aligned", text=texts)
         for text, score, tokens, source, matrix in zip(
             *(
@@ -180,7 +197,7 @@ class ExportedTranslator:
             tokens = tokens.decode().split()
             rows = json.loads(matrix)
             length = max(len(rows), 1)
-            # else it is in the score
+            # unknown if the score includes a coverage penalty
             log_probability = (
                 None if config.coverage_penalty else float(score) * length**config.length_penalty
             )
@@ -190,7 +207,7 @@ class ExportedTranslator:
             best = Hypothesis(text.decode(), float(score), log_probability, tokens, alignment)
             yield Translation(**vars(best), source_tokens=source, nbest=[best])
 
-    def _nbest(self, texts, config):
+    def _nbest(self, texts: Sequence[Line], config: SearchConfig) -> Iterator[Translation]:
         answer = self._translations("translate_nbest", text=texts)
         for row in range(len(texts)):
             fields = [
@@ -206,20 +223,20 @@ class ExportedTranslator:
             ][: config.nbest]
             yield Translation(**vars(hypotheses[0]), nbest=hypotheses)
 
-    def _translations(self, signature, **inputs):
-        """As :meth:`_ask`; what is too long is said."""
-        answer = self._ask(signature, **inputs)
+    def _translations(self, signature: str, **inputs: Sequence[Line]) -> dict[str, np.ndarray]:
+        """Like :meth:`_request`; warns about texts that were cut."""
+        answer = self._request(signature, **inputs)
         if cut := int(np.sum(answer["source_truncated"])):
             log.warning(
-                "warning: %d source sentence(s) were cut to %d tokens, the most that %s takes",
+                "warning: %d source sentence(s) were cut to %d tokens, the maximum length of %s",
                 cut,
                 self.profile.maximum_source_length,
                 self.folder,
             )
         return answer
 
-    def _ask(self, signature, **inputs):
-        """{output: array} for inputs that are lists of str or bytes."""
+    def _request(self, signature: str, **inputs: Sequence[Line]) -> dict[str, np.ndarray]:
+        """Call a signature: {output: array}."""
         self.require(signature)
         texts = {
             name: [text if isinstance(text, bytes) else text.encode() for text in texts]
@@ -230,8 +247,8 @@ class ExportedTranslator:
         )
 
 
-def _with_scores(answer):
-    """list[Translation] of an answer that has no more than texts and scores."""
+def _with_scores(answer: Mapping[str, np.ndarray]) -> list[Translation]:
+    """The translations of an answer with texts and scores only."""
     best = [
         Hypothesis(text.decode(), float(score))
         for text, score in zip(answer["translation"], answer["score"])

@@ -1,25 +1,36 @@
-"""Requests a server runs before it answers: ``assets.extra/tf_serving_warmup_requests``.
+"""Warm-up requests, run when a server loads a model: ``assets.extra/tf_serving_warmup_requests``.
 
-The first request of a session builds kernels and buffers; warmed up, no user waits for that.
+The first request of a session creates kernels and buffers; after the warm-up, no user waits for it.
 """
 
+from __future__ import annotations
+
+import os
 import pathlib
+from collections.abc import Mapping, Sequence
 
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
+from rnnsearch_tf.text.pipeline import Text
+
 LENGTHS = (5, 20)
-"""Tokens of the sentences; requests have one and several rows."""
+"""Lengths of the sentences in tokens."""
 
 
-def write_warmup(folder, signatures, sentences, number) -> None:
+def write_warmup(
+    folder: str | os.PathLike[str],
+    signatures: Mapping[str, Mapping[str, tf.DType]],
+    sentences: Sequence[str],
+    number: int,
+) -> None:
     """Write warm-up requests of every signature, as TFRecords of PredictionLog.
 
     Args:
         folder: path of the SavedModel.
         signatures: {name: {input: dtype}}.
-        sentences: list[str], in the source language; a score request takes them for targets too.
-        number: requests of each signature; 0 writes no file.
+        sentences: in the source language; a score request also uses them as targets.
+        number: requests of each signature, with one row or four; 0 writes no file.
     """
     if not number:
         return
@@ -34,8 +45,10 @@ def write_warmup(folder, signatures, sentences, number) -> None:
                 writer.write(_record(name, inputs, rows).SerializeToString())
 
 
-def _record(name, inputs, rows):
-    # No model name and version: the server fills in its own.
+def _record(
+    name: str, inputs: Mapping[str, tf.DType], rows: Sequence[str]
+) -> prediction_log_pb2.PredictionLog:
+    # without a model name and version, the server uses its own
     request = predict_pb2.PredictRequest()
     request.model_spec.signature_name = name
     for key, dtype in inputs.items():
@@ -46,8 +59,8 @@ def _record(name, inputs, rows):
     )
 
 
-def sentences_of(text) -> list:
-    """Sentences of the model's own words, of a few lengths: list[str]."""
+def sentences_of(text: Text) -> list[str]:
+    """Sentences of words from a vocabulary, with the lengths LENGTHS."""
     words = text.vocabulary.tokens[3:] or ["a"]  # the special tokens come first
     rows = [
         [words[k % len(words)] for k in range(start, start + length)]

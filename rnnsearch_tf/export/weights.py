@@ -1,6 +1,10 @@
-"""The weights of an exported model: each stored once, in full or in fewer bits, read once a
+"""Weights of an exported model: each is stored once, in float32 or a smaller type, and read once a
 request.
 """
+
+from __future__ import annotations
+
+from collections.abc import Sequence
 
 import tensorflow as tf
 
@@ -9,21 +13,21 @@ from rnnsearch_tf.runs.eight_bit import is_small, quantize
 
 
 class StoredWeights(tf.Module):
-    """Copies of Keras variables as plain TensorFlow variables, which every loader understands.
+    """Copies of Keras variables as TensorFlow variables, which every loader supports.
 
-    (A module that holds Keras 3 layers loads in Python and fails in the server.)
+    (A module with Keras 3 layers loads in Python, but not in the server.)
 
     Args:
         variables: list of Keras variables, float32.
         storage: ``float32``, ``float16``, ``bfloat16`` or ``int8``.
     """
 
-    def __init__(self, variables, storage="float32"):
+    def __init__(self, variables: Sequence[keras.Variable], storage: str = "float32") -> None:
         super().__init__(name="weights")
-        # (value, scale or None) each
+        # of each variable (value, scale or None)
         self.stored = [_store(variable, storage) for variable in variables]
 
-    def tensors(self):
+    def tensors(self) -> list[tf.Tensor]:
         """float32 tensors in the order of the variables, for
         :func:`~rnnsearch_tf.search.graphs.hoist_weights`.
         """
@@ -36,7 +40,7 @@ class StoredWeights(tf.Module):
         return sum(variable.shape.num_elements() * variable.dtype.size for variable in variables)
 
 
-def _store(variable, storage):
+def _store(variable: keras.Variable, storage: str) -> tuple[tf.Variable, tf.Variable | None]:
     array = keras.ops.convert_to_numpy(variable)
     name = variable.path.replace("/", ".")
     if storage == "float32" or is_small(array):
@@ -49,6 +53,6 @@ def _store(variable, storage):
     return tf.Variable(tf.cast(array, storage), trainable=False, name=name), None
 
 
-def _widen(value, scale):
+def _widen(value: tf.Variable, scale: tf.Variable | None) -> tf.Tensor:
     widened = tf.cast(value, tf.float32)
     return widened if scale is None else widened * scale

@@ -1,11 +1,11 @@
-"""From a RUN to a published version: written beside, checked, and only then given its number."""
+"""Export a RUN: write a version under a temporary name, check it, then publish it."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import tensorflow as tf
 
@@ -14,7 +14,7 @@ from rnnsearch_tf.config import save_config, saved_config
 from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.export.check import check_export
 from rnnsearch_tf.export.operations import check_operations
-from rnnsearch_tf.export.profile import FILE as PROFILE, load_profile
+from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
 from rnnsearch_tf.export.publishing import new_version, version_folder
 from rnnsearch_tf.export.quality import cost_in_bleu
 from rnnsearch_tf.export.signatures import INPUTS, Served
@@ -26,16 +26,16 @@ from rnnsearch_tf.translation import Translator
 
 @dataclasses.dataclass(frozen=True)
 class Exported:
-    """What an export made.
+    """Result of an export.
 
     Attributes:
         folder: path of the version, ``OUTPUT/N``.
-        bytes: of its stored weights.
-        compared: answers that were compared with the Python model's.
-        cost: sentence on what weights in fewer bits and a shortlist cost in BLEU; None where there
-            is neither.
-        left_out: sentence on a signature that the profile names and the model cannot have; None
-            where it has them all.
+        bytes: size of its stored weights.
+        compared: number of answers that were compared with the Python model's.
+        cost: sentence with the BLEU lost by small weights and a shortlist; None if there is
+            neither.
+        left_out: sentence on a signature of the profile that the model cannot have; None if it has
+            them all.
     """
 
     folder: pathlib.Path
@@ -46,72 +46,80 @@ class Exported:
 
 
 def export_model(
-    runs,
-    output: str | os.PathLike,
+    runs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
     version: int | None = None,
-    profile: str | os.PathLike | None = None,
+    profile: str | os.PathLike[str] | None = None,
     overrides: Sequence[str] = (),
     combine: str = "probabilities",
 ) -> Exported:
-    """Write a RUN, or an ensemble of several, as the next version of a served model.
+    """Export a RUN, or an ensemble of several, as a version of a served model.
 
     Args:
         runs: path of the RUN folder, or a list of them.
         output: path of the model's folder, in which versions are numbered folders.
-        version: its number; None takes the one after the highest there.
+        version: number of the version; None takes the one after the highest.
         profile: path of a YAML profile; None takes the defaults.
-        overrides: strings ``key=value`` that change the profile.
+        overrides: strings ``key=value`` that override the profile.
         combine: how an ensemble's members are combined, see
             :class:`~rnnsearch_tf.models.ensemble.Ensemble`.
 
     Raises:
-        UserError: a run is incomplete, the version exists already, or the exported
-            model does not answer as the Python model does; nothing is published then.
+        UserError: a RUN is incomplete, the version exists, or the exported model's answers differ
+            from the Python model's; nothing is published then.
         UsageError: the profile has unknown or impossible options.
     """
-    runs = [Run.open(run) for run in ([runs] if isinstance(runs, (str, os.PathLike)) else runs)]
-    profile = load_profile(saved_config(runs[0].config).search, profile, overrides)
+    paths = [runs] if isinstance(runs, (str, os.PathLike)) else runs
+    folders = [Run.open(path) for path in paths]
+    options = load_profile(saved_config(folders[0].config).search, profile, overrides)
     calibration = (
-        Calibration.load(runs[0]) if len(runs) == 1 and runs[0].confidence.exists() else None
+        Calibration.load(folders[0])
+        if len(folders) == 1 and folders[0].confidence.exists()
+        else None
     )
-    profile, left_out = _possible(profile, calibration, runs)
-    version_folder(output, version)  # an error of it takes no time
-    translator = Translator.load(runs, precision=profile.precision, combine=combine)
-    translator.maximum_lengths = {
-        "source": profile.maximum_source_length,
-        "target": profile.maximum_target_length,
-    }
-    translator.search_config(**profile.search_options)  # refuses what the model cannot do
-    served = Served(translator, profile, calibration)
-    cost = cost_in_bleu(translator, served.weights, profile)
+    options, left_out = _possible(options, calibration, folders)
+    version_folder(output, version)  # fail early
+    translator = Translator.load(
+        folders,
+        precision=options.precision,
+        combine=combine,
+        maximum_lengths={
+            "source": options.maximum_source_length,
+            "target": options.maximum_target_length,
+        },
+    )
+    translator.search_config(**options.search_options)  # refuses what the model cannot do
+    served = Served(translator, options, calibration)
+    cost = cost_in_bleu(translator, served.weights, options)
     sentences = sentences_of(translator.source_text)
     with new_version(output, version) as (target, folder):
         with announced("building the graphs of the signatures"):
-            # a server learns nothing
-            options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
             tf.saved_model.save(
                 served.module(),
                 str(folder),
-                signatures=served.signatures(profile.signatures),
-                options=options,
+                signatures=served.signatures(options.signatures),
+                # a server does not train
+                options=tf.saved_model.SaveOptions(experimental_custom_gradients=False),
             )
         finish_graph(folder)
         check_operations(folder)
-        asked = {name: INPUTS[name] for name in profile.signatures} | {
+        inputs = {name: INPUTS[name] for name in options.signatures} | {
             "serving_default": INPUTS["translate"]
         }
-        write_warmup(folder, asked, sentences, profile.warmup_requests)
+        write_warmup(folder, inputs, sentences, options.warmup_requests)
         with announced("comparing its answers in a fresh process"):
-            compared = check_export(folder, translator, profile, sentences, calibration)
-        save_config(profile, folder / PROFILE)
+            compared = check_export(folder, translator, options, sentences, calibration)
+        save_config(options, folder / PROFILE)
         exported = Exported(target, served.weights.size, compared, cost, left_out)
-        (folder / "model_card.md").write_text(_card(runs, profile, exported), encoding="utf-8")
+        (folder / "model_card.md").write_text(_card(folders, options, exported), encoding="utf-8")
     return exported
 
 
-def _possible(profile, calibration, runs):
-    """(the profile without the signatures that the model cannot have, a sentence on what was left
-    out or None).
+def _possible(
+    profile: Profile, calibration: Calibration | None, runs: Sequence[Run]
+) -> tuple[Profile, str | None]:
+    """(the profile without signatures that the model cannot have, a sentence on what was left out,
+    or None).
     """
     if calibration is not None or "confidence" not in profile.signatures:
         return profile, None
@@ -128,10 +136,8 @@ def _possible(profile, calibration, runs):
     )
 
 
-def _card(runs, profile, exported) -> str:
-    """The page that goes with the model: how it was trained (the runs' own cards) and how it was
-    exported.
-    """
+def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
+    """The model card: the training, from the cards of the RUNs, and the export."""
     trained = "\n\n".join(
         run.model_card.read_text(encoding="utf-8").rstrip()
         for run in runs
@@ -161,12 +167,12 @@ def _card(runs, profile, exported) -> str:
     )
 
 
-def finish_graph(folder) -> None:
-    """Write into the signatures that every input is a vector, and leave out what names gradients
-    that were not saved.
+def finish_graph(folder: str | os.PathLike[str]) -> None:
+    """Declare in the signatures that every input is a vector, and remove the names of gradients,
+    which are not saved.
 
-    The graph itself asserts the rank; there it is left open, or the assertion would be folded away.
-    Where a name of a gradient is left, ``tf.saved_model.load`` warns.
+    The rank is not declared in the graph, where it is asserted, because the assertion would be
+    optimized away. The names of gradients would make ``tf.saved_model.load`` warn.
     """
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 

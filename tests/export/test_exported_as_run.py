@@ -86,7 +86,7 @@ def test_what_is_cut_is_said(capsys, exported, tmp_path, words):
     lines, error = translate(capsys, exported, *words, tmp_path / "long")
     assert (
         len(lines) >= 3
-        and f"warning: 1 source sentence(s) were cut to 200 tokens, the most that {exported} takes"
+        and f"warning: 1 source sentence(s) were cut to 200 tokens, the maximum length of {exported}"
         in error
     )
 
@@ -159,5 +159,5 @@ def test_a_list_of_one_has_its_log_probability(capsys, run_folder, exported, sou
     translator = ExportedTranslator(exported)
     search = dataclasses.replace(translator.profile.search, coverage_penalty=0.2)
     translator.profile = dataclasses.replace(translator.profile, search=search)
-    translator.lists = True
+    translator.prefer_nbest = True
     assert all(isinstance(found.log_probability, float) for found in translator.translate(LINES))

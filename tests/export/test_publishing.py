@@ -152,7 +152,7 @@ def test_the_next_export_clears_away_what_a_killed_one_left_and_only_that(tmp_pa
         with pytest.raises(concurrent.futures.TimeoutError):
             another.result(1)
         assert entries(served) == sorted([working, ".hidden", "1"]), "another export is on its way"
-        assert f"{served}: another export is writing there; waiting for its end" in caplog.messages
+        assert f"{served}: waiting for another export that is writing there" in caplog.messages
         running.kill()
         assert another.result(120) == served / "2", "chosen when the other had ended"
     assert entries(served) == [".hidden", "1", "2"] and entries(served / "2") == ["saved_model.pb"]

@@ -53,8 +53,8 @@ EXPORT = [
     Mutant(
         "export/signatures.py",
         "an answer of any size",
-        "tf.debugging.Assert(\n                    asked <= most,",
-        "tf.debugging.Assert(asked >= 0,",
+        "tf.debugging.Assert(\n                    needed <= most,",
+        "tf.debugging.Assert(needed >= 0,",
         (f"{ANSWERS}::test_more_alignment_weights_than_an_answer_may_have_are_refused",),
     ),
     Mutant(
@@ -81,15 +81,15 @@ EXPORT = [
     Mutant(
         "export/signatures.py",
         "an answer at its limit is refused",
-        "Assert(\n                    asked <= most,",
-        "Assert(asked < most,",
+        "Assert(\n                    needed <= most,",
+        "Assert(needed < most,",
         (BOUNDARY,),
     ),
     Mutant(
         "export/signatures.py",
         "an answer beyond its limit is made",
-        "Assert(\n                    asked <= most,",
-        "Assert(asked <= most + 1,",
+        "Assert(\n                    needed <= most,",
+        "Assert(needed <= most + 1,",
         (BOUNDARY,),
     ),
     Mutant(
