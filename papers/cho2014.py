@@ -101,7 +101,7 @@ def _rescored(work, models, seed):
     results = {"as decoded": dict(zip(phrase_based.PARTS, decoded))}
     begin = PhraseBased(folder / phrase_based.MODEL).weights
     development, test = (
-        Candidates.of(_with_features(lists[part], more), gold)
+        Candidates.from_lists(_with_features(lists[part], more), gold)
         for part, more, gold in zip(phrase_based.PARTS, added, references)
     )
     for name, used in VARIANTS.items():

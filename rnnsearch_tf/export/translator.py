@@ -123,8 +123,8 @@ class ExportedTranslator:
         return [each for batch in batches for each in translate(batch, config)]
 
     def texts(self, texts: Sequence[Line]) -> list[str | None]:
-        """Translate texts as one batch with ``translate``; return only the text of each translation,
-        None if the source is too long for the model.
+        """Translate texts as one batch with ``translate``; return only their texts, None for a
+        source that is too long for the model.
         """
         answer = self._request("translate", text=texts)
         return [

@@ -45,13 +45,13 @@ def corpus_bleu(lists, references, weights):
 def test_bleu_of_weights_is_sacrebleus(seed):
     lists, references = random_lists(seed)
     weights = np.random.default_rng(seed).normal(size=3)
-    assert Candidates.of(lists, references).bleu(weights) == pytest.approx(
+    assert Candidates.from_lists(lists, references).bleu(weights) == pytest.approx(
         corpus_bleu(lists, references, weights)
     )
 
 
 def test_sacrebleu_has_nothing_to_warn_of(caplog):
-    Candidates.of(*random_lists())
+    Candidates.from_lists(*random_lists())
     assert not caplog.records
 
 
@@ -61,7 +61,7 @@ def test_the_best_point_of_a_line_is_found(seed):
     generator = np.random.default_rng(seed)
     weights = generator.normal(size=3)
     direction = generator.normal(size=3)
-    candidates = Candidates.of(lists, references)
+    candidates = Candidates.from_lists(lists, references)
     step, score = best_step(candidates, weights, direction)
     assert score == pytest.approx(corpus_bleu(lists, references, weights + step * direction))
     grid = np.concatenate(
@@ -83,17 +83,22 @@ def test_a_feature_that_knows_the_best_hypotheses_is_found():
         ]
         for entries, reference in zip(lists, references)
     ]
-    weights, score = tune(Candidates.of(lists, references), [1.0, 1.0, 0.0])
+    weights, score = tune(Candidates.from_lists(lists, references), [1.0, 1.0, 0.0])
     assert score == pytest.approx(corpus_bleu(lists, references, weights))
     assert (
         score
         >= corpus_bleu(lists, references, [0.0, 0.0, 1.0])
         > corpus_bleu(lists, references, [1.0, 1.0, 0.0]) + 5
     )
-    assert tune(Candidates.of(lists, references), [1.0, 1.0, 0.0])[0].tolist() == weights.tolist()
+    assert (
+        tune(Candidates.from_lists(lists, references), [1.0, 1.0, 0.0])[0].tolist()
+        == weights.tolist()
+    )
 
 
 def test_lists_of_one_hypothesis_leave_nothing_to_choose():
-    candidates = Candidates.of([[("a b c d", [1.0])], [("a b c x", [2.0])]], ["a b c d", "a b c d"])
+    candidates = Candidates.from_lists(
+        [[("a b c d", [1.0])], [("a b c x", [2.0])]], ["a b c d", "a b c d"]
+    )
     weights, score = tune(candidates, [0.5])
     assert weights.tolist() == [0.5] and 0 < score < 100

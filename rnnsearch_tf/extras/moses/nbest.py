@@ -1,7 +1,7 @@
-"""Moses n-best lists, ``id ||| text ||| features ||| score``: read one sentence at a time, features
-added, rescored.
+"""Moses n-best lists, ``id ||| text ||| features ||| score``: read them sentence by sentence, add
+features, rescore.
 
-A line is kept as bytes; what is not changed stays as it was, byte for byte.
+Lines are kept as bytes, so that unchanged fields stay identical.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from rnnsearch_tf.data.phrase_table import SEPARATOR, is_number, shown
 from rnnsearch_tf.errors import UsageError, UserError
@@ -18,7 +19,7 @@ TEXT = 1
 FEATURES = 2
 SCORE = 3
 LINES_AT_ONCE = 2000
-"""Hypotheses scored together (the last list of them whole): what bounds the memory."""
+"""Hypotheses scored in one block, plus the rest of the last list; this limits the memory."""
 
 _EXPECTED = "expected `id ||| text ||| features ||| score`"
 _NAME = re.compile(r"[^\s=:|]+")
@@ -26,37 +27,40 @@ _NAME = re.compile(r"[^\s=:|]+")
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One hypothesis: its sentence's number from 0, and the fields of its line as they stood."""
+    """One hypothesis: the number of its sentence, from 0, and the unchanged fields of its line."""
 
     sentence: int
-    fields: tuple  # bytes; Moses may have put further fields behind the first four
+    fields: tuple[bytes, ...]  # Moses may add further fields after the first four
 
     @property
     def text(self) -> str:
+        """The translation."""
         return self.fields[TEXT].decode("utf-8", "replace")
 
     @property
     def score(self) -> float:
+        """The total score."""
         return float(self.fields[SCORE])
 
     @property
     def line(self) -> bytes:
+        """The line of the file, with its newline."""
         return SEPARATOR.join(self.fields) + b"\n"
 
 
-def read_nbest(path, sentences=None):
-    """Yield the list of each sentence, in order.
+def read_nbest(path: str | None, sentences: int | None = None) -> Iterator[list[Entry]]:
+    """Read the n-best list of each sentence, in order.
 
     Args:
         path: a plain or .gz file; None or ``-`` for standard input.
-        sentences: how many source sentences there are; None: any number.
+        sentences: number of source sentences; None: any.
 
     Yields:
-        list[Entry]: the hypotheses of one sentence. A sentence may have none and is left out then.
+        the hypotheses of one sentence; a sentence without hypotheses is skipped.
 
     Raises:
-        UserError: with file and line, where a field is missing, a number is none, or the
-            sentences are not in order; and for files that cannot be read.
+        UserError: a field is missing, a number is malformed, or the sentences are not in order
+            (with file and line); or the file cannot be read.
 
     Example:
         >>> import pathlib, tempfile
@@ -84,8 +88,17 @@ def _entries(path, where, sentences):
         yield entry
 
 
-def parse(line, last=0, sentences=None) -> Entry:
-    """The Entry of a line, checked; `last` is the sentence of the line before."""
+def parse(line: bytes, last: int = 0, sentences: int | None = None) -> Entry:
+    """Parse and check a line.
+
+    Args:
+        line: without its newline.
+        last: sentence number of the previous line.
+        sentences: number of source sentences; None: any.
+
+    Raises:
+        UserError: see :func:`read_nbest`; without file and line.
+    """
     fields = tuple(line.split(SEPARATOR))
     if len(fields) <= SCORE:
         raise UserError(f"{_EXPECTED}, got {len(fields)} field(s)")
@@ -113,9 +126,9 @@ def parse(line, last=0, sentences=None) -> Entry:
     return Entry(sentence, fields)
 
 
-def blocks(lists, size=LINES_AT_ONCE):
-    """Lists gathered until they have at least `size` hypotheses: yields lists of lists."""
-    block = []
+def blocks(lists: Iterable[list[Entry]], size: int = LINES_AT_ONCE) -> Iterator[list[list[Entry]]]:
+    """Group n-best lists into blocks of at least `size` hypotheses."""
+    block: list[list[Entry]] = []
     count = 0
     for entries in lists:
         block.append(entries)
@@ -128,19 +141,19 @@ def blocks(lists, size=LINES_AT_ONCE):
         yield block
 
 
-def check_feature_name(name) -> str:
-    """The name, if it can stand in a list as ``Name=``.
+def check_feature_name(name: str) -> str:
+    """Return a feature name that is valid in a list as ``Name=``.
 
     Raises:
-        UsageError: it has a space, `=`, `:` or `|`.
+        UsageError: it contains a space, `=`, `:` or `|`.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"--feature: expected a name without spaces, =, : or |, got {name!r}")
     return name
 
 
-def add_feature(entry, name, value) -> Entry:
-    """The entry with ``name= value`` behind its features.
+def add_feature(entry: Entry, name: str, value: float) -> Entry:
+    """Append ``name= value`` to the features of an entry.
 
     Raises:
         UsageError: the entry has a feature of that name.
@@ -154,18 +167,20 @@ def add_feature(entry, name, value) -> Entry:
     return _with_field(entry, FEATURES, features + space + f"{name}= {value:.6f}".encode())
 
 
-def rescore(entries, values, name, weight=None) -> list:
-    """A sentence's list with a feature added; with a weight, the scores mixed with it and the list
-    sorted, best first.
+def rescore(
+    entries: Sequence[Entry], values: Sequence[float], name: str, weight: float | None = None
+) -> list[Entry]:
+    """Add a feature to a sentence's list; with a weight, interpolate the scores with it and sort
+    the list, best first.
 
-    The new score is (1 − weight) · score + weight · value: 0.5 is the even average of Sutskever et
-    al. 2014, §3.2.
+    The new score is (1 − weight) · score + weight · value; with 0.5, it is the average of Sutskever
+    et al. 2014, §3.2.
 
     Args:
-        entries: list[Entry] of one sentence.
-        values: list[float], the feature of each.
-        name: of the feature.
-        weight: 0 to 1; None leaves scores and order as they are.
+        entries: hypotheses of one sentence.
+        values: the feature of each hypothesis.
+        name: name of the feature.
+        weight: 0 to 1; None leaves scores and order unchanged.
     """
     result = [add_feature(entry, name, value) for entry, value in zip(entries, values, strict=True)]
     if weight is None:

@@ -1,26 +1,34 @@
-"""The best that choosing from an n-best list could give."""
+"""Oracle scores: the best hypotheses of n-best lists."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 import sacrebleu
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.extras.moses.nbest import Entry
 
 
-def choose(lists, references, tokenize="13a", lowercase=False):
-    """The first hypothesis of every sentence, and the one nearest its reference.
+def choose(
+    lists: Iterable[list[Entry]],
+    references: Sequence[str],
+    tokenize: str = "13a",
+    lowercase: bool = False,
+) -> tuple[list[str], list[str]]:
+    """Select the first hypothesis of every sentence, and the one closest to its reference.
 
-    Nearest is the highest sentence BLEU (smoothed, by sacreBLEU); of equals, the first. Corpus BLEU
-    of the choice is the usual estimate of the oracle (Sutskever et al. 2014, Table 2), a little
-    below the highest that any choice could reach.
+    The closest one has the highest sentence BLEU (smoothed, by sacreBLEU); ties go to the first.
+    The corpus BLEU of this choice is the usual estimate of the oracle (Sutskever et al. 2014,
+    Table 2), slightly below the highest that any choice could reach.
 
     Args:
-        lists: iterable of list[Entry], as `read_nbest` gives them.
-        references: list[str], one a sentence.
+        lists: n-best lists, as from `read_nbest`.
+        references: one for each sentence.
         tokenize, lowercase: as for `bleu`.
 
     Returns:
-        (firsts, chosen): list[str] each; an empty text where a sentence has no list.
+        (first hypotheses, closest hypotheses); an empty text for a sentence without a list.
 
     Raises:
         UserError: there is no reference.

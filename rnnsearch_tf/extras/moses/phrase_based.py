@@ -1,11 +1,11 @@
-"""A phrase-based system (Koehn et al. 2003) by sil-thot: it is trained, tuned, translates, and
-leaves the files of Moses.
+"""A phrase-based system (Koehn et al. 2003) built on sil-thot: train it, tune it, translate, and
+write files in the formats of Moses.
 
     ê = argmax over derivations d of  w · h(d)
 
-A derivation cuts the source into phrases and gives each a translation. Words are aligned by
-fast_align in both directions, the language model is of trigrams, the search monotone: words change
-places within phrases. Text is tokens with spaces between, one sentence a line.
+A derivation splits the source into phrases and translates each of them. Words are aligned by
+fast_align in both directions. The language model uses trigrams. The search is monotone: words are
+reordered only within phrases. Text has one sentence a line, with tokens separated by spaces.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import os
 import pathlib
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from rnnsearch_tf.runtime.optional import THOT, require
 from rnnsearch_tf.files.atomic import make_folder, write_file
-from rnnsearch_tf.extras.moses.tuning import Candidates, tune
+from rnnsearch_tf.extras.moses.tuning import Candidates, Weights, tune
 
 FEATURES = (
     "WordPenalty",
@@ -31,38 +34,44 @@ FEATURES = (
     "TargetGivenSource",
     "SentenceLength",
 )
-"""thot's, in its order. Its score of jumps says no more than how many phrases there are, for there
-are none.
+"""thot's features, in its order. Its distortion score only counts the phrases, since the search is
+monotone.
 """
 
 UNITS = np.array([1.0, 1, 1, 1000, 1, 1, 1, 1])
-"""What thot's features are multiplied by: its logarithm of a jump of nothing is −0.001."""
+"""Factors for thot's features: its log-score of a jump of length 0 is −0.001."""
 
 NBEST = 100
 ROUNDS = 3
-"""Of tuning: translate the development text, take the weights that are best on all lists so far."""
+"""Rounds of tuning: each translates the development text, then finds the best weights for all lists
+so far.
+"""
 
-BEGIN = (1.0,) * 7 + (0.0,)
+INITIAL_WEIGHTS = (1.0,) * 7 + (0.0,)
 SMALLEST = 1e-6
-"""Of a score in the phrase table; Moses takes its logarithm."""
+"""Smallest score in the phrase table; Moses takes its logarithm."""
 
-AT_ONCE = 20_000
-"""Phrase pairs whose words are aligned together."""
+PAIRS_AT_ONCE = 20_000
+"""Phrase pairs whose words are aligned in one batch."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Derivation:
-    """One hypothesis: its tokens, the features, float [8], and (source, target) spans of its
-    phrases, each (first, last) from 0.
+    """One hypothesis.
+
+    Attributes:
+        text: tokens separated by spaces.
+        features: values of FEATURES.
+        phrases: (source span, target span) of each phrase; a span is (first, last), from 0.
     """
 
     text: str
-    features: tuple
-    phrases: tuple
+    features: tuple[float, ...]
+    phrases: tuple[tuple[tuple[int, int], tuple[int, int]], ...]
 
-    def nbest_line(self, sentence: int, weights) -> str:
-        """Its line of Moses's n-best list, with the phrases behind the score, ``0-1=0-1 2=2``, as
-        its option for the segmentation has it.
+    def nbest_line(self, sentence: int, weights: Weights) -> str:
+        """The line of a Moses n-best list, with the phrases after the score, ``0-1=0-1 2=2``, as
+        with Moses's option for the segmentation.
         """
         features = " ".join(f"{name}= {value:.6g}" for name, value in zip(FEATURES, self.features))
         spans = " ".join(
@@ -79,28 +88,34 @@ class PhraseBased:
     """A trained system in a folder.
 
     Args:
-        folder: where :meth:`train` wrote it.
+        folder: path of the folder that :meth:`train` wrote.
 
     Attributes:
-        weights: float64 [8], of FEATURES; their absolute values sum to 1.
+        weights: float64 [8], weights of FEATURES; their absolute values sum to 1.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = pathlib.Path(folder)
         self._weights_file = self.folder / "weights.json"
         self.weights = _scaled(
             list(json.loads(self._weights_file.read_text(encoding="utf-8")).values())
             if self.is_tuned
-            else BEGIN
+            else INITIAL_WEIGHTS
         )
 
     @property
     def is_tuned(self) -> bool:
+        """Whether :meth:`tune` has set the weights."""
         return self._weights_file.exists()
 
     @classmethod
-    def train(cls, folder, source, target) -> PhraseBased:
-        """Train a system; its weights are still to be tuned.
+    def train(
+        cls,
+        folder: str | os.PathLike[str],
+        source: str | os.PathLike[str],
+        target: str | os.PathLike[str],
+    ) -> PhraseBased:
+        """Train a system, except for the weights, which are set by :meth:`tune`.
 
         Args:
             folder: created if missing.
@@ -115,10 +130,10 @@ class PhraseBased:
         from machine.translation.thot import ThotSmtModelTrainer
 
         class Trainer(ThotSmtModelTrainer):
-            """One without thot's own tuning, which takes most of an hour: its weights wait for the
-            development text.
+            """Trainer without thot's tuning, which takes most of an hour; the weights are tuned on
+            the development text instead.
 
-            Of the training pairs a tenth, at most 1000, are left to weigh the orders of the
+            A tenth of the training pairs, at most 1000, is held out to weight the orders of the
             language model.
             """
 
@@ -141,22 +156,28 @@ class PhraseBased:
             trainer.save()
         return system
 
-    def tune(self, sources, references, size=NBEST, rounds=ROUNDS) -> list:
-        """Tune the weights to BLEU, and write them down.
+    def tune(
+        self,
+        sources: Sequence[str],
+        references: Sequence[str],
+        size: int = NBEST,
+        rounds: int = ROUNDS,
+    ) -> list[list[Derivation]]:
+        """Tune the weights for BLEU, and save them.
 
         Args:
-            sources, references: list[str], the development text.
-            size: hypotheses of a list.
+            sources, references: the development text.
+            size: hypotheses of an n-best list.
             rounds: see ROUNDS.
 
         Returns:
-            list[list[Derivation]]: the development text's lists under the tuned weights.
+            the development text's n-best lists with the tuned weights.
         """
-        known = [{} for _ in sources]
-        best = (-1.0, None, None)
+        known: list[dict[tuple[str, tuple[float, ...]], None]] = [{} for _ in sources]
+        best: tuple[float, Any, Any] = (-1.0, None, None)
         for round_ in range(rounds + 1):
             lists = self.nbest(sources, size)
-            score = Candidates.of(
+            score = Candidates.from_lists(
                 [[(each.text, each.features) for each in entries] for entries in lists], references
             ).bleu(self.weights)
             best = max(best, (score, self.weights, lists), key=lambda each: each[0])
@@ -165,7 +186,9 @@ class PhraseBased:
             for mine, entries in zip(known, lists):
                 mine.update(dict.fromkeys((each.text, each.features) for each in entries))
             self.weights = _scaled(
-                tune(Candidates.of([list(mine) for mine in known], references), self.weights)[0]
+                tune(
+                    Candidates.from_lists([list(mine) for mine in known], references), self.weights
+                )[0]
             )
         _, self.weights, lists = best
         write_file(
@@ -174,16 +197,16 @@ class PhraseBased:
         )
         return lists
 
-    def nbest(self, sources, size=NBEST) -> list:
-        """The likeliest derivations of each sentence.
+    def nbest(self, sources: Sequence[str], size: int = NBEST) -> list[list[Derivation]]:
+        """Find the most likely derivations of each sentence.
 
         Args:
-            sources: list[str].
-            size: how many, at most; several may have the same text.
+            sources: sentences.
+            size: derivations of a sentence, at most; several may have the same text.
 
         Returns:
-            list[list[Derivation]], best first; a sentence without words or without a translation
-            has one without words.
+            the derivations of each sentence, best first; a sentence without words or without a
+            translation has one empty derivation.
         """
         from machine.translation.thot.thot_utils import load_smt_decoder
 
@@ -191,31 +214,32 @@ class PhraseBased:
         decoder = load_smt_decoder(self._model, self._parameters())
         return [_derivations(decoder, source, size) for source in sources]
 
-    def table(self):
-        """Yield the phrase table's lines, as Moses's: ``source ||| target ||| p(s|t) lex(s|t)
+    def table(self) -> Iterator[str]:
+        """Yield the lines of a Moses phrase table: ``source ||| target ||| p(s|t) lex(s|t)
         p(t|s) lex(t|s) ||| alignment ||| counts``.
 
-        Probabilities are relative frequencies; counts those of target, source and pair. lex(t|s) is
-        the mean over the target words of p(word | the source words aligned to it) multiplied out
-        (Koehn et al. 2003, §3.4), by fast_align's probabilities; links are its, symmetrized.
+        Probabilities are relative frequencies; the counts are those of target, source and pair.
+        lex(t|s) is the product over the target words of the mean p(word | source word) over the
+        source words aligned to it (Koehn et al. 2003, §3.4). Its probabilities and links, which
+        are symmetrized, are fast_align's.
         """
         rows = list(_read_thot_table(self.folder / "translation" / "system.ttable"))
-        of_source = {}
+        source_counts: dict[str, float] = {}
         for source, _, _, joint in rows:
-            of_source[source] = of_source.get(source, 0.0) + joint
+            source_counts[source] = source_counts.get(source, 0.0) + joint
         lexicon = _Lexicon(self._model)
-        for start in range(0, len(rows), AT_ONCE):
-            block = rows[start : start + AT_ONCE]
+        for start in range(0, len(rows), PAIRS_AT_ONCE):
+            block = rows[start : start + PAIRS_AT_ONCE]
             for (source, target, count, joint), links in zip(block, lexicon.links(block)):
                 backward, forward = lexicon.weights(source.split(), target.split(), links)
                 scores = " ".join(
                     f"{max(value, SMALLEST):.6g}"
-                    for value in (joint / count, backward, joint / of_source[source], forward)
+                    for value in (joint / count, backward, joint / source_counts[source], forward)
                 )
                 points = " ".join(f"{j}-{i}" for j, i in links)
                 yield (
                     f"{source} ||| {target} ||| {scores} ||| {points} ||| {count:g}"
-                    f" {of_source[source]:g} {joint:g}\n"
+                    f" {source_counts[source]:g} {joint:g}\n"
                 )
 
     def _parameters(self):
@@ -228,7 +252,7 @@ class PhraseBased:
 
     @functools.cached_property
     def _model(self):
-        """thot's; a table of a million pairs takes it a quarter of a minute to read."""
+        """thot's model; reading a table of a million pairs takes 15 seconds."""
         require("a phrase-based system", *THOT)
         from machine.translation.thot import ThotWordAlignmentModelType
         from machine.translation.thot.thot_utils import load_smt_model
@@ -237,7 +261,7 @@ class PhraseBased:
 
 
 class _Lexicon:
-    """Word translation of both directions."""
+    """Word translation probabilities and links in both directions."""
 
     def __init__(self, model):
         from thot.alignment import SymmetrizationHeuristic, SymmetrizedAligner
@@ -248,19 +272,22 @@ class _Lexicon:
         self._aligner.heuristic = SymmetrizationHeuristic.GROW_DIAG_FINAL_AND
         self._known = {}
 
-    def links(self, rows):
-        """Yield the links of each pair, [(source word, target word)]."""
+    def links(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[list[tuple[int, int]]]:
+        """Yield the links of each pair: (source position, target position)."""
         found = self._aligner.get_best_alignments(
             [row[0].split() for row in rows], [row[1].split() for row in rows]
         )
         for _, matrix in found:
             yield [(int(j), int(i)) for j, i in zip(*np.nonzero(matrix.to_numpy()))]
 
-    def weights(self, source, target, links):
+    def weights(
+        self, source: list[str], target: list[str], links: list[tuple[int, int]]
+    ) -> tuple[float, float]:
         """(lex(source | target), lex(target | source))."""
         swapped = [(i, j) for j, i in links]
-        return self._weight(self._backward, target, source, swapped), self._weight(
-            self._forward, source, target, links
+        return (
+            self._weight(self._backward, target, source, swapped),
+            self._weight(self._forward, source, target, links),
         )
 
     def _weight(self, model, given, words, links):
@@ -300,7 +327,7 @@ def _read_thot_table(path):
     """Yield (source, target, count of the target, count of the pair) of each line, ``target |||
     source ||| counts``.
 
-    Phrases that stand for nothing have a count of 0, and are left out.
+    Phrases for no words have a count of 0, and are skipped.
     """
     with open(path, encoding="utf-8") as lines:
         for line in lines:

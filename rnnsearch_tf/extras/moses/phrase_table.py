@@ -1,4 +1,4 @@
-"""The model's score as new columns of a Moses phrase table (Cho et al. 2014a, §3.1)."""
+"""Add the model's scores to a Moses phrase table as new columns (Cho et al. 2014a, §3.1)."""
 
 from __future__ import annotations
 
@@ -6,32 +6,34 @@ import array
 import itertools
 import math
 import os
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from rnnsearch_tf.data.phrase_table import SCORES, SEPARATOR, read_table
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.translation.results import ScoredPair
 
 NEW_SCORES = 2
 LINES_AT_ONCE = 8192
-"""Lines read, sorted by length and scored together: what bounds the memory."""
+"""Lines that are read, sorted by length and scored in one block; this limits the memory."""
 
 
 class PhraseTable:
-    """A table on disk, read and checked once when this is made.
+    """A phrase table on disk, read and checked by the constructor.
 
     Args:
         path: plain or .gz file.
 
     Attributes:
-        lines: how many.
-        scores: how many a line has.
+        lines: number of lines.
+        scores: number of scores in a line.
 
     Raises:
         UserError: see `read_table`; or the table is empty, or a pipe.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
             raise UserError(
                 f"{path}: expected a file, which is read twice, got a pipe; write it to a file"
@@ -44,22 +46,25 @@ class PhraseTable:
             hashes.append(hash(pair.phrases))
         if pair is None:
             raise UserError(f"{path}: expected a phrase table, got an empty file")
-        self.lines, self.scores = len(hashes), len(pair.fields[SCORES].split())
+        self.lines = len(hashes)
+        self.scores = len(pair.fields[SCORES].split())
         values, counts = np.unique(np.frombuffer(hashes, np.int64), return_counts=True)
         self._repeated = set(values[counts > 1].tolist())
 
-    def scored(self, score):
-        """Yield every line with two scores added behind the others, as bytes; the rest as it was.
+    def scored(
+        self, score: Callable[[list[str], list[str]], Sequence[ScoredPair]]
+    ) -> Iterator[bytes]:
+        """Yield every line with two scores appended; the rest of the line is unchanged.
 
-        The first is p(target | source), end symbol included; the second e^n for n words, of both
-        sides, that the model does not know: Moses takes the logarithm of every score, so its
-        features are log p and n.
+        The first score is p(target | source), including the end symbol; the second is e^n for n
+        unknown words on both sides. Moses takes the logarithm of every score, so that its features
+        are log p and n.
 
         Args:
-            score: function of (list of source phrases, list of target phrases), str, that returns a
-                ScoredPair for each. It is asked for each distinct pair once.
+            score: computes a ScoredPair for each pair of (source phrases, target phrases). It is
+                called once for each distinct pair.
         """
-        known = {}  # pairs that come again; others need not be remembered
+        known = {}  # scores of pairs that occur again
         pairs = read_table(self.path)
         while block := list(itertools.islice(pairs, LINES_AT_ONCE)):
             new = [
@@ -83,8 +88,8 @@ class PhraseTable:
             }
 
 
-def moses_ini_line(path, scores) -> str:
-    """What the section [feature] of moses.ini says of a table with so many scores."""
+def moses_ini_line(path: str | os.PathLike[str], scores: int) -> str:
+    """The line of moses.ini's section [feature] for a table with this number of scores."""
     return (
         f"PhraseDictionaryMemory name=TranslationModel0 num-features={scores} path={path} "
         "input-factor=0 output-factor=0"

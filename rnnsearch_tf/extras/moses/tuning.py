@@ -1,12 +1,12 @@
-"""The weights of a log-linear model with which n-best lists have the highest BLEU: minimum error
-rate training (Och 2003).
+"""Minimum error rate training (Och 2003): the weights of a log-linear model that maximize the BLEU
+of n-best lists.
 
     ê_s(w) = argmax over the hypotheses e of sentence s of  w · h(e)
     w*     = argmax over w of  BLEU(ê_1(w) … ê_S(w))
 
-Along a line w + γ d, the choice of a sentence changes where the upper envelope of its lines γ ↦ w ·
-h(e) + γ d · h(e) has a corner. Between corners BLEU is constant, so that the best γ of a line is
-found exactly. Lines: the axes and random ones.
+Along a line w + γ d, the best hypothesis of a sentence changes at the corners of the upper envelope
+of the lines γ ↦ w · h(e) + γ d · h(e). Between corners BLEU is constant, so that the best γ is
+found exactly. The search follows the axes and random directions.
 
 Dimension letters: S sentences, K hypotheses of the longest list, F features.
 """
@@ -14,26 +14,30 @@ Dimension letters: S sentences, K hypotheses of the longest list, F features.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import sacrebleu
 
 ORDER = 4
 STATISTICS = 2 * ORDER + 2
-"""Numbers that BLEU is made of: n-grams that match and n-grams in all, of each order, words, words
-of the reference.
+"""Number of statistics of BLEU: for each order, matching n-grams and all n-grams; words; words of
+the reference.
 """
 
+Weights = np.ndarray | Sequence[float]
+"""float [F], the weights of the features."""
+
 RANDOM_LINES = 8
-"""In a round, beside the axes."""
+"""Random directions of a round, beside the axes."""
 
 LEAST_GAIN = 1e-4
-"""In BLEU of 0 … 100; a round that gains less is the last."""
+"""Smallest gain of a round in BLEU percent; a round that gains less is the last."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Candidates:
-    """The hypotheses of a text, each list filled up with its first hypothesis.
+    """The hypotheses of a text; shorter lists are padded with their first hypothesis.
 
     Attributes:
         features: float64 [S, K, F].
@@ -44,15 +48,17 @@ class Candidates:
     statistics: np.ndarray
 
     @classmethod
-    def of(cls, lists, references) -> Candidates:
-        """Those of n-best lists.
+    def from_lists(
+        cls, lists: Sequence[Sequence[tuple[str, Weights]]], references: Sequence[str]
+    ) -> Candidates:
+        """Compute features and statistics of n-best lists.
 
         Args:
-            lists: for each sentence [(text of tokens with spaces between, features)], at least one;
-                features float [F].
-            references: list[str], tokens with spaces between.
+            lists: for each sentence, one or more (text, features float [F]); tokens are separated
+                by spaces.
+            references: one for each sentence, with tokens separated by spaces.
         """
-        # of which the counts are read; without it sacreBLEU warns
+        # only its counts are used; effective_order avoids a warning of sacreBLEU
         metric = sacrebleu.BLEU(tokenize="none", force=True, effective_order=True)
         longest = max(map(len, lists))
         known = {}
@@ -67,36 +73,39 @@ class Candidates:
             statistics.append([known[sentence, text] for text, _ in filled])
         return cls(np.asarray(features, np.float64), np.asarray(statistics, np.int64))
 
-    def with_features(self, columns) -> Candidates:
-        """The same hypotheses with these features only; list of int."""
+    def with_features(self, columns: list[int]) -> Candidates:
+        """The same hypotheses with a selection of the features."""
         return dataclasses.replace(self, features=self.features[..., columns])
 
-    def chosen(self, weights) -> np.ndarray:
-        """int64 [S]: the place of each sentence's best hypothesis; of equals, the first."""
+    def chosen(self, weights: Weights) -> np.ndarray:
+        """The index of each sentence's best hypothesis, int64 [S]; ties go to the first."""
         return np.argmax(self.features @ np.asarray(weights, np.float64), axis=1)
 
-    def bleu(self, weights) -> float:
-        """BLEU, in percent, of the best hypotheses."""
+    def bleu(self, weights: Weights) -> float:
+        """BLEU of the best hypotheses, in percent."""
         rows = np.arange(len(self.statistics))
         return float(bleu(self.statistics[rows, self.chosen(weights)].sum(axis=0)))
 
 
-def tune(candidates: Candidates, weights, starts=4, seed=1):
-    """Find weights of high BLEU.
+def tune(
+    candidates: Candidates, weights: Weights, starts: int = 4, seed: int = 1
+) -> tuple[np.ndarray, float]:
+    """Find weights with a high BLEU.
 
     Args:
-        candidates: of the development text.
-        weights: float [F], where to begin.
-        starts: how many times; after the first from random weights near these.
-        seed: of the random weights and lines.
+        candidates: hypotheses of the development text.
+        weights: initial weights.
+        starts: number of searches; the first starts from the initial weights, the others from
+            random weights near them.
+        seed: seed of the random weights and directions.
 
     Returns:
-        (weights float64 [F], BLEU in percent): the best of all starts, never worse than what was
-        begun with.
+        (weights float64 [F], BLEU in percent) of the best search, never worse than the initial
+        weights.
 
     Example:
         >>> lists = [[("a b c d e", [1.0, 0.0]), ("a b c d x", [0.0, 1.0])]]
-        >>> tune(Candidates.of(lists, ["a b c d e"]), [0.0, 1.0])[1]
+        >>> tune(Candidates.from_lists(lists, ["a b c d e"]), [0.0, 1.0])[1]
         100.0
     """
     generator = np.random.default_rng(seed)
@@ -104,19 +113,19 @@ def tune(candidates: Candidates, weights, starts=4, seed=1):
     spread = np.maximum(candidates.features.std(axis=1).mean(axis=0), 1e-9)  # [F], within a list
     best = weights, candidates.bleu(weights)
     for start in range(starts):
-        begun = (
+        initial = (
             weights
             if start == 0
             else weights
             + generator.normal(size=len(weights)) * np.abs(weights).mean() * spread.mean() / spread
         )
-        found = _climb(candidates, begun, 1 / spread, generator)
+        found = _climb(candidates, initial, 1 / spread, generator)
         best = max(best, found, key=lambda each: each[1])
     return best
 
 
 def _climb(candidates, weights, scale, generator):
-    """(weights, BLEU) from which no line leads higher."""
+    """(weights, BLEU) that no step along a line improves."""
     score = candidates.bleu(weights)
     while True:
         lines = [*np.diag(scale), *generator.normal(size=(RANDOM_LINES, len(weights))) * scale]
@@ -130,19 +139,21 @@ def _climb(candidates, weights, scale, generator):
             return weights, candidates.bleu(weights)
 
 
-def best_step(candidates, weights, direction):
-    """(γ, BLEU in percent) of the best point of the line weights + γ direction: the middle of the
-    best stretch.
+def best_step(
+    candidates: Candidates, weights: np.ndarray, direction: np.ndarray
+) -> tuple[float, float]:
+    """(γ, BLEU in percent) of the best point of the line weights + γ direction, the middle of the
+    best interval between corners.
     """
     start, corners, changes = _envelope(candidates, weights, direction)
     order = np.argsort(corners, kind="stable")
     corners = corners[order]
-    # [corners + 1], of the stretches
+    # [corners + 1], of the intervals
     scores = bleu(np.concatenate([start[np.newaxis], start + np.cumsum(changes[order], axis=0)]))
     if not len(corners):
         return 0.0, float(scores[0])
     bounds = np.concatenate([[corners[0] - 2], corners, [corners[-1] + 2]])
-    # rounding could pick another choice in a narrower one
+    # in a narrower interval, rounding could change the best hypothesis
     middles = (bounds[1:] + bounds[:-1]) / 2
     wide = np.diff(bounds) > 1e-9
     place = np.argmax(np.where(wide, scores, -1.0))
@@ -150,11 +161,11 @@ def best_step(candidates, weights, direction):
 
 
 def _envelope(candidates, weights, direction):
-    """What is chosen along a line.
+    """Find the changes of the best hypotheses along a line.
 
     Returns:
-        (statistics of the text far to the left, int64 [STATISTICS]; corners float64 [N], in no
-        order; what changes there, int64 [N, STATISTICS]).
+        (statistics of the text at γ = −∞, int64 [STATISTICS]; corners float64 [N], unsorted;
+        changes of the statistics at the corners, int64 [N, STATISTICS]).
     """
     # [S, K]
     height = candidates.features @ weights
@@ -189,9 +200,9 @@ def _envelope(candidates, weights, direction):
         chosen = following
 
 
-def bleu(statistics):
-    """BLEU in percent, float64 [...], of sums of statistics, int64 [..., STATISTICS]; 0 where an
-    order has no match.
+def bleu(statistics: np.ndarray) -> np.ndarray:
+    """BLEU in percent, float64 [...], of summed statistics int64 [..., STATISTICS]; 0 if an order
+    has no match.
     """
     matches = statistics[..., :ORDER]
     totals = statistics[..., ORDER : 2 * ORDER]
