@@ -225,9 +225,9 @@ def _shown(items, what):
 
 def _in_the_plane(texts, vectors):
     """What :func:`zoomed_figures` draws, as JSON has it."""
-    from rnnsearch_tf.extras.plots.vectors import in_the_plane
+    from rnnsearch_tf.extras.plots.vectors import project
 
-    points = in_the_plane(vectors)
+    points = project(vectors)
     return {
         "texts": list(texts),
         "points": points.tolist(),

@@ -145,9 +145,9 @@ def _states(work, name, seed, sentences):
 
 def _places(work, name, groups):
     """[[x, y] of each sentence] in the plane of the principal components."""
-    from rnnsearch_tf.extras.plots.vectors import in_the_plane
+    from rnnsearch_tf.extras.plots.vectors import project
 
-    return in_the_plane(_states(work, name, work.seeds[0], sum(groups, [])), "pca").tolist()
+    return project(_states(work, name, work.seeds[0], sum(groups, [])), "pca").tolist()
 
 
 def _meanings_figure(groups, places):

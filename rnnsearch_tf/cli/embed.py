@@ -79,7 +79,7 @@ def run(arguments):
     folder = make_folder(arguments.output)
     lines = None if arguments.what == "words" else _lines(arguments)
     translator = load_translator(arguments)
-    from rnnsearch_tf.extras.plots.vectors import in_the_plane, sentence_vectors, word_vectors
+    from rnnsearch_tf.extras.plots.vectors import project, sentence_vectors, word_vectors
 
     if lines is None:
         side = arguments.side or "source"
@@ -89,7 +89,7 @@ def run(arguments):
     else:
         texts = lines
         vectors = sentence_vectors(translator.model, translator.source_text, lines)
-    points = in_the_plane(vectors, arguments.method)
+    points = project(vectors, arguments.method)
     path = folder / f"{arguments.what}-{arguments.method}"
     write_file(f"{path}.png", png(vectors_figure(points, texts)))
     write_file(

@@ -12,13 +12,15 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.evaluation.confidence import Calibration
-from rnnsearch_tf.export.profile import Profile
 from rnnsearch_tf.export.session import Request, run_requests
-from rnnsearch_tf.translation import Translation, Translator
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.evaluation.confidence import Calibration
+    from rnnsearch_tf.export.profile import Profile
+    from rnnsearch_tf.translation import Translation, Translator
 
 Compared = tuple[list[Any], list[float]]
 """Parts of an answer: (values that must be equal, numbers that must be close)."""

@@ -5,14 +5,16 @@ text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.bleu import Score, bleu_of_model
-from rnnsearch_tf.export.profile import Profile
-from rnnsearch_tf.export.weights import StoredWeights
-from rnnsearch_tf.translation import Translator
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.export.profile import Profile
+    from rnnsearch_tf.export.weights import StoredWeights
+    from rnnsearch_tf.translation import Translator
 
 SENTENCES = 200
 """Development sentences that are translated twice."""

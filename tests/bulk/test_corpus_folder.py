@@ -25,7 +25,7 @@ def inputs(tmp_path):
 
 
 def names(folder):
-    return [os.path.basename(shard["source"]) for shard in folder.left()]
+    return [os.path.basename(shard["source"]) for shard in folder.remaining()]
 
 
 def finish(shards):
@@ -36,13 +36,13 @@ def finish(shards):
 def test_the_largest_first_and_what_is_there_is_done(tmp_path, inputs):
     with CorpusFolder(tmp_path / "out", inputs, IDENTITY) as folder:
         assert names(folder) == ["b", "c", "a"]
-        finish(folder.left()[:1])
+        finish(folder.remaining()[:1])
     (tmp_path / "out" / ".c.killed").write_text("half")
     (tmp_path / "out" / "bad-lines" / "c.jsonl").write_text("{}\n")
     with CorpusFolder(tmp_path / "out", inputs, IDENTITY) as folder:
         assert names(folder) == ["c", "a"] and folder.bad_lines() == 0
         assert not (tmp_path / "out" / ".c.killed").exists()
-        finish(folder.left())
+        finish(folder.remaining())
         assert names(folder) == []
     assert sorted(os.listdir(tmp_path / "out")) == [
         "a",
@@ -56,7 +56,7 @@ def test_the_largest_first_and_what_is_there_is_done(tmp_path, inputs):
 def test_more_files_may_come_and_some_may_go(tmp_path, inputs):
     for some in (inputs[:2], inputs[1:]):
         with CorpusFolder(tmp_path / "out", some, IDENTITY) as folder:
-            finish(folder.left())
+            finish(folder.remaining())
     assert json.loads((tmp_path / "out" / "translate-corpus.json").read_text())["files"] == {
         name: hashlib.sha256(b"line\n" * lines).hexdigest()
         for name, lines in (("a", 1), ("b", 9), ("c", 3))
@@ -80,7 +80,7 @@ def test_half_done_it_is_not_gone_on_with_by_another_model_or_options(
     with CorpusFolder(tmp_path / "out", inputs, IDENTITY | change):
         pass  # nothing was done yet
     with CorpusFolder(tmp_path / "out", inputs, IDENTITY) as folder:
-        finish(folder.left()[:1])
+        finish(folder.remaining()[:1])
     with pytest.raises(
         UserError, match="expected the model and the options that its files were made with"
     ) as error:
@@ -97,7 +97,7 @@ def test_half_done_it_is_not_gone_on_with_by_another_model_or_options(
 
 def test_a_changed_input_is_no_translated_one(tmp_path, inputs):
     with CorpusFolder(tmp_path / "out", inputs, IDENTITY) as folder:
-        finish(folder.left()[:1])
+        finish(folder.remaining()[:1])
     for name in ("a", "b"):  # the first is not done yet
         text = (tmp_path / "in" / name).read_text()
         (tmp_path / "in" / name).write_text(text.replace("line", "mine"))  # of the same size
@@ -107,7 +107,7 @@ def test_a_changed_input_is_no_translated_one(tmp_path, inputs):
     with pytest.raises(
         UserError,
         match=(
-            r"out/b: expected the translation of .*in/b, which has changed since, got that of what"
+            r"out/b: expected the translation of .*in/b, got that of an earlier version"
             r" it was; delete it"
         ),
     ):
@@ -131,7 +131,7 @@ def test_folders_and_names_that_would_cost_something(tmp_path, inputs):
             out,
             "expected files of different names, got .*in/a and .*other/a",
         ),
-        (inputs, tmp_path / "in", "--output: expected a folder without the input"),
+        (inputs, tmp_path / "in", "--output: expected a folder without input files"),
         ([*inputs, str(tmp_path / "in" / "bad-lines")], out, "--input: .*: expected another name"),
     ]:
         with pytest.raises(UsageError, match=message):
@@ -152,7 +152,7 @@ def test_folders_and_names_that_would_cost_something(tmp_path, inputs):
     with pytest.raises(
         UserError,
         match=(
-            "translate-corpus.json: expected what rnnsearch translate-corpus wrote, got a damaged"
+            "translate-corpus.json: expected a file of rnnsearch translate-corpus, got a damaged"
             " file"
         ),
     ):

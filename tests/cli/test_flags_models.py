@@ -82,13 +82,13 @@ def test_embed(observe, monkeypatch):
         observe.facts["sentences"] = (text.config.language, lines)
         return "vectors"
 
-    def in_the_plane(found, method):
+    def project(found, method):
         observe.facts["plane"] = (found, method)
         return [(0.5, 1.0), (1.5, 2.0)]
 
     monkeypatch.setattr(vectors, "word_vectors", word_vectors)
     monkeypatch.setattr(vectors, "sentence_vectors", sentence_vectors)
-    monkeypatch.setattr(vectors, "in_the_plane", in_the_plane)
+    monkeypatch.setattr(vectors, "project", project)
     monkeypatch.setattr(plots, "vectors_figure", lambda points, texts: f"{texts}")
     monkeypatch.setattr(plots, "png", str.encode)
 

@@ -40,7 +40,7 @@ def test_words_of_other_scripts_have_a_font(monkeypatch, caplog):
     )
     monkeypatch.undo()
     plots.alignment_figure(ALIGNMENT[:, :2], ["\U000e0fff", "</s>"], TARGET)
-    assert "no font here has \U000e0fff" in caplog.text
+    assert "no installed font has \U000e0fff" in caplog.text
 
 
 def test_the_file_is_a_png():

@@ -14,7 +14,7 @@ from tiny_systems import tiny_system
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.extras.plots.alignment import vectors_figure
-from rnnsearch_tf.extras.plots.vectors import in_the_plane, sentence_vectors, word_vectors
+from rnnsearch_tf.extras.plots.vectors import project, sentence_vectors, word_vectors
 from rnnsearch_tf.translation.loading import load_run
 
 pytest.importorskip("sklearn")
@@ -101,23 +101,23 @@ def test_sentence_vectors_do_not_depend_on_the_batches(folder):
 def test_four_points_are_enough_and_three_are_not():
     vectors = np.random.default_rng(6).normal(size=(4, 3))
     for method in ("tsne", "pca"):
-        assert np.isfinite(in_the_plane(vectors, method)).all()
-    with pytest.raises(UserError, match="expected at least 4 words or sentences to place, got 3"):
-        in_the_plane(vectors[:3])
+        assert np.isfinite(project(vectors, method)).all()
+    with pytest.raises(UserError, match="expected at least 4 words or sentences to plot, got 3"):
+        project(vectors[:3])
 
 
 def test_principal_components():
     vectors = np.random.default_rng(2).normal(size=(40, 6)) * [5, 3, 1, 1, 1, 1]
     centred = vectors - vectors.mean(axis=0)
     _, _, directions = np.linalg.svd(centred)
-    points = in_the_plane(vectors, "pca")
+    points = project(vectors, "pca")
     np.testing.assert_allclose(abs(points), abs(centred @ directions[:2].T), atol=1e-10)
 
 
 def test_neighbours_stay_neighbours():
     generator = np.random.default_rng(3)
     group = np.repeat(np.arange(3), 20)
-    points = in_the_plane(10 * np.eye(8)[group] + generator.normal(size=(60, 8)), "tsne")
+    points = project(10 * np.eye(8)[group] + generator.normal(size=(60, 8)), "tsne")
     distance = np.linalg.norm(points[:, None] - points, axis=-1) + 1e9 * np.eye(60)
     assert (group[distance.argmin(axis=1)] == group).all()
 
@@ -127,7 +127,7 @@ def test_the_same_vectors_have_the_same_places():
     short ones.
     """
     vectors = np.random.default_rng(0).normal(size=(60, 620))
-    np.testing.assert_array_equal(in_the_plane(vectors), in_the_plane(vectors))
+    np.testing.assert_array_equal(project(vectors), project(vectors))
 
 
 def test_labels_do_not_overlap():

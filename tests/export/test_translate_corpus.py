@@ -64,7 +64,7 @@ def check(folder, corpus, translator):
         for line in (folder / "bad-lines" / "part-2.gz.jsonl").read_text().splitlines()
     ]
     assert [(record["line"], record["reason"].split(", got")[0]) for record in records] == [
-        (2, "expected no more tokens than the model takes"),
+        (2, "expected at most the model's maximum number of tokens"),
         (15, "expected text"),
         (16, "expected UTF-8"),
     ]

@@ -140,7 +140,7 @@ EVIDENCE = [
     Mutant(
         "extras/plots/alignment.py",
         "labels cover each other",
-        "if any(box.overlaps(other) for other in taken):",
+        "if any(box.overlaps(other) for other in boxes):",
         "if False:",
         (f"{VECTORS}::test_labels_do_not_overlap",),
     ),

@@ -137,8 +137,8 @@ PAGES = [
     Mutant(
         "extras/plots/zooms.py",
         "the regions least alike",
-        "np.argsort(-alike",
-        "np.argsort(alike",
+        "np.argsort(-similarity",
+        "np.argsort(similarity",
         (f"{FIGURES}::test_regions_are_those_of_vectors_that_are_alike",),
     ),
     Mutant(

@@ -1,7 +1,6 @@
-"""Text in many files, translated: one file out for each file in, the engine of ``rnnsearch
+"""Translate many text files, one output file for each input file: the engine of ``rnnsearch
 translate-corpus``.
 
-``folder.py`` what is to do and what is done; ``shard.py`` one file; ``engine.py`` what translates
-its lines; ``corpus.py`` all files, in processes of this machine; ``pipeline.py`` all files, through
-Apache Beam.
+``folder.py``: the output folder and its progress; ``shard.py``: one file; ``engine.py``: the model;
+``corpus.py``: all files, in processes of this machine; ``pipeline.py``: all files, with Apache Beam.
 """

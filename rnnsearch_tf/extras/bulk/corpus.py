@@ -1,8 +1,10 @@
-"""All files of a corpus: in this process, in several of this machine, or through Apache Beam."""
+"""Translate all files of a corpus in one or several processes, or with Apache Beam."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rnnsearch_tf.extras.bulk.engine import identity_of, load_engine, settings_of
 from rnnsearch_tf.extras.bulk.folder import CorpusFolder
@@ -16,45 +18,54 @@ from rnnsearch_tf.runtime.progress import announced, progress
 
 
 def translate_corpus(
-    models, inputs, output, workers=None, beam_options=None, combine="probabilities", search=None
-) -> dict:
-    """Translate files, each into a file of the same name; those that are done already are left as
-    they are.
+    models: Sequence[str | os.PathLike[str]],
+    inputs: Sequence[str],
+    output: str | os.PathLike[str],
+    workers: int | None = None,
+    beam_options: list[str] | None = None,
+    combine: str = "probabilities",
+    search: Mapping[str, Any] | None = None,
+) -> dict[str, int]:
+    """Translate files, each into a file of the same name; finished files are skipped.
 
     Args:
-        models: list of paths or names, as ``--model`` takes them.
+        models: paths or names, as for ``--model``.
         inputs: paths and patterns.
-        output: path of the folder.
-        workers: processes that each translate one file after the other; 1: this process alone;
+        output: path of the output folder.
+        workers: number of processes, which translate one file at a time; 1: only this process;
             None: one for each core.
-        beam_options: list of str, Apache Beam's own options; it does the work then.
+        beam_options: options of Apache Beam, which then does the work.
         combine, search: see :func:`~rnnsearch_tf.extras.bulk.engine.settings_of`.
 
     Returns:
-        dict: ``files``, how many there are; ``translated``, how many of them this call has;
-            ``bad_lines``, how many lines were not translated.
+        dict: ``files``: number of files; ``translated``: those that this call has translated;
+            ``bad_lines``: number of lines that were not translated.
 
     Raises:
         UserError, UsageError: see :class:`~rnnsearch_tf.extras.bulk.folder.CorpusFolder`; or a file
             or the model cannot be read.
     """
     settings = settings_of(models, combine, search)
-    inputs = files_of(DataConfig(), tuple(inputs), "--input")
-    for name in inputs:
+    files = files_of(DataConfig(), tuple(inputs), "--input")
+    for name in files:
         if not os.path.isfile(name):
             raise UserError(
                 f"--input: {name}: expected a text file, found"
                 f" {'a folder' if os.path.isdir(name) else 'none'}; check the path"
             )
-    with CorpusFolder(output, inputs, identity_of(settings)) as folder:
-        left = folder.left()
-        if left and beam_options is not None:
+    with CorpusFolder(output, files, identity_of(settings)) as folder:
+        remaining = folder.remaining()
+        if remaining and beam_options is not None:
             from rnnsearch_tf.extras.bulk.pipeline import run_pipeline
 
-            run_pipeline(settings, left, beam_options)
-        elif left:
-            _in_processes(settings, left, workers or available_cores())
-        return {"files": len(inputs), "translated": len(left), "bad_lines": folder.bad_lines()}
+            run_pipeline(settings, remaining, beam_options)
+        elif remaining:
+            _in_processes(settings, remaining, workers or available_cores())
+        return {
+            "files": len(files),
+            "translated": len(remaining),
+            "bad_lines": folder.bad_lines(),
+        }
 
 
 def _in_processes(settings, shards, workers):
@@ -72,6 +83,6 @@ def _in_processes(settings, shards, workers):
         )
 
 
-def translate_one(settings, shard) -> None:
-    """One file, in a process that translates one after the other."""
+def translate_one(settings: Mapping[str, Any], shard: Mapping[str, str]) -> None:
+    """Translate one file in a worker process."""
     translate_shard(load_engine(settings), **shard)

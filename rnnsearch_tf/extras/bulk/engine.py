@@ -1,4 +1,4 @@
-"""What translates the lines of a corpus: a RUN, an ensemble, or an exported model, loaded once in a
+"""The model that translates a corpus: a RUN, an ensemble or an exported model, loaded once by a
 process.
 """
 
@@ -8,6 +8,8 @@ import functools
 import hashlib
 import json
 import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,19 +18,26 @@ from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.runs.folder import Run, digest_of
 
+Engine = Callable[[Sequence[str]], list[str | None]]
+"""Translates texts; None for a text with more tokens than the model's maximum length."""
+
 _FILES_OF_SEARCH = names_with(SearchConfig, "is_file")
 
 
-def settings_of(models, combine="probabilities", search=None) -> dict:
-    """What an engine is made of, as JSON can hold it and any folder can use it.
+def settings_of(
+    models: Sequence[str | os.PathLike[str]],
+    combine: str = "probabilities",
+    search: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Settings of an engine that can be stored as JSON and are valid in any working directory.
 
     Args:
-        models: list of paths or names, as ``--model`` takes them.
+        models: paths or names, as for ``--model``.
         combine: how an ensemble's members are combined.
         search: options of the search section that differ from the model's.
 
     Raises:
-        UserError: there is no such model.
+        UserError: a model does not exist.
     """
     paths = (
         [exported_version(models[0])]
@@ -46,9 +55,9 @@ def settings_of(models, combine="probabilities", search=None) -> dict:
     }
 
 
-def identity_of(settings) -> dict:
-    """What translations depend on: the digest of the model's files, and the options, without how
-    many sentences go together.
+def identity_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything that translations depend on: the digest of the model's files, and the options
+    except the batch size.
     """
     search = _files_named_by(settings["models"][0]) | {
         name: value for name, value in settings["search"].items() if name != "batch_size"
@@ -58,9 +67,7 @@ def identity_of(settings) -> dict:
 
 
 def _files_named_by(model):
-    """{option: path} of the files that a RUN's own search section names; an exported model has them
-    inside.
-    """
+    """{option: path} of the files named by a RUN's search section; an exported model contains them."""
     search = None if exported_version(model) else saved_config(Run(model).config).search
     return {
         name: getattr(search, name)
@@ -69,13 +76,8 @@ def _files_named_by(model):
     }
 
 
-def load_engine(settings):
-    """The engine of :func:`settings_of`; a process loads it once.
-
-    Returns:
-        function of texts, list[str], to their translations, list[str | None]: None for a text with
-        more tokens than the model takes.
-    """
+def load_engine(settings: Mapping[str, Any]) -> Engine:
+    """Load the engine with settings from :func:`settings_of`; a process loads it once."""
     return _load(json.dumps(settings, sort_keys=True))
 
 
@@ -129,7 +131,7 @@ def _of_export(folder, search):
 
 
 def _digest(models):
-    """One digest of all files that translations depend on."""
+    """The digest of all files of the models that translations depend on."""
     total = hashlib.sha256()
     for number, model in enumerate(models):
         for name, path in _files(model):

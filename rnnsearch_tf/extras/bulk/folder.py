@@ -1,12 +1,10 @@
-"""The output folder of a translated corpus: which files are to be translated, and which are done.
+"""The output folder of a translated corpus, which records the finished files.
 
 ::
 
-    DIR/NAME                     the translation of the input file of that name, there when it is
-                                 whole
-    DIR/bad-lines/NAME.jsonl     its lines that could not be translated, if there are any
-    DIR/translate-corpus.json    what it is made with: the model and its options; the files and
-                                 their SHA-256
+    DIR/NAME                     the translation of the input file NAME, once it is complete
+    DIR/bad-lines/NAME.jsonl     the lines that could not be translated, if there are any
+    DIR/translate-corpus.json    the model and its options; the input files and their SHA-256
 """
 
 from __future__ import annotations
@@ -16,6 +14,8 @@ import glob
 import json
 import os
 import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.errors import UsageError, UserError
@@ -28,21 +28,22 @@ BAD_LINES = "bad-lines"
 
 
 class CorpusFolder:
-    """An output folder that this process alone works on; used in a ``with`` block.
+    """An output folder, locked by this process; used in a ``with`` block.
 
     Args:
-        path: of the folder, which need not be there.
-        inputs: list of paths; no two files of one name.
-        identity: what translations depend on, a dictionary that JSON can hold.
+        path: path of the folder, created if missing.
+        inputs: paths of the input files, with distinct names.
+        identity: everything that translations depend on, as JSON values.
 
     Raises:
-        UsageError: two inputs have one name, the folder is that of an input, or holds something
-            else.
-        UserError: its files were made with another model or options, of another input, or another
-            process is at work on it.
+        UsageError: two inputs have the same name, or the folder contains an input or other files.
+        UserError: its files were made with another model, other options or another input, or
+            another process is writing there.
     """
 
-    def __init__(self, path, inputs, identity):
+    def __init__(
+        self, path: str | os.PathLike[str], inputs: Sequence[str], identity: Mapping[str, Any]
+    ) -> None:
         self.path = pathlib.Path(path)
         self.inputs = {os.path.basename(name): os.path.abspath(name) for name in inputs}
         self.identity = json.loads(
@@ -60,8 +61,8 @@ class CorpusFolder:
     def __exit__(self, *error):
         self._stack.close()
 
-    def left(self) -> list[dict]:
-        """The files that are not done, the largest first: arguments of
+    def remaining(self) -> list[dict[str, str]]:
+        """The unfinished files, the largest first, as arguments of
         :func:`~rnnsearch_tf.extras.bulk.shard.translate_shard`.
         """
         names = sorted(
@@ -78,7 +79,7 @@ class CorpusFolder:
         ]
 
     def bad_lines(self) -> int:
-        """How many lines of the files could not be translated."""
+        """Number of lines that could not be translated."""
         return sum(
             path.read_bytes().count(b"\n") for path in map(self._bad, self.inputs) if path.exists()
         )
@@ -90,7 +91,7 @@ class CorpusFolder:
         return self.path.absolute() / BAD_LINES / f"{name}.jsonl"
 
     def _begin(self):
-        """Compare the folder with what is to be made, and write down what that is."""
+        """Check that the folder belongs to this task, and write its manifest."""
         check_links(self.path)
         manifest = self.path / MANIFEST
         known = _read(manifest)
@@ -103,19 +104,19 @@ class CorpusFolder:
         )
         if foreign:
             raise UsageError(
-                f"{self.path}: expected an empty folder, or one that rnnsearch translate-corpus has"
-                f" begun, got one with {foreign[0]}; choose another --output"
+                f"{self.path}: expected an empty folder, or one that rnnsearch translate-corpus"
+                f" started, got one with {foreign[0]}; choose another --output"
             )
         if done:
             self._require_same(known)
         for name in done:
             if digests.get(name, known["files"][name]) != known["files"][name]:
                 raise UserError(
-                    f"{self._output(name)}: expected the translation of {self.inputs[name]}, which"
-                    " has changed since, got that of what it was; delete it to translate the"
-                    " new one"
+                    f"{self._output(name)}: expected the translation of {self.inputs[name]}, got"
+                    " that of an earlier version of this file; delete it to translate the file"
+                    " again"
                 )
-        for name in self.inputs.keys() - set(done):  # what a killed process left behind
+        for name in self.inputs.keys() - set(done):  # left by a killed process
             self._bad(name).unlink(missing_ok=True)
             for path in (self._output(name), self._bad(name)):
                 for partial in glob.glob(
@@ -137,7 +138,7 @@ class CorpusFolder:
                 f"{self.path}: expected the model and the options that its files were made with"
                 f" ({name} {_shown(known.get(name))}), got others ({name}"
                 f" {_shown(self.identity[name])}); choose another --output, or delete that folder"
-                " to begin anew"
+                " to start again"
             )
 
 
@@ -147,23 +148,24 @@ def _check_names(path, inputs):
         base = os.path.basename(name)
         if base in (MANIFEST, BAD_LINES):
             raise UsageError(
-                f"--input: {name}: expected another name, since {base} is that of a file in"
-                " --output; rename it"
+                f"--input: {name}: expected another name, since --output has its own file {base};"
+                " rename it"
             )
         if base in names:
             raise UsageError(
                 f"--input: expected files of different names, got {names[base]} and {name}; their"
-                " translations would have one name"
+                " translations would have the same name"
             )
         names[base] = name
         if os.path.realpath(os.path.dirname(name) or ".") == os.path.realpath(path):
             raise UsageError(
-                f"--output: expected a folder without the input, got that of {name}; choose another"
+                f"--output: expected a folder without input files, got that of {name}; choose"
+                " another"
             )
 
 
 def _read(manifest):
-    """What was written down; nothing where there is none."""
+    """The content of a manifest; empty if there is none."""
     try:
         known = json.loads(manifest.read_text(encoding="utf-8"))
         return known if isinstance(known.get("files"), dict) else {}
@@ -171,7 +173,7 @@ def _read(manifest):
         return {}
     except (OSError, ValueError, AttributeError):
         raise UserError(
-            f"{manifest}: expected what rnnsearch translate-corpus wrote, got a damaged file;"
+            f"{manifest}: expected a file of rnnsearch translate-corpus, got a damaged one;"
             " choose another --output"
         ) from None
 

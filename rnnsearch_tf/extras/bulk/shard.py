@@ -1,5 +1,5 @@
-"""One file of a corpus: exactly one line out for each line in, and a record of each line that could
-not be translated.
+"""Translate one file of a corpus: one output line for each input line, and a record of every line
+that could not be translated.
 """
 
 from __future__ import annotations
@@ -8,30 +8,41 @@ import contextlib
 import json
 import os
 import re
+from typing import TYPE_CHECKING
 
 from rnnsearch_tf.files.atomic import cannot_write
 from rnnsearch_tf.files.reading import LONGEST_LINE, raw_batches
 from rnnsearch_tf.files.writing import whole_file
 
-WINDOW = 4096
-"""Lines among which sentences of like length are put together; memory holds no more than them."""
+if TYPE_CHECKING:
+    from rnnsearch_tf.extras.bulk.engine import Engine
 
-_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")  # those that are no white space
+WINDOW = 4096
+"""Lines that are read together and sorted by length; this limits the memory."""
+
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")  # except white space
 _BREAK = re.compile("[\r\n]")
 
 
-def translate_shard(translate, source, output, bad, window=WINDOW) -> None:
+def translate_shard(
+    translate: Engine,
+    source: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    bad: str | os.PathLike[str],
+    window: int = WINDOW,
+) -> None:
     """Translate a file.
 
-    A bad line, which is no text or is too long, has an empty line in the output and a record in a
-    file of its own: ``{"file": …, "line": number from 1, "reason": …}``. That file is there only if
-    there are any. The output appears last, and whole.
+    A bad line, which is not text or is too long, becomes an empty line of the output and a record
+    in the file of bad lines: ``{"file": …, "line": number from 1, "reason": …}``. Without bad
+    lines, that file is not written. The output is written atomically, as the last step.
 
     Args:
-        translate: function of texts to translations, see
-            :func:`~rnnsearch_tf.extras.bulk.engine.load_engine`.
-        source, output, bad: paths, ``.gz`` by name.
-        window: lines that are read at once.
+        translate: the engine.
+        source: path of the input, plain or ``.gz``.
+        output: path of the translation.
+        bad: path of the file of bad lines.
+        window: lines that are read together.
 
     Raises:
         UserError: the file cannot be read, or a file cannot be written.
@@ -57,14 +68,15 @@ def translate_shard(translate, source, output, bad, window=WINDOW) -> None:
 
 
 def _translated(translate, lines):
-    """(a line of output for each line, {row: what is wrong with it})."""
+    """(an output line for each line, {row: reason why it is bad})."""
     reasons = {row: reason for row, line in enumerate(lines) if (reason := _reason(line))}
     good = [row for row in range(len(lines)) if row not in reasons]
     outputs = [""] * len(lines)
     for row, text in zip(good, translate([lines[row].decode("utf-8") for row in good])):
         if text is None:
             reasons[row] = (
-                "expected no more tokens than the model takes, got more; break it into sentences"
+                "expected at most the model's maximum number of tokens, got more; split it into"
+                " sentences"
             )
         else:
             outputs[row] = _BREAK.sub(" ", text)
@@ -72,7 +84,7 @@ def _translated(translate, lines):
 
 
 def _reason(line):
-    """What is wrong with a line, bytes; None: nothing."""
+    """Why a line, bytes, is bad; None: it is good."""
     if len(line) > LONGEST_LINE:
         return f"expected at most {LONGEST_LINE:,} bytes, got more"
     try:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import sacrebleu
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.extras.moses.nbest import Entry
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.extras.moses.nbest import Entry
 
 
 def choose(

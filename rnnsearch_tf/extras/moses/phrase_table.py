@@ -7,12 +7,15 @@ import itertools
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rnnsearch_tf.data.phrase_table import SCORES, SEPARATOR, read_table
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.translation.results import ScoredPair
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.translation.results import ScoredPair
 
 NEW_SCORES = 2
 LINES_AT_ONCE = 8192

@@ -1,1 +1,1 @@
-"""Pictures: attention, learned vectors, TensorBoard."""
+"""Plots of attention weights and of learned vectors."""

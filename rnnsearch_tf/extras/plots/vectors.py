@@ -1,33 +1,38 @@
-"""Learned vectors of words, phrases and sentences, and their places in the plane."""
+"""Learned vectors of words, phrases and sentences, and their projection to two dimensions."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runtime.optional import require
-from rnnsearch_tf.text.pipeline import padded
+from rnnsearch_tf.text.pipeline import Text, padded
 
 FEWEST = 4
-"""Points that t-SNE needs."""
+"""Smallest number of points for t-SNE."""
 
 PERPLEXITY = 30.0
-"""Of t-SNE, van der Maaten and Hinton 2008; a third of the points where there are few."""
+"""Perplexity of t-SNE (van der Maaten and Hinton 2008); for few points, a third of their number."""
 
 
-def word_vectors(model, text, side: str, number: int) -> tuple:
+def word_vectors(
+    model: TranslationModel, text: Text, side: str, number: int
+) -> tuple[list[str], np.ndarray]:
     """Rows of a word embedding E.
 
     Args:
         model: TranslationModel.
         text: Text of that side.
         side: "source" or "target".
-        number: how many words at most: the first of the vocabulary, which are the most frequent.
+        number: number of words, at most: the first of the vocabulary, which are the most frequent.
 
     Returns:
-        (list[str] of words, float [words, m]).
+        (words, vectors float [words, m]).
 
     Raises:
         UsageError: the model does not read the source.
@@ -39,18 +44,20 @@ def word_vectors(model, text, side: str, number: int) -> tuple:
     return words, tf.gather(getattr(model, f"{side}_embedding").E.value, ids).numpy()
 
 
-def sentence_vectors(model, text, lines, batch_size: int = 64) -> np.ndarray:
-    """What the encoder makes of sentences: ``source_vectors`` of each system says what.
+def sentence_vectors(
+    model: TranslationModel, text: Text, lines: Sequence[str], batch_size: int = 64
+) -> np.ndarray:
+    """Encode sentences as vectors with the model's ``source_vectors``.
 
-    Attending systems: the mean of the annotations. RNNencdec and the RNN Encoder-Decoder: the
-    context c, as Cho et al. 2014a, Figure 5. Deep LSTM and stacked networks: the states of all
-    layers after the last word, as Sutskever et al. 2014, Figure 2.
+    Systems with attention: the mean of the annotations. RNNencdec and the RNN Encoder-Decoder: the
+    context c (Cho et al. 2014a, Figure 5). Deep LSTM and stacked networks: the states of all
+    layers after the last word (Sutskever et al. 2014, Figure 2).
 
     Args:
         model: TranslationModel.
         text: Text of the source.
-        lines: list[str].
-        batch_size: sentences at once.
+        lines: sentences.
+        batch_size: sentences in a batch.
 
     Returns:
         float [lines, size].
@@ -66,14 +73,13 @@ def sentence_vectors(model, text, lines, batch_size: int = 64) -> np.ndarray:
     return np.concatenate(found)
 
 
-def in_the_plane(vectors, method: str = "tsne") -> np.ndarray:
-    """Places of vectors in two dimensions, by scikit-learn.
+def project(vectors: np.ndarray, method: str = "tsne") -> np.ndarray:
+    """Project vectors to two dimensions with scikit-learn.
 
     Args:
         vectors: float [N, size], N at least FEWEST.
-        method: ``tsne``: near vectors stay near, distances mean nothing; ``pca``: the two
-            directions of most variance. t-SNE begins with the latter, so that the same vectors have
-            the same places.
+        method: ``tsne``: keeps neighbours close, but not distances; ``pca``: the two directions of
+            largest variance. t-SNE is initialized with the latter, and so is reproducible.
 
     Returns:
         float64 [N, 2].
@@ -88,21 +94,21 @@ def in_the_plane(vectors, method: str = "tsne") -> np.ndarray:
 
     if len(vectors) < FEWEST:
         raise UserError(
-            f"expected at least {FEWEST} words or sentences to place, got {len(vectors)}; give more"
+            f"expected at least {FEWEST} words or sentences to plot, got {len(vectors)}; give more"
         )
     vectors = np.asarray(vectors, np.float64)
-    if method == "pca" or not vectors.std():  # t-SNE begins with a division by the variance
+    if method == "pca" or not vectors.std():  # t-SNE would divide by the variance
         return PCA(2, svd_solver="full").fit_transform(vectors)
-    # of more than 500 dimensions, sklearn's PCA draws
-    placing = TSNE(
+    # random_state: for more than 500 dimensions, scikit-learn's PCA is randomized
+    projection = TSNE(
         2, perplexity=min(PERPLEXITY, (len(vectors) - 1) / 3), init="pca", random_state=1
     )
-    # where other programs run, its threads wait for each other most of the time
+    # beside other programs, its threads would mostly wait for each other
     with threadpool_limits(1):
-        return placing.fit_transform(vectors).astype(np.float64)
+        return projection.fit_transform(vectors).astype(np.float64)
 
 
-def _require_source(model):
+def _require_source(model: TranslationModel) -> None:
     if not getattr(model, "reads_source", True):
         raise UsageError(
             f"expected a model that reads the source, got {type(model).__name__}; its words are"

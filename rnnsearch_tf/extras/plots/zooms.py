@@ -1,12 +1,17 @@
-"""Plots of many vectors: the whole plane, and regions of it from nearer (Cho et al. 2014a, Figures
-4 and 5).
-"""
+"""Plots of many vectors: the whole plane and enlarged regions (Cho et al. 2014a, Figures 4 and
+5)."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rnnsearch_tf.extras.plots.alignment import vectors_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 REGIONS = 3
 MEMBERS = 30
@@ -14,17 +19,22 @@ MEMBERS = 30
 
 COLOURS = "tab:red", "tab:blue", "tab:green"
 
+Square = tuple[np.ndarray, float]
+"""(centre float [2], half of the side)."""
 
-def zoomed_figures(points, texts, squares) -> dict:
-    """The whole plane with frames around some regions, and each of these by itself.
+
+def zoomed_figures(
+    points: np.ndarray, texts: Sequence[str], squares: Sequence[Square]
+) -> dict[str, Figure]:
+    """Draw the whole plane with frames around some regions, and each region enlarged.
 
     Args:
         points: float [N, 2].
-        texts: list[str] of length N, those first that matter most.
-        squares: what :func:`regions` found.
+        texts: N labels, the most important first.
+        squares: the result of :func:`regions`.
 
     Returns:
-        {"whole", "region-1", …: matplotlib Figure}. A region has the colour of its frame.
+        {"whole", "region-1", …: Figure}. A region has the colour of its frame.
     """
     from matplotlib.patches import Rectangle
 
@@ -45,36 +55,37 @@ def zoomed_figures(points, texts, squares) -> dict:
     return figures
 
 
-def regions(points, vectors, number: int = REGIONS, members: int = MEMBERS) -> list:
-    """Squares around a point that hold so many points, do not overlap, and whose vectors are most
-    alike.
+def regions(
+    points: np.ndarray, vectors: np.ndarray, number: int = REGIONS, members: int = MEMBERS
+) -> list[Square]:
+    """Find squares, each around a point, that do not overlap and whose vectors are most similar.
 
-    How much vectors are alike is the mean of the cosines of all pairs of them, the mean vector of
-    all subtracted first.
+    The similarity of vectors is the mean cosine of all their pairs, after subtracting the mean of
+    all vectors.
 
     Args:
         points: float [N, 2].
         vectors: float [N, size].
-        number: of squares; fewer where they would overlap.
-        members: points of each, its centre included; all where there are fewer.
+        number: number of squares; there are fewer if they would overlap.
+        members: points in each square, its centre included; if there are fewer points, all.
 
     Returns:
-        list of (centre float [2], half of the side), those most alike first.
+        the squares, the most similar first.
     """
     points = np.asarray(points, np.float64)
     vectors = np.asarray(vectors, np.float64)
     vectors = vectors - vectors.mean(axis=0)
     units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     halves = np.empty(len(points))
-    alike = np.empty(len(points))
+    similarity = np.empty(len(points))
     for k, point in enumerate(points):
         distances = _distances(points, point)
         nearest = np.argsort(distances, kind="stable")[:members]
         halves[k] = distances[nearest[-1]]
-        # the square of the mean is the mean of all products
-        alike[k] = np.sum(units[nearest].mean(axis=0) ** 2)
-    found = []
-    for k in np.argsort(-alike, kind="stable"):
+        # the squared norm of the mean is the mean of all products
+        similarity[k] = np.sum(units[nearest].mean(axis=0) ** 2)
+    found: list[Square] = []
+    for k in np.argsort(-similarity, kind="stable"):
         if len(found) < number and all(
             _distances(points[k], centre) > halves[k] + half for centre, half in found
         ):
@@ -82,6 +93,6 @@ def regions(points, vectors, number: int = REGIONS, members: int = MEMBERS) -> l
     return found
 
 
-def _distances(points, centre):
-    """The larger of the distances along the two axes: a square is what lies within one of them."""
+def _distances(points: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """Chebyshev distances, within which points lie in a square."""
     return np.abs(points - centre).max(axis=-1)
