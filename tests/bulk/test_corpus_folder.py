@@ -108,7 +108,7 @@ def test_a_changed_input_is_no_translated_one(tmp_path, inputs):
         UserError,
         match=(
             r"out/b: expected the translation of .*in/b, got that of an earlier version"
-            r" it was; delete it"
+            r" of this file; delete it"
         ),
     ):
         with CorpusFolder(tmp_path / "out", inputs, IDENTITY):

@@ -24,7 +24,7 @@ def test_a_word_list_that_has_changed_under_its_name_is_another(run, tmp_path, o
     (tmp_path / "in").write_text("line\n")
     inputs = [str(tmp_path / "in")]
     with CorpusFolder(tmp_path / "out", inputs, identity_of(settings)) as folder:
-        translate_shard(lambda texts: texts, **folder.left()[0])
+        translate_shard(lambda texts: texts, **folder.remaining()[0])
     with CorpusFolder(tmp_path / "out", inputs, identity_of(settings)):
         pass
     (tmp_path / "words").write_text("a c 0.5\n")
@@ -65,6 +65,6 @@ def test_bad_lines_are_counted_by_line(run, tmp_path):
     for name, text in (("a", b"\xff\nfine\n\xfe\n"), ("b", b"\x01\n"), ("c", b"fine\n")):
         (tmp_path / name).write_bytes(text)
     with CorpusFolder(tmp_path / "out", [str(tmp_path / name) for name in "abc"], {}) as folder:
-        for shard in folder.left():
+        for shard in folder.remaining():
             translate_shard(lambda texts: texts, **shard)
         assert folder.bad_lines() == 3

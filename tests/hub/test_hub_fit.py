@@ -149,7 +149,7 @@ def test_nan_is_reported_as_nan():
         (dict(x=INPUTS), "x: expected .*a model without a preprocessor takes ids"),
         (
             dict(x={"encoder_text": SOURCES, "decoder_text": TARGETS}, y=TARGETS),
-            "y: expected none beside",
+            "y: expected none with",
         ),
         (
             dict(x=SOURCES, y=TARGETS, sample_weight=np.ones((2, 3))),

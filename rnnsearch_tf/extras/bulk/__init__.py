@@ -2,5 +2,6 @@
 translate-corpus``.
 
 ``folder.py``: the output folder and its progress; ``shard.py``: one file; ``engine.py``: the model;
-``corpus.py``: all files, in processes of this machine; ``pipeline.py``: all files, with Apache Beam.
+``corpus.py``: all files, in processes of this machine; ``pipeline.py``: all files, with Apache
+Beam.
 """

@@ -85,4 +85,4 @@ def _in_processes(settings, shards, workers):
 
 def translate_one(settings: Mapping[str, Any], shard: Mapping[str, str]) -> None:
     """Translate one file in a worker process."""
-    translate_shard(load_engine(settings), **shard)
+    translate_shard(load_engine(settings), shard["source"], shard["output"], shard["bad"])

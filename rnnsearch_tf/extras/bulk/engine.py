@@ -39,11 +39,8 @@ def settings_of(
     Raises:
         UserError: a model does not exist.
     """
-    paths = (
-        [exported_version(models[0])]
-        if len(models) == 1 and exported_version(models[0])
-        else [Run.open(model).path for model in models]
-    )
+    exported = exported_version(models[0]) if len(models) == 1 else None
+    paths = [exported] if exported else [Run.open(model).path for model in models]
     search = {
         name: os.path.abspath(value) if name in _FILES_OF_SEARCH else value
         for name, value in (search or {}).items()
@@ -67,7 +64,7 @@ def identity_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _files_named_by(model):
-    """{option: path} of the files named by a RUN's search section; an exported model contains them."""
+    """{option: path} of the files named by a RUN's search section (an export contains them)."""
     search = None if exported_version(model) else saved_config(Run(model).config).search
     return {
         name: getattr(search, name)

@@ -1,4 +1,5 @@
-"""Apache Beam: a model for your own pipelines, and a pipeline that translates the files of a corpus.
+"""Apache Beam: a model for your own pipelines, and a pipeline that translates the files of a
+corpus.
 
 Every worker must be able to read and write the paths of input, output and model; with several
 machines, use a shared file system.

@@ -57,9 +57,8 @@ def translate_shard(
                     translate, [line.removesuffix(b"\r") for line in lines]
                 )
                 results.write("".join(f"{text}\n" for text in texts).encode("utf-8"))
-                if reasons and records is None:
-                    records = stack.enter_context(whole_file(bad))
                 for row, reason in sorted(reasons.items()):
+                    records = records or stack.enter_context(whole_file(bad))
                     record = {"file": os.fspath(source), "line": number + row + 1, "reason": reason}
                     records.write((json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8"))
                 number += len(lines)

@@ -1,4 +1,4 @@
-"""RNNsearch and its family as models of keras-nlp (keras-hub): raw strings in, raw strings out,
+"""The systems as models of keras-nlp (keras-hub), with raw strings as input and output, and
 presets.
 
 Example:
@@ -6,8 +6,8 @@ Example:
     translator = RNNSearchSeq2SeqLM.from_preset("presets/demo")
     translator.generate(["My sister sells an old book."])
 
-Importing this registers the classes, so that ``keras_nlp.models.Seq2SeqLM.from_preset`` finds them
-too.
+Importing this module registers the classes with Keras, so that
+``keras_nlp.models.Seq2SeqLM.from_preset`` finds them.
 """
 
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone

@@ -1,7 +1,12 @@
-"""A system of this package as a backbone of keras-nlp: a functional model from ids to logits."""
+"""The systems as a backbone of keras-nlp: a functional model from ids to logits."""
+
+from __future__ import annotations
 
 import dataclasses
+import os
 import pathlib
+from collections.abc import Mapping
+from typing import Any
 
 import keras_nlp
 import tensorflow as tf
@@ -10,13 +15,14 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import PAD_ID, TrainingConfig, load_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras.hub.checksums import (
-    CHECKSUMS,
     CONFIGURATIONS,
     WEIGHTS,
     record_files,
     verify_files,
 )
 from rnnsearch_tf.models.build import SYSTEMS
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.runs.folder import CHECKSUMS
 
 INPUTS = ("encoder_token_ids", "encoder_padding_mask", "decoder_token_ids", "decoder_padding_mask")
 PRECISIONS = {field.name: field for field in dataclasses.fields(TrainingConfig)}[
@@ -26,32 +32,40 @@ PRECISIONS = {field.name: field for field in dataclasses.fields(TrainingConfig)}
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class TeacherForcing(keras.layers.Layer):
-    """A system over keras-nlp's inputs: decoder_token_ids begin with a start symbol, position i of
-    the result predicts word i + 1.
+    """Calls a system with the inputs of keras-nlp: decoder_token_ids begin with a start symbol, and
+    position i of the result predicts word i + 1.
 
     Args:
         system: TranslationModel.
     """
 
-    supports_jit = False  # XLA would compile every batch shape anew
+    supports_jit = False  # XLA would compile every batch shape separately
 
-    def __init__(self, system, **keywords):
+    def __init__(self, system: TranslationModel, **keywords: Any) -> None:
         super().__init__(**keywords)
         self.system = system
         self.built = True
 
     @property
-    def metrics(self):
-        return []  # those of the system count when it is trained by itself
+    def metrics(self) -> list[keras.metrics.Metric]:
+        """No metrics: those of the system are only for training it directly."""
+        return []
 
-    def call(self, encoder_token_ids, encoder_padding_mask, decoder_token_ids, training=False):
+    def call(
+        self,
+        encoder_token_ids: tf.Tensor,
+        encoder_padding_mask: tf.Tensor,
+        decoder_token_ids: tf.Tensor,
+        training: bool = False,
+    ) -> tf.Tensor:
+        """Logits float [B, I, V] of int32 ids and masks [B, J], [B, J] and [B, I]."""
         source_ids = tf.where(tf.cast(encoder_padding_mask, tf.bool), encoder_token_ids, PAD_ID)
-        # the last is never looked at
+        # the last target id has no effect
         target_ids = tf.pad(decoder_token_ids[:, 1:], [[0, 0], [0, 1]], constant_values=PAD_ID)
         logits = self.system(
             {"source_ids": source_ids, "target_ids": target_ids}, training=training
         )
-        # without the system's mask: in keras-nlp sample weights leave padding out
+        # drops the system's mask: keras-nlp excludes padding by sample weights
         return tf.identity(logits)
 
 
@@ -60,10 +74,10 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
     """RNNsearch, or another system of the papers, without text handling.
 
     Args:
-        source_vocabulary_size, target_vocabulary_size: special tokens included.
-        model: dictionary of the options of ``model`` (``rnnsearch options model.``); what is not
-            there has its default.
-        seed: int, of the initial weights.
+        source_vocabulary_size, target_vocabulary_size: including special tokens.
+        model: options of the section ``model`` (``rnnsearch options model.``) that differ from
+            their defaults.
+        seed: seed of the initial weights.
         dtype: ``float32``, ``float64`` or ``mixed_bfloat16``.
 
     Call arguments:
@@ -83,13 +97,13 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
 
     def __init__(
         self,
-        source_vocabulary_size,
-        target_vocabulary_size,
-        model=None,
-        seed=0,
-        dtype=None,
-        **keywords,
-    ):
+        source_vocabulary_size: int,
+        target_vocabulary_size: int,
+        model: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        dtype: Any = None,
+        **keywords: Any,
+    ) -> None:
         config = load_config(values={"model": dict(model or {})}).model
         policy = keras.dtype_policies.get(dtype)
         if policy.name not in PRECISIONS:
@@ -108,7 +122,8 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
         self.system = system
         self.seed = seed
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
         return super().get_config() | {
             "source_vocabulary_size": self.system.source_vocabulary_size,
             "target_vocabulary_size": self.system.target_vocabulary_size,
@@ -117,48 +132,51 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
         }
 
     @property
-    def token_embedding(self):
-        """None to be had: the two languages have an embedding each."""
+    def token_embedding(self) -> keras.layers.Embedding:
+        """Not available, since each language has its own embedding."""
         raise AttributeError(
             "token_embedding: expected one embedding for both sides, got one for each language; "
             "take backbone.system.source_embedding or backbone.system.target_embedding"
         )
 
-    def enable_lora(self, rank, target_layer_names=None):
-        """Refused, before a weight is frozen: no layer of this package has LoRA weights."""
+    def enable_lora(self, rank: int, target_layer_names: list[str] | None = None) -> None:
+        """Raise UsageError before freezing any weight: this package's layers have no LoRA
+        weights."""
         raise UsageError(
             "enable_lora: expected layers with LoRA weights, got those of this package, which have "
             "none; to train a part of the model only, set trainable = False on the other layers, "
             "such as backbone.system.source_embedding"
         )
 
-    def quantize(self, mode, config=None, **keywords):
-        """Refused: no layer of this package can be quantized in place."""
+    def quantize(self, mode: str, config: Any = None, **keywords: Any) -> None:
+        """Raise UsageError: this package's layers cannot be quantized in place."""
         raise cannot_quantize(mode)
 
     @classmethod
-    def from_preset(cls, preset, load_weights=True, **keywords):
-        """As keras-nlp's; what is loaded is compared with the preset's checksums, also where it is
-        downloaded.
-        """
-        verify_files(preset, CONFIGURATIONS)  # which downloads the checksums, beside the weights
+    def from_preset(
+        cls, preset: str | os.PathLike[str], load_weights: bool = True, **keywords: Any
+    ) -> RNNSearchBackbone:
+        """Like keras-nlp's method, but verifies the preset's checksums, also after a download."""
+        verify_files(preset, CONFIGURATIONS)  # also downloads the checksums
         return super().from_preset(preset, load_weights, **keywords)
 
-    def save_to_preset(self, preset_dir, max_shard_size=10):
-        """As keras-nlp does it, with checksums."""
+    def save_to_preset(self, preset_dir: str, max_shard_size: float = 10) -> None:
+        """Like keras-nlp's method, with checksums."""
         super().save_to_preset(preset_dir, max_shard_size=max_shard_size)
         record_files(preset_dir, ("metadata.json", *WEIGHTS))
 
-    def load_weights(self, filepath, *arguments, **keywords):
-        """As Keras does it; weights in a preset with checksums are compared with those."""
+    def load_weights(
+        self, filepath: str | os.PathLike[str], *arguments: Any, **keywords: Any
+    ) -> None:
+        """Like Keras's method, but verifies weights in a preset with checksums."""
         folder = pathlib.Path(filepath).parent
         if (folder / CHECKSUMS).exists() and (folder / "config.json").exists():
             verify_files(folder, WEIGHTS)
         super().load_weights(filepath, *arguments, **keywords)
 
 
-def cannot_quantize(mode) -> UsageError:
-    """The error to raise where a model is to be quantized."""
+def cannot_quantize(mode: str) -> UsageError:
+    """The error of ``quantize``."""
     return UsageError(
         "quantize: expected a model of Keras's own layers, got one of this package's, which keep "
         f"their numbers, for {mode!r}; `rnnsearch export --set weights=int8` stores weights in "

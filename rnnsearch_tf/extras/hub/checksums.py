@@ -1,13 +1,16 @@
-"""Checksums of a preset's files: whatever saves a part of it writes them, whatever loads a part
-compares them.
+"""Checksums of a preset's files, written when a part of it is saved and verified when one is
+loaded.
 
-keras-hub's own loaders call the parts too, so that ``keras_nlp.models.Seq2SeqLM.from_preset``
-compares as well.
+keras-hub's loaders call the methods of the parts, so that
+``keras_nlp.models.Seq2SeqLM.from_preset`` verifies the files too.
 """
+
+from __future__ import annotations
 
 import logging
 import os
 import pathlib
+from collections.abc import Iterable
 
 from keras_hub.src.utils import preset_utils
 
@@ -19,15 +22,16 @@ log = logging.getLogger("rnnsearch_tf")
 CONFIGURATIONS = ("*.json",)
 WEIGHTS = ("config.json", "model*.weights.*")
 
-_noticed = set()  # presets whose missing checksums were spoken of
+_warned: set[str] = set()  # presets with missing checksums
 
 
-def record_files(folder, patterns) -> None:
-    """Write the checksums of a preset's files as they are.
+def record_files(folder: str | os.PathLike[str], patterns: Iterable[str]) -> None:
+    """Write the checksums of a preset's files.
 
     Args:
-        folder: of the preset.
-        patterns: of names in it, such as ``assets/tokenizer/*``; the checksums of others stay.
+        folder: path of the preset.
+        patterns: patterns of file names in it, such as ``assets/tokenizer/*``; the checksums of
+            other files are kept.
     """
     folder = pathlib.Path(folder)
     path = folder / CHECKSUMS
@@ -40,17 +44,16 @@ def record_files(folder, patterns) -> None:
     write_checksums(path, others | new)
 
 
-def verify_files(preset, patterns) -> None:
-    """Compare a preset's files with their checksums; one without checksums is good, with one
-    warning.
+def verify_files(preset: str | os.PathLike[str], patterns: Iterable[str]) -> None:
+    """Verify the checksums of a preset's files; warn once about missing checksums.
 
     Args:
-        preset: folder, or what keras-hub downloads, such as ``hf://…``: then the checksums come
-            into the folder of the download.
-        patterns: of names in it, as of :func:`record_files`.
+        preset: path of a folder, or a preset that keras-hub downloads, such as ``hf://…``; its
+            checksums are downloaded with it.
+        patterns: as of :func:`record_files`.
 
     Raises:
-        UserError: a file is missing or is not what was saved.
+        UserError: a file is missing or differs from the one that was saved.
     """
     folder = pathlib.Path(preset)
     is_local = folder.is_dir()
@@ -76,11 +79,11 @@ def verify_files(preset, patterns) -> None:
 
 def _warn_once(preset, names):
     place = os.path.realpath(preset)
-    if place not in _noticed:
-        _noticed.add(place)
+    if place not in _warned:
+        _warned.add(place)
         log.warning(
-            "warning: %s: no checksum of %s in %s: damage to it cannot be seen; "
-            "load the model and save_to_preset writes checksums of what it is",
+            "warning: %s: no checksum of %s in %s: damage cannot be detected; load the model and"
+            " save it with save_to_preset, which writes checksums",
             preset,
             names,
             CHECKSUMS,
@@ -88,23 +91,23 @@ def _warn_once(preset, names):
 
 
 def _downloaded(preset, name):
-    """The path that keras-hub downloads a preset's file to; None where there is no such file."""
+    """The path of a preset's file that keras-hub has downloaded; None if there is no such file."""
     try:
         return pathlib.Path(preset_utils.get_file(preset, name))
     except (
         FileNotFoundError,
         ImportError,
         ValueError,
-    ):  # keras-hub's loader says what is wrong with the preset's name
+    ):  # keras-hub's loader reports a wrong name of the preset
         return None
 
 
 def _names(folder, patterns):
-    """The names of the files in the folder that match a pattern."""
+    """Names of the files in the folder that match a pattern."""
     files = (path for pattern in patterns for path in folder.glob(pattern) if path.is_file())
     return sorted({path.relative_to(folder).as_posix() for path in files})
 
 
 def _matches(name, patterns):
-    # With the slash a pattern has to match the whole name, folders included.
+    # with the slash, a pattern must match the whole name, including folders
     return any(pathlib.PurePosixPath("/", name).match(f"/{pattern}") for pattern in patterns)

@@ -1,4 +1,11 @@
-"""Raw string pairs → what the backbone takes, with a tokenizer for each side."""
+"""Preprocessor from pairs of strings to the backbone's inputs, with a tokenizer for each
+language."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
 
 import keras_nlp
 import tensorflow as tf
@@ -11,30 +18,30 @@ from rnnsearch_tf.extras.hub.checksums import CONFIGURATIONS, record_files, veri
 from rnnsearch_tf.extras.hub.tokenizer import RNNSearchTokenizer
 
 SOURCE_TOKENIZER = "source_tokenizer.json"
-"""The source tokenizer's file in a preset; the target's is keras-nlp's tokenizer.json."""
+"""File of the source tokenizer in a preset; that of the target is keras-nlp's tokenizer.json."""
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
-    """keras-nlp's preprocessor, but with two languages.
+    """keras-nlp's preprocessor with a tokenizer for each language.
 
     Args:
         tokenizer: RNNSearchTokenizer of the target language.
         source_tokenizer: RNNSearchTokenizer of the source language.
-        encoder_sequence_length, decoder_sequence_length: tokens, end symbol included; longer text
-            is cut.
+        encoder_sequence_length, decoder_sequence_length: maximum number of tokens, including the
+            end symbol; longer text is cut.
 
     Call arguments:
         x: {"encoder_text": string [B], "decoder_text": string [B]}, or the source texts with the
             target texts as ``y``.
-        sample_weight: [B], of the pairs; None: 1 each.
+        sample_weight: weights of the pairs [B]; None: all 1.
 
     Returns:
-        (x, y, sample_weight): what :class:`RNNSearchBackbone` takes, int32 [B, I] target ids,
-        float32 [B, I] weights: 0 at padding, the pair's weight elsewhere.
+        (x, y, sample_weight): inputs of :class:`RNNSearchBackbone`, target ids int32 [B, I],
+        weights float32 [B, I], 0 at padding and the pair's weight elsewhere.
 
     Raises:
-        UsageError: there are no target texts, or two of them, or ``sample_weight`` has another
+        UsageError: the target texts are missing or given twice, or ``sample_weight`` has another
             shape.
     """
 
@@ -43,12 +50,12 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
 
     def __init__(
         self,
-        tokenizer,
-        source_tokenizer,
-        encoder_sequence_length=100,
-        decoder_sequence_length=100,
-        **keywords,
-    ):
+        tokenizer: RNNSearchTokenizer,
+        source_tokenizer: RNNSearchTokenizer,
+        encoder_sequence_length: int = 100,
+        decoder_sequence_length: int = 100,
+        **keywords: Any,
+    ) -> None:
         super().__init__(
             tokenizer=tokenizer,
             encoder_sequence_length=encoder_sequence_length,
@@ -58,7 +65,8 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
         self.source_tokenizer = source_tokenizer
         self.source_tokenizer.config_file = SOURCE_TOKENIZER
 
-    def build(self, input_shape):
+    def build(self, input_shape: Any) -> None:
+        """Create the packers."""
         common = dict(
             end_value=self.tokenizer.end_token_id,
             pad_value=self.tokenizer.pad_token_id,
@@ -70,7 +78,15 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
         )
         self.built = True
 
-    def call(self, x, y=None, sample_weight=None, *, sequence_length=None):
+    def call(
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        sequence_length: int | None = None,
+    ) -> Any:
+        """Inputs, targets and weights for ``fit``; see the class."""
         if not self.built:
             self.build(None)
         source, target = _pair(x, y)
@@ -92,13 +108,15 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
             weights *= _of_pairs(sample_weight, weights)
         return keras.utils.pack_x_y_sample_weight(x, token_ids[..., 1:], weights)
 
-    def generate_preprocess(self, x, *, sequence_length=None):
-        """What a sampler of keras-nlp begins with.
+    def generate_preprocess(
+        self, x: Any, *, sequence_length: int | None = None
+    ) -> dict[str, tf.Tensor]:
+        """Initial inputs for a sampler of keras-nlp.
 
         Args:
             x: source texts, string [B], or {"encoder_text": string [B], "decoder_text": string
-                [B]}; the latter, which may be left out, are the first words of the translations.
-            sequence_length: int, of the translations, start symbol included; None:
+                [B]}; the optional decoder_text holds the first words of the translations.
+            sequence_length: length of the translations, including the start symbol; None:
                 decoder_sequence_length.
         """
         if not self.built:
@@ -122,7 +140,8 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
             "decoder_padding_mask": padding_mask,
         }
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
         return super().get_config() | {
             "source_tokenizer": keras.layers.serialize(self.source_tokenizer),
             "encoder_sequence_length": self.encoder_sequence_length,
@@ -130,24 +149,26 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
         }
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Mapping[str, Any]) -> RNNSearchSeq2SeqLMPreprocessor:
+        """Create a preprocessor from :meth:`get_config`."""
         config = dict(config)
         if isinstance(config["source_tokenizer"], dict):
             config["source_tokenizer"] = keras.layers.deserialize(config["source_tokenizer"])
         return super().from_config(config)
 
-    def load_preset_assets(self, preset):
+    def load_preset_assets(self, preset: str | os.PathLike[str]) -> None:
+        """Like keras-nlp's method, but verifies checksums."""
         verify_files(preset, CONFIGURATIONS)
         super().load_preset_assets(preset)
 
-    def save_to_preset(self, preset_dir):
-        """As keras-nlp does it, with checksums."""
+    def save_to_preset(self, preset_dir: str) -> None:
+        """Like keras-nlp's method, with checksums."""
         super().save_to_preset(preset_dir)
         record_files(preset_dir, (self.config_file,))
 
 
 def _pair(x, y):
-    """The source and the target texts of what ``call`` was given."""
+    """(source texts, target texts) of the arguments of ``call``."""
     if not isinstance(x, dict):
         source = x
         target = y
@@ -161,7 +182,7 @@ def _pair(x, y):
         target = x.get("decoder_text")
     else:
         raise UsageError(
-            'y: expected none beside {"encoder_text", "decoder_text"}, got target texts; give them'
+            'y: expected none with {"encoder_text", "decoder_text"}, got target texts; give them'
             " once"
         )
     if target is None:
@@ -173,7 +194,7 @@ def _pair(x, y):
 
 
 def _of_pairs(sample_weight, weights):
-    """Weights of pairs, [B] for ``weights`` of [B, I], as float32 [B, 1]."""
+    """Weights of pairs [B], as float32 [B, 1] for ``weights`` of shape [B, I]."""
     sample_weight = tf.cast(sample_weight, weights.dtype)
     if sample_weight.shape.rank != weights.shape.rank - 1:
         raise UsageError(

@@ -1,5 +1,8 @@
-"""RUN folders to presets of keras-nlp, and back."""
+"""Convert RUN folders to presets of keras-nlp, and back."""
 
+from __future__ import annotations
+
+import os
 import pathlib
 
 from rnnsearch_tf.config import as_dictionary, save_config, saved_config
@@ -32,8 +35,8 @@ registers the classes. Other backends than TensorFlow cannot run it.
 """
 
 
-def load_run(run):
-    """A RUN's best model as RNNSearchSeq2SeqLM."""
+def load_run(run: str | os.PathLike[str]) -> RNNSearchSeq2SeqLM:
+    """Load a RUN's best model as RNNSearchSeq2SeqLM."""
     run = Run.open(run)
     run.verify()
     config = saved_config(run.config)
@@ -56,7 +59,7 @@ def load_run(run):
     return RNNSearchSeq2SeqLM(backbone, preprocessor, values["search"])
 
 
-def run_to_preset(run, folder):
+def run_to_preset(run: str | os.PathLike[str], folder: str | os.PathLike[str]) -> None:
     """Write a RUN's best model as a preset.
 
     Args:
@@ -64,13 +67,13 @@ def run_to_preset(run, folder):
         folder: path that does not exist yet.
 
     Raises:
-        UserError: the RUN is incomplete, or there is something at ``folder``.
+        UserError: the RUN is incomplete, or ``folder`` exists.
     """
     folder = _new(folder)
     model = load_run(run)
     config = model.run_config()
     system = model.backbone.system
-    # keras-hub's own loader ends in an error at a policy that it is not told of.
+    # keras-hub's loader fails if this dtype is not given explicitly
     dtype = ', dtype="mixed_bfloat16"' if config.training.precision == "mixed_bfloat16" else ""
     with new_folder(folder) as partial:
         model.save_to_preset(str(partial))
@@ -88,15 +91,15 @@ def run_to_preset(run, folder):
         )
 
 
-def preset_to_run(preset, folder):
+def preset_to_run(preset: str | os.PathLike[str], folder: str | os.PathLike[str]) -> None:
     """Write a preset as a RUN folder, for the command line and for export.
 
     Args:
-        preset: what ``from_preset`` takes.
+        preset: as of ``from_preset``.
         folder: path that does not exist yet.
 
     Raises:
-        UserError: there is something at ``folder``, or the preset is none of an RNNSearchSeq2SeqLM,
+        UserError: ``folder`` exists, or the preset is not that of an RNNSearchSeq2SeqLM, is
             damaged, or names code.
     """
     folder = _new(folder)
@@ -107,20 +110,20 @@ def preset_to_run(preset, folder):
         config = model.run_config()
     except UserError:
         raise
-    # Keras-nlp and h5py raise what comes, down to OSError of a file and KeyError of a
-    # configuration.
+    # keras-nlp and h5py raise many types, including OSError and KeyError
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise UserError(
             f"{preset}: expected a preset that `rnnsearch preset` or save_to_preset wrote, got"
             f" another or a damaged one ({reason}); make it again"
         ) from None
+    preprocessor = model.require_preprocessor()
     with new_folder(folder) as partial:
         run = Run(partial)
         save_config(config, run.config)
         for side, tokenizer in (
-            ("source", model.preprocessor.source_tokenizer),
-            ("target", model.preprocessor.tokenizer),
+            ("source", preprocessor.source_tokenizer),
+            ("target", preprocessor.tokenizer),
         ):
             tokenizer.text.save(run, side)
         run.write_weights(model.backbone.system)
@@ -131,7 +134,7 @@ def _new(folder):
     folder = pathlib.Path(folder)
     if folder.exists():
         raise UserError(
-            f"{folder}: expected nothing there yet, found something; choose another folder, or"
-            " delete it"
+            f"{folder}: expected a path that does not exist, found something; choose another"
+            " folder, or delete it"
         )
     return folder

@@ -1,17 +1,21 @@
-"""The task: fit on raw string pairs, generate translations."""
+"""The task model of keras-nlp: fit on pairs of strings, generate translations."""
+
+from __future__ import annotations
 
 import dataclasses
 import functools
 import json
 import os
 import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import keras_nlp
 import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.config import END_ID, PAD_ID, load_config
+from rnnsearch_tf.config import END_ID, PAD_ID, Config, load_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone, cannot_quantize
 from rnnsearch_tf.extras.hub.checksums import CONFIGURATIONS, record_files, verify_files
@@ -19,22 +23,22 @@ from rnnsearch_tf.extras.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
 from rnnsearch_tf.translation import Translator
 
 OWN_SEARCH = "rnnsearch"
-"""The sampler that is this package's beam search."""
+"""Name of the sampler that uses this package's beam search."""
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
-    """A translation model as keras-nlp has them.
+    """A translation model for keras-nlp.
 
-    With the default sampler ``"rnnsearch"``, ``generate`` is the beam search of this package and
-    gives the text that ``Translator`` gives. keras-nlp's samplers (``compile(sampler="beam")``,
-    ``"top_k"``, …) search in their own way: without length normalization, among hypotheses that go
-    on after their end.
+    With the default sampler ``"rnnsearch"``, ``generate`` uses the beam search of this package and
+    returns the same text as ``Translator``. keras-nlp's samplers (``compile(sampler="beam")``,
+    ``"top_k"``, …) differ: they do not normalize by length, and continue hypotheses after the end
+    symbol.
 
     Args:
         backbone: RNNSearchBackbone.
-        preprocessor: RNNSearchSeq2SeqLMPreprocessor, or None to work with ids.
-        search: dictionary of the options of ``search`` (``rnnsearch options search.``).
+        preprocessor: RNNSearchSeq2SeqLMPreprocessor; None: inputs and outputs are ids.
+        search: options of the section ``search`` (``rnnsearch options search.``).
 
     Example:
         model = RNNSearchSeq2SeqLM.from_preset("presets/demo")
@@ -45,8 +49,15 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
 
     backbone_cls = RNNSearchBackbone
     preprocessor_cls = RNNSearchSeq2SeqLMPreprocessor
+    sampler: Any  # OWN_SEARCH, or a sampler of keras-nlp
 
-    def __init__(self, backbone, preprocessor=None, search=None, **keywords):
+    def __init__(
+        self,
+        backbone: RNNSearchBackbone,
+        preprocessor: RNNSearchSeq2SeqLMPreprocessor | None = None,
+        search: Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> None:
         inputs = backbone.input
         self.backbone = backbone
         self.preprocessor = preprocessor
@@ -55,17 +66,17 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
 
     def compile(
         self,
-        optimizer="auto",
-        loss="auto",
+        optimizer: Any = "auto",
+        loss: Any = "auto",
         *,
-        weighted_metrics="auto",
-        sampler=OWN_SEARCH,
-        **keywords,
-    ):
-        """As ``keras_nlp.models.Seq2SeqLM.compile``; the default metric is perplexity.
+        weighted_metrics: Any = "auto",
+        sampler: Any = OWN_SEARCH,
+        **keywords: Any,
+    ) -> None:
+        """Like ``keras_nlp.models.Seq2SeqLM.compile``; the default metric is perplexity.
 
         Args:
-            sampler: ``"rnnsearch"``, or the name of a sampler of keras-nlp, or one itself.
+            sampler: ``"rnnsearch"``, or the name of a sampler of keras-nlp, or a sampler.
 
         Raises:
             UsageError: the sampler is keras-nlp's ``"contrastive"`` or ``"speculative"``, which
@@ -81,26 +92,32 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
         )
         self.sampler = OWN_SEARCH if own else self.sampler
 
-    def generate(self, inputs, max_length=None, stop_token_ids="auto", strip_prompt=False):
-        """Translate.
+    def generate(
+        self,
+        inputs: Any,
+        max_length: int | None = None,
+        stop_token_ids: Any = "auto",
+        strip_prompt: bool = False,
+    ) -> Any:
+        """Translate texts.
 
         Args:
             inputs: str, list of str, string tensor, or a tf.data.Dataset of strings or of batches
-                of them; or {"encoder_text": such, "decoder_text": such}: the latter are the first
-                words of the translations, which keras-nlp's samplers begin with. Without a
-                preprocessor, what keras-nlp takes: ids.
-            max_length: int, tokens of a translation as keras-nlp counts them: the start symbol
-                included, and the end symbol. It takes the place of ``search.maximum_length_ratio``
-                and of ``decoder_sequence_length``.
-            stop_token_ids: for keras-nlp's samplers, as there.
-            strip_prompt: whether to leave out the first words that were given.
+                of them; or {"encoder_text": texts, "decoder_text": texts}, where decoder_text is
+                the prompt of keras-nlp's samplers, the first words of the translations. Without a
+                preprocessor: ids, as in keras-nlp.
+            max_length: maximum number of tokens of a translation as counted by keras-nlp, with
+                start symbol and end symbol. It overrides ``search.maximum_length_ratio`` and
+                ``decoder_sequence_length``.
+            stop_token_ids: for keras-nlp's samplers.
+            strip_prompt: whether to remove the prompt from the translations.
 
         Returns:
-            str for one str, else list of str.
+            str for a single str, otherwise list of str.
 
         Raises:
-            UsageError: ``inputs`` are no texts, ``max_length`` is below 2, or the sampler
-                ``"rnnsearch"`` got first words or ``stop_token_ids``, or has no preprocessor.
+            UsageError: ``inputs`` are not texts, ``max_length`` is below 2, or the sampler
+                ``"rnnsearch"`` got a prompt or ``stop_token_ids``, or has no preprocessor.
         """
         if max_length is not None and max_length < 2:
             raise UsageError(
@@ -113,7 +130,7 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
                     " the ids"
                 )
             return super().generate(inputs, max_length, stop_token_ids)
-        self._require_preprocessor()
+        self.require_preprocessor()
         texts, prompts, one = _texts(inputs)
         if self.sampler == OWN_SEARCH:
             generated = self._searched(texts, prompts, max_length, stop_token_ids)
@@ -122,7 +139,7 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
         return generated[0] if one else generated
 
     def _searched(self, texts, prompts, max_length, stop_token_ids) -> list:
-        """Translations by this package's beam search."""
+        """Translate with this package's beam search."""
         if any(prompts):
             raise UsageError(
                 'decoder_text: expected none with the sampler "rnnsearch", which searches whole'
@@ -136,15 +153,16 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
             )
         search = dataclasses.asdict(self.run_config().search)
         if max_length is not None:
-            # The ratio is above 0, so that the steps are the extra ones alone. What the limit cuts
-            # off is not searched for again.
+            # With a tiny ratio, which must be above 0, the limit is the extra length alone.
+            # Translations that it cuts off are not searched for again.
             search |= {"maximum_length_ratio": 1e-9, "extra_length": max_length - 1}
-            # without effect, it has to stay as it is by default
+            # must have its default where it has no effect
             search["search_again"] = not search["shrinking_beam"]
         return [translation.text for translation in self.translator.translate(texts, **search)]
 
     def _sampled(self, texts, prompts, max_length, stop_token_ids, strip_prompt) -> list:
-        """Translations by a sampler of keras-nlp."""
+        """Translate with a sampler of keras-nlp."""
+        preprocessor = self.require_preprocessor()
         generate = self.make_generate_function()
         stop_token_ids = [END_ID] if stop_token_ids == "auto" else stop_token_ids
         size = self.run_config().search.batch_size
@@ -152,7 +170,7 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
         for start in range(0, len(texts), size):
             rows = slice(start, start + size)
             prompt = {"encoder_text": texts[rows], "decoder_text": prompts[rows]}
-            prompt = self.preprocessor.generate_preprocess(prompt, sequence_length=max_length)
+            prompt = preprocessor.generate_preprocess(prompt, sequence_length=max_length)
             given = prompt["decoder_padding_mask"]
             output = generate(prompt, stop_token_ids=stop_token_ids)
             mask = output["decoder_padding_mask"]
@@ -161,72 +179,76 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
             words = tf.reduce_sum(tf.cast(prompt["encoder_padding_mask"], tf.int32), axis=1) > 1
             # a text without words has no translation, as in this package's search
             mask &= given | words[:, tf.newaxis]
-            generated += self.preprocessor.generate_postprocess(
-                output | {"decoder_padding_mask": mask}
-            )
+            generated += preprocessor.generate_postprocess(output | {"decoder_padding_mask": mask})
         return generated
 
-    @tf.autograph.experimental.do_not_convert  # AutoGraph would make a StagingError of a UsageError
-    def preprocess_samples(self, x, y=None, sample_weight=None):
+    # AutoGraph would turn a UsageError into a StagingError
+    @tf.autograph.experimental.do_not_convert
+    def preprocess_samples(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Like keras-nlp's method, without AutoGraph."""
         return super().preprocess_samples(x, y, sample_weight)
 
-    def score(self, *arguments, **keywords):
-        """Refused: ids alone are no pair. ``translator.score`` has the log-probabilities of texts,
-        ``model(inputs)`` logits.
+    def score(self, *arguments: Any, **keywords: Any) -> None:
+        """Raise UsageError: keras-nlp passes only one side. ``translator.score`` computes
+        log-probabilities of pairs of texts, ``model(inputs)`` logits.
         """
         raise UsageError(
             "score: expected pairs of texts; translator.score(sources, targets) gives their"
             " log-probabilities, model(inputs) the logits of ids"
         )
 
-    def quantize(self, mode, config=None, **keywords):
-        """Refused: no layer of this package can be quantized in place."""
+    def quantize(self, mode: str, config: Any = None, **keywords: Any) -> None:
+        """Raise UsageError: this package's layers cannot be quantized in place."""
         raise cannot_quantize(mode)
 
     @classmethod
-    def from_preset(cls, preset, load_weights=True, **keywords):
-        """As keras-nlp's; a folder with checksums is compared with them.
+    def from_preset(
+        cls, preset: str | os.PathLike[str], load_weights: bool = True, **keywords: Any
+    ) -> RNNSearchSeq2SeqLM:
+        """Like keras-nlp's method, but verifies the preset's checksums.
 
         Args:
-            preset: path of a folder, or what keras-nlp takes.
+            preset: path of a folder, or a preset as in keras-nlp.
             load_weights: False: initial weights.
-            keywords: ``dtype``; without it a folder's model has that which it was saved with. Or
-                arguments of this class in place of the preset's.
+            keywords: ``dtype``, by default that of a saved folder; and arguments of this class
+                that override the preset's.
 
         Raises:
-            UserError: a file of the preset is not what was saved.
-            UsageError: ``dtype`` is none of RNNSearchBackbone's.
+            UserError: a file of the preset differs from the one that was saved.
+            UsageError: RNNSearchBackbone does not support ``dtype``.
         """
         preset = os.fspath(preset)
         verify_files(preset, CONFIGURATIONS)
         keywords.setdefault("dtype", _saved_dtype(preset))
         return super().from_preset(preset, load_weights, **keywords)
 
-    def save_to_preset(self, preset_dir, max_shard_size=10):
-        """As keras-nlp's, with checksums."""
+    def save_to_preset(self, preset_dir: str, max_shard_size: float = 10) -> None:
+        """Like keras-nlp's method, with checksums."""
         super().save_to_preset(preset_dir, max_shard_size=max_shard_size)
         record_files(preset_dir, ("task.json",))
 
     @functools.cached_property
-    def translator(self):
+    def translator(self) -> Translator:
         """A Translator with this model's weights, for n-best lists, alignments, scores, samples."""
-        self._require_preprocessor()
-        source = self.preprocessor.source_tokenizer.text
-        target = self.preprocessor.tokenizer.text
+        preprocessor = self.require_preprocessor()
+        source = preprocessor.source_tokenizer.text
+        target = preprocessor.tokenizer.text
         return Translator(self.backbone.system, source, target, self.run_config())
 
-    def _require_preprocessor(self):
+    def require_preprocessor(self) -> RNNSearchSeq2SeqLMPreprocessor:
+        """The preprocessor; UsageError if there is none."""
         if self.preprocessor is None:
             raise UsageError(
                 'expected a preprocessor, which the sampler "rnnsearch" needs, got none; give one,'
                 ' or compile with sampler="greedy"'
             )
+        return self.preprocessor
 
-    def run_config(self):
-        """The Config of a RUN with this model; UserError where a vocabulary is not of the model's
-        size.
+    def run_config(self) -> Config:
+        """The Config of a RUN with this model; UserError if the size of a vocabulary does not match
+        the model.
         """
-        preprocessor = self.preprocessor
+        preprocessor = self.require_preprocessor()
         system = self.backbone.system
         for side, tokenizer in (
             ("source", preprocessor.source_tokenizer),
@@ -237,7 +259,7 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
             if size != expected:
                 raise UserError(
                     f"{side} vocabulary: expected the model's {expected:,} tokens, got {size:,};"
-                    " take the vocabulary it learned with"
+                    " use the vocabulary that it was trained with"
                 )
         return load_config(
             values={
@@ -253,9 +275,11 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
             }
         )
 
-    def generate_step(self, inputs, stop_token_ids=None):
-        """Ids of a batch by a sampler of keras-nlp, which asks for the logits of one position at a
-        time.
+    def generate_step(
+        self, inputs: Mapping[str, tf.Tensor], stop_token_ids: Sequence[int] | None = None
+    ) -> dict[str, tf.Tensor]:
+        """Generate ids of a batch with a sampler of keras-nlp, which requests the logits of one
+        position at a time.
         """
         system = self.backbone.system
         mask = tf.cast(inputs["encoder_padding_mask"], tf.bool)
@@ -267,16 +291,16 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
         batch_size = tf.shape(prompt)[0]
 
         def next(prompt, cache, index):
-            rows = tf.shape(prompt)[0]  # hypotheses of one sentence stand one after the other
-            own = tf.nest.map_structure(
+            rows = tf.shape(prompt)[0]  # the hypotheses of a sentence are consecutive
+            row_memory = tf.nest.map_structure(
                 lambda leaf: tf.repeat(leaf, rows // batch_size, axis=0), memory
             )
-            # PAD_ID: no word yet
+            # PAD_ID: no previous word
             previous = tf.where(index == 1, PAD_ID, prompt[:, index - 1])[:, tf.newaxis]
             logits, _, after = system.step(
-                previous, tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], cache), own
+                previous, tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], cache), row_memory
             )
-            # as in this package's search: <pad> is no word
+            # <pad> is never generated, as in this package's search
             no_padding = tf.fill([rows, 1], logits.dtype.min)
             logits = tf.concat([no_padding, logits[:, 0, PAD_ID + 1 :]], axis=1)
             return (
@@ -287,8 +311,8 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
                 ),
             )
 
-        # A beam begins where the shortest of the given first words end: before, its hypotheses
-        # would all become the same.
+        # The beam search starts at the end of the shortest prompt; before, all its hypotheses would
+        # become the same.
         first = tf.reduce_min(tf.reduce_sum(tf.cast(prompt_mask, tf.int32), axis=1))
         _, state = tf.while_loop(
             lambda index, _: index < first,
@@ -313,13 +337,14 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
         before = tf.cumsum(tf.cast(stops, tf.int32), axis=1, exclusive=True) == 0
         return {"decoder_token_ids": token_ids, "decoder_padding_mask": before}
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
         return super().get_config() | {"search": self.search}
 
 
 def _saved_dtype(preset):
-    """The dtype that a folder's config.json names, in whose place keras-hub takes Keras's own or
-    fails; None of another preset.
+    """The dtype in a folder's config.json, which keras-hub ignores or fails on; None for another
+    preset.
     """
     path = pathlib.Path(preset) / "config.json"
     return (
@@ -330,7 +355,7 @@ def _saved_dtype(preset):
 
 
 def _sampler(sampler):
-    """The sampler of keras-nlp, if it is one that can work here."""
+    """A sampler of keras-nlp; UsageError if these models do not support it."""
     name = sampler
     sampler = keras_nlp.samplers.get(sampler)
     if not callable(sampler) or type(sampler).__name__ in (
@@ -350,8 +375,8 @@ def _sampler(sampler):
 
 
 def _texts(inputs):
-    """(texts, their first words, whether it is one text by itself) of whatever generate was given;
-    str, or bytes of UTF-8.
+    """(texts, prompts, whether the input is a single text) of the inputs of ``generate``; str, or
+    bytes of UTF-8.
     """
     if isinstance(inputs, tf.data.Dataset):
         rows = [_texts(element) for element in inputs]
@@ -376,15 +401,15 @@ def _texts(inputs):
         return texts, prompts, one
     if isinstance(inputs, tuple) and any(not isinstance(text, (str, bytes)) for text in inputs):
         raise UsageError(
-            "inputs: expected texts alone, got a tuple, as of (x, y) for fit; leave y out"
+            "inputs: expected texts only, got a tuple, like the (x, y) of fit; leave y out"
         )
     texts, one = _listed(inputs)
     return texts, [""] * len(texts), one
 
 
 def _listed(texts):
-    """(texts as a list, whether it was one text by itself)."""
+    """(texts as a list, whether it was a single text)."""
     if isinstance(texts, list) and all(isinstance(text, (str, bytes)) for text in texts):
-        return texts, False  # as an array of strings each would be as long as the longest
+        return texts, False  # in an array, every string would take the space of the longest
     texts = np.asarray(texts).tolist()
     return ([texts], True) if isinstance(texts, (str, bytes)) else (texts, False)

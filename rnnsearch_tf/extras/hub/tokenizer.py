@@ -1,8 +1,13 @@
-"""One side's text handling as a tokenizer of keras-nlp."""
+"""The text handling of one language as a tokenizer of keras-nlp."""
+
+from __future__ import annotations
 
 import dataclasses
 import operator
+import os
 import pathlib
+from collections.abc import Mapping
+from typing import Any
 
 import keras_nlp
 import tensorflow as tf
@@ -12,84 +17,95 @@ from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, load
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
 from rnnsearch_tf.extras.hub.checksums import record_files, verify_files
-from rnnsearch_tf.text.pipeline import load_text
+from rnnsearch_tf.text.pipeline import Text, load_text
 
 SIDE = "text"
-"""What the files of a tokenizer's vocabulary are named after."""
+"""Name of the side in the file names of a tokenizer's vocabulary."""
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
-    """Text → ids → text as :class:`~rnnsearch_tf.text.pipeline.Text` does it, in TensorFlow
-    operations.
+    """Text → ids → text by :class:`~rnnsearch_tf.text.pipeline.Text`, in TensorFlow operations.
 
     Args:
-        text: Text; None where the vocabulary is loaded later, as from a preset.
-        config: dictionary of the options of TextConfig, in place of ``text``.
-        keywords: of ``keras_nlp.tokenizers.Tokenizer``; ``config_file`` tells two tokenizers of a
-            preset apart.
+        text: Text; None if the vocabulary is loaded later, as from a preset.
+        config: options of TextConfig, instead of ``text``.
+        keywords: arguments of ``keras_nlp.tokenizers.Tokenizer``; ``config_file`` distinguishes the
+            two tokenizers of a preset.
 
     Call arguments:
         inputs: string [] or [B].
 
     Returns:
         RaggedTensor int32 [B, None] without the end symbol, which the preprocessor adds; int32
-        [None] of one string.
+        [None] for a single string.
     """
 
     backbone_cls = RNNSearchBackbone
+    text: Text
 
-    def __init__(self, text=None, config=None, **keywords):
+    def __init__(
+        self, text: Text | None = None, config: Mapping[str, Any] | None = None, **keywords: Any
+    ) -> None:
         keywords.setdefault("dtype", "int32")
         super().__init__(**keywords)
-        self.config = dict(config) if text is None else dataclasses.asdict(text.config)
+        if text is not None:
+            config = dataclasses.asdict(text.config)
+        self.config = dict(config)  # type: ignore[arg-type]  # one of the two is given
         self._text_config = load_config(values={"source": self.config}).source
         self.file_assets = [f"vocabulary.{SIDE}.txt"]
         if self._text_config.tokenization == "sentencepiece":
             self.file_assets.append(f"{SIDE}.spm.model")
-        self.text = text
+        self.text = text  # type: ignore[assignment]  # None until load_assets
         self.start_token_id = END_ID  # the decoder's first input; the models never look it up
         self._add_special_token(SPECIAL_TOKENS[PAD_ID], "pad_token")
         self._add_special_token(SPECIAL_TOKENS[END_ID], "end_token")
 
-    def load_assets(self, folder):
+    def load_assets(self, folder: str) -> None:
+        """Load the vocabulary."""
         self.text = load_text(folder, SIDE, self._text_config)
         self._update_special_token_ids()
 
-    def save_assets(self, folder):
+    def save_assets(self, folder: str) -> None:
+        """Save the vocabulary."""
         self.text.save(folder, SIDE)
 
-    def load_preset_assets(self, preset):
+    def load_preset_assets(self, preset: str | os.PathLike[str]) -> None:
+        """Like keras-nlp's method, but verifies checksums."""
         verify_files(preset, self._preset_files())
         super().load_preset_assets(preset)
 
-    def save_to_preset(self, preset_dir):
-        """As keras-nlp does it, with checksums."""
+    def save_to_preset(self, preset_dir: str) -> None:
+        """Like keras-nlp's method, with checksums."""
         super().save_to_preset(preset_dir)
         record_files(preset_dir, self._preset_files())
 
     def _preset_files(self):
         return self.config_file, f"assets/{pathlib.Path(self.config_file).stem}/*"
 
-    def tokenize(self, inputs):
+    def tokenize(self, inputs: Any) -> tf.RaggedTensor | tf.Tensor:
+        """Ids of texts; see the class."""
         inputs = tf.convert_to_tensor(inputs)
         ids = self.text.vocabulary.ids(self.text.tokenize(tf.reshape(inputs, [-1])))
         return ids.values if inputs.shape.rank == 0 else ids
 
-    def detokenize(self, inputs):
+    def detokenize(self, inputs: Any) -> tf.Tensor:
+        """Texts of ids: int32 [B, None] -> string [B], or int32 [None] -> string []."""
         ids = tf.cast(tf.ragged.constant(inputs) if isinstance(inputs, list) else inputs, tf.int32)
         return (
             self.text.decode(ids[tf.newaxis])[0] if ids.shape.rank == 1 else self.text.decode(ids)
         )
 
-    def get_vocabulary(self):
+    def get_vocabulary(self) -> list[str]:
+        """The tokens in the order of their ids."""
         return list(self.text.vocabulary.tokens)
 
-    def vocabulary_size(self):
+    def vocabulary_size(self) -> int:
+        """Number of tokens, including special tokens."""
         return self.text.vocabulary.size
 
-    def id_to_token(self, id):
-        """The token of an id; UsageError where the vocabulary has none."""
+    def id_to_token(self, id: int) -> str:
+        """The token of an id; UsageError if it is out of range."""
         try:
             number = operator.index(id)
         except TypeError:
@@ -101,15 +117,16 @@ class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
             )
         return self.text.vocabulary.tokens[number]
 
-    def token_to_id(self, token):
-        """The id of a token; UsageError where the vocabulary does not have it."""
+    def token_to_id(self, token: str) -> int:
+        """The id of a token; UsageError if it is not in the vocabulary."""
         tokens = self.text.vocabulary.tokens
         if token not in tokens:
             raise UsageError(
                 f"token_to_id: expected a token of the vocabulary, got {token!r}; "
-                f"text with it has {SPECIAL_TOKENS[UNKNOWN_ID]!r} in its place"
+                f"in text, {SPECIAL_TOKENS[UNKNOWN_ID]!r} replaces it"
             )
         return tokens.index(token)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
         return super().get_config() | {"config": self.config}

@@ -263,7 +263,7 @@ class PhraseBased:
 class _Lexicon:
     """Word translation probabilities and links in both directions."""
 
-    def __init__(self, model):
+    def __init__(self, model: Any) -> None:
         from thot.alignment import SymmetrizationHeuristic, SymmetrizedAligner
 
         self._forward = model.direct_word_alignment_model

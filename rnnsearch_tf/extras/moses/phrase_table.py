@@ -67,7 +67,7 @@ class PhraseTable:
             score: computes a ScoredPair for each pair of (source phrases, target phrases). It is
                 called once for each distinct pair.
         """
-        known = {}  # scores of pairs that occur again
+        known: dict[tuple[bytes, ...], bytes] = {}  # columns of pairs that occur again
         pairs = read_table(self.path)
         while block := list(itertools.islice(pairs, LINES_AT_ONCE)):
             new = [

@@ -68,7 +68,7 @@ class Candidates:
             for text, _ in entries:
                 if (sentence, text) not in known:
                     known[sentence, text] = _statistics(metric, text, reference)
-            filled = [*entries, *entries[:1] * (longest - len(entries))]
+            filled = [*entries, *[entries[0]] * (longest - len(entries))]
             features.append([values for _, values in filled])
             statistics.append([known[sentence, text] for text, _ in filled])
         return cls(np.asarray(features, np.float64), np.asarray(statistics, np.int64))

@@ -61,9 +61,13 @@ def alignment_figure(
     axes.set_xticks(range(width), labels(source_tokens), rotation=90, fontfamily=fonts)
     axes.set_yticks(range(height), labels(target_tokens), fontfamily=fonts)
     axes.tick_params(length=0)
-    # for Jupyter, which by itself shows only figures of pyplot
-    figure._repr_png_ = lambda: png(figure)
+    _show_in_notebooks(figure)
     return figure
+
+
+def _show_in_notebooks(figure: Figure) -> None:
+    """Make Jupyter show a figure, as it does by itself only for those of pyplot."""
+    setattr(figure, "_repr_png_", lambda: png(figure))
 
 
 def png(figure: Figure) -> bytes:
@@ -110,7 +114,8 @@ def vectors_figure(points: np.ndarray, texts: Sequence[str]) -> Figure:
 
     figure = Figure(figsize=(10, 10), layout="constrained")
     axes = figure.add_subplot()
-    axes.scatter(*zip(*points), s=6, color="0.6", linewidths=0)
+    x, y = zip(*points)
+    axes.scatter(x, y, s=6, color="0.6", linewidths=0)
     axes.set(xticks=[], yticks=[])
     figure.draw_without_rendering()  # computes positions
     fonts = _fonts("".join(texts))
@@ -129,7 +134,7 @@ def vectors_figure(points: np.ndarray, texts: Sequence[str]) -> Figure:
             label.remove()
         else:
             boxes.append(box)
-    figure._repr_png_ = lambda: png(figure)
+    _show_in_notebooks(figure)
     return figure
 
 

@@ -1,5 +1,4 @@
-"""Plots of many vectors: the whole plane and enlarged regions (Cho et al. 2014a, Figures 4 and
-5)."""
+"""Plots of many vectors: the plane and enlarged regions (Cho et al. 2014a, Figures 4 and 5)."""
 
 from __future__ import annotations
 
@@ -45,10 +44,12 @@ def zoomed_figures(
         centre = np.asarray(centre)
         inside = np.flatnonzero(_distances(points, centre) <= half)
         axes.add_patch(
-            Rectangle(centre - half, 2 * half, 2 * half, fill=False, edgecolor=colour, linewidth=2)
+            Rectangle(
+                tuple(centre - half), 2 * half, 2 * half, fill=False, edgecolor=colour, linewidth=2
+            )
         )
-        axes.scatter(*points[inside].T, s=6, color=colour, linewidths=0)
-        figure = vectors_figure(points[inside], [texts[k] for k in inside])
+        axes.scatter(points[inside, 0], points[inside, 1], s=6, color=colour, linewidths=0)
+        figure = vectors_figure(points[inside], [texts[k] for k in inside.tolist()])
         figure.axes[0].collections[0].set(color=colour, sizes=[16])
         figure.axes[0].spines[:].set_color(colour)
         figures[f"region-{len(figures)}"] = figure
