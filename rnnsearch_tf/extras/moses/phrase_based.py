@@ -270,7 +270,7 @@ class _Lexicon:
         self._backward = model.inverse_word_alignment_model
         self._aligner = SymmetrizedAligner(self._forward, self._backward)
         self._aligner.heuristic = SymmetrizationHeuristic.GROW_DIAG_FINAL_AND
-        self._known = {}
+        self._known: dict[tuple[bool, str | None, str], float] = {}
 
     def links(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[list[tuple[int, int]]]:
         """Yield the links of each pair: (source position, target position)."""
