@@ -241,7 +241,8 @@ class Development(keras.callbacks.Callback):
         """
         if self._batches is None:
             texts = self.translator.source_text, self.translator.target_text
-            self._batches = scoring_batches(*texts, self.sentences, self.config.data.batch_size)
+            sentences = self.sentences or ((), ())
+            self._batches = scoring_batches(*texts, sentences, self.config.data.batch_size)
         if self._losses is None:
             self._losses = tf.function(
                 lambda inputs: self.model.token_losses(inputs)[1],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import tensorflow as tf
 
 from rnnsearch_tf import __version__
@@ -29,8 +31,10 @@ def write_model_card(
     data = config.data
     training = config.training
 
-    def named(files: str | list[str]) -> str:
-        return f"`{files}`" if isinstance(files, str) else ", ".join(map("`{}`".format, files))
+    def named(files: str | Sequence[str] | None) -> str:
+        return ", ".join(
+            f"`{file}`" for file in ([files] if isinstance(files, str) else files or ())
+        )
 
     text = (
         data.prepared
