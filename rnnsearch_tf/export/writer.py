@@ -151,7 +151,7 @@ def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
         f"weights: {exported.bytes:,} bytes, {profile.weights}; computed in {profile.precision}",
         *([exported.left_out] if exported.left_out else []),
         *([f"what it costs: {exported.cost}"] if exported.cost else []),
-        "options: all of them in profile.yaml beside this page",
+        "options: see profile.yaml in this folder",
         (
             f"checked before it was published: {exported.compared} answers of a fresh session equal"
             " to the Python model's"

@@ -545,12 +545,12 @@ def _check_arguments(
         )
     if skip_batch and not resume:
         raise UsageError(
-            "train: expected resume beside skip_batch, got none; it skips the batch at which a"
+            "train: expected resume with skip_batch, got none; it skips the batch at which a"
             " training stopped"
         )
     if new_words and start_from is None:
         raise UsageError(
-            f"train: expected start_from beside new_words={new_words}, got none; name the RUN that"
+            f"train: expected start_from with new_words={new_words}, got none; name the RUN that"
             " they are added to"
         )
     if start_from is not None and run.path.resolve() == Run(start_from).path.resolve():

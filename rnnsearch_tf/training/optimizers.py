@@ -96,8 +96,8 @@ class _ChecksGradient(keras.optimizers.Optimizer):
         tf.cond(tf.math.is_finite(norm), clipped_update, otherwise)
 
     def _clipped(self, gradients: list[tf.Tensor], norm: tf.Tensor) -> list[tf.Tensor]:
-        """The gradients of one update, clipped; those of a part of it are clipped after averaging,
-        by :meth:`_clip_gradients`.
+        """Clip the gradients of an update. Accumulated gradients are clipped after averaging
+        instead, in :meth:`_clip_gradients`.
         """
         if self.gradient_accumulation_steps:
             return gradients
@@ -107,8 +107,10 @@ class _ChecksGradient(keras.optimizers.Optimizer):
         return super()._clip_gradients(gradients)
 
     def _clip_gradients(self, grads: list[tf.Tensor]) -> list[tf.Tensor]:
-        """Keras calls this for every update: clip an average of accumulated gradients, unless the
-        last of them is a weight decay. Without accumulation, :meth:`apply` has clipped.
+        """Keras's hook for clipping, which it calls after averaging accumulated gradients.
+
+        An average is clipped, unless its last gradient is a weight decay. Without accumulation,
+        :meth:`apply` has clipped the gradients already.
         """
         if not self.gradient_accumulation_steps:
             return grads

@@ -310,7 +310,7 @@ def test_what_is_refused(tmp_path, trained):
             )
     for options, message in (
         (dict(start_from=trained, resume=True), "expected resume or start_from, got both"),
-        (dict(new_words=3), "expected start_from beside new_words=3, got none"),
+        (dict(new_words=3), "expected start_from with new_words=3, got none"),
     ):
         with pytest.raises(UsageError, match=message):
             train(own, tmp_path / "run", **options)

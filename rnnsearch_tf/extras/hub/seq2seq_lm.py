@@ -143,8 +143,7 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
         if any(prompts):
             raise UsageError(
                 'decoder_text: expected none with the sampler "rnnsearch", which searches whole'
-                ' translations, got first words; compile(sampler="greedy") or "beam" goes on from'
-                " them"
+                ' translations, got a prompt; for prompts, compile(sampler="greedy") or "beam"'
             )
         if stop_token_ids not in ("auto", [END_ID], (END_ID,)):
             raise UsageError(
