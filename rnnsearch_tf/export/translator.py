@@ -18,7 +18,7 @@ from rnnsearch_tf.evaluation.confidence import Confidence
 from rnnsearch_tf.export.profile import FILE as PROFILE, ROWS_AT_ONCE, read_profile
 from rnnsearch_tf.export.lazy_session import LazySession
 from rnnsearch_tf.translation import Hypothesis, Translation
-from rnnsearch_tf.translation.translator import (
+from rnnsearch_tf.translation.arguments import (
     Line,
     constraint_lines,
     search_options,

@@ -1,4 +1,5 @@
-"""Keras callbacks of the fit driver: clock, schedule, limits, log, progress line.
+"""Keras callbacks of the fit driver: clock, schedule, limits, log, progress line,
+checkpoints.
 
 They share one :class:`~rnnsearch_tf.training.checkpoint.TrainingState`. :class:`Clock`, the first
 in the list, keeps it up to date.
@@ -20,13 +21,19 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.config import Config, TrainingConfig
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.files.atomic import cannot_write
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.models.keras_fit import NonFiniteGradient
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.progress import duration
-from rnnsearch_tf.training.checkpoint import TrainingState, epoch_means, restore_means
+from rnnsearch_tf.training.checkpoint import (
+    TrainingState,
+    epoch_means,
+    restore_means,
+    save_state,
+)
 from rnnsearch_tf.files.untrusted import check_inside
 
 log = logging.getLogger("rnnsearch_tf")
@@ -303,3 +310,19 @@ class ProgressLine(keras.callbacks.Callback):
             f" {learning_rate(state, self.config):.2e}  gradient"
             f" {logs['gradient_norm']:.2f}{left_out}"
         )
+
+
+class SaveState(keras.callbacks.Callback):
+    """Saves a checkpoint every ``training.checkpoint_every_minutes``."""
+
+    def __init__(self, run: Run, state: TrainingState, config: Config) -> None:
+        super().__init__()
+        self.run = run
+        self.state = state
+        self.config = config
+        self._last = time.monotonic()
+
+    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
+        if time.monotonic() - self._last >= 60 * self.config.training.checkpoint_every_minutes:
+            save_state(self.run, self.model, self.state, self.config)
+            self._last = time.monotonic()

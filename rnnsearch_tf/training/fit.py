@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,9 +39,9 @@ from rnnsearch_tf.distributed.agreement import Agreement
 from rnnsearch_tf.training.callbacks import (
     Clock,
     Limits,
-    Logs,
     MetricsLog,
     ProgressLine,
+    SaveState,
     Schedule,
     updates_done,
 )
@@ -511,22 +510,6 @@ def _reached_limit(state: TrainingState, settings: TrainingConfig) -> str | None
         ),
         None,
     )
-
-
-class SaveState(keras.callbacks.Callback):
-    """Saves a checkpoint every ``training.checkpoint_every_minutes``."""
-
-    def __init__(self, run: Run, state: TrainingState, config: Config) -> None:
-        super().__init__()
-        self.run = run
-        self.state = state
-        self.config = config
-        self._last = time.monotonic()
-
-    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
-        if time.monotonic() - self._last >= 60 * self.config.training.checkpoint_every_minutes:
-            save_state(self.run, self.model, self.state, self.config)
-            self._last = time.monotonic()
 
 
 def _check_arguments(

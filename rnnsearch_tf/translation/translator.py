@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig, check_value
+from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig
 from rnnsearch_tf.config.effects import check_effects
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models.ensemble import Ensemble
@@ -31,8 +31,15 @@ from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.search.scoring import TargetScores
 from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
-from rnnsearch_tf.text.phrases import MOST_BYTES, MOST_TOKENS, PhraseTokens, read_phrases
+from rnnsearch_tf.text.phrases import PhraseTokens, read_phrases
 from rnnsearch_tf.text.pipeline import Text, TracedText, padded
+from rnnsearch_tf.translation.arguments import (
+    Line,
+    constraint_lines,
+    search_options,
+    strings,
+    too_many_tokens,
+)
 from rnnsearch_tf.translation.loading import Paths, load_runs
 from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation
 
@@ -43,9 +50,6 @@ OVERLONG = 10
 
 SAMPLES_AT_ONCE = 64
 """Samples of one sentence that are drawn in one batch."""
-
-Line = str | bytes
-"""A sentence or phrase: str, or bytes of UTF-8."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -502,89 +506,6 @@ def _phrase_reader(text: Text) -> Callable[[Sequence[bytes]], PhraseTokens]:
 _EMPTY = Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))
 _EMPTY_TRANSLATION = Translation(**vars(_EMPTY), source_tokens=[], nbest=[_EMPTY])
 """The translation of a sentence without words."""
-
-
-def search_options(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of the search section, each checked as in a file.
-
-    Raises:
-        UsageError: one is unknown or out of range.
-    """
-    known = [field.name for field in dataclasses.fields(SearchConfig)]
-    for name in changes.keys() - known:
-        raise UsageError(
-            f"unknown search option {name!r}; expected one of {', '.join(sorted(known))}"
-        )
-    return {name: check_value(f"search.{name}", value) for name, value in changes.items()}
-
-
-def strings(texts: Iterable[Line], name: str, what: str = "sentence") -> list[Line]:
-    """Check that an argument is an iterable of str, or of bytes in UTF-8, and list its items.
-
-    Args:
-        texts: the argument; a single string is refused.
-        name: its name in messages.
-        what: what an item is called in messages.
-
-    Raises:
-        UsageError: it is something else, or an item is.
-    """
-    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
-        raise UsageError(
-            f"{name}: expected a list of {what}s, got {type(texts).__name__} {texts!r}; one {what}"
-            " goes in a list too"
-        )
-    texts = list(texts)
-    for number, text in enumerate(texts):
-        if not isinstance(text, (str, bytes)):
-            raise UsageError(
-                f"{name}[{number}]: expected a {what} as str, got {type(text).__name__} {text!r}"
-            )
-    return texts
-
-
-def constraint_lines(constraints: Iterable[Iterable[Line]], texts: Sequence[Line]) -> list[bytes]:
-    """For each text, its phrases separated by tabs.
-
-    Args:
-        constraints: for each text, its phrases.
-        texts: the texts.
-
-    Raises:
-        UsageError: `constraints` has another type, or another length than `texts`.
-    """
-    if isinstance(constraints, (str, bytes)) or not isinstance(constraints, Iterable):
-        raise UsageError(
-            "constraints: expected a list of phrases for each text, got"
-            f" {type(constraints).__name__} {constraints!r}"
-        )
-    constraints = [
-        strings(phrases, f"constraints[{number}]", "phrase")
-        for number, phrases in enumerate(constraints)
-    ]
-    if len(constraints) != len(texts):
-        raise UsageError(
-            f"constraints: expected a list of phrases for each of {len(texts)} texts, got"
-            f" {len(constraints)} lists"
-        )
-    return [
-        b"\t".join(tf.compat.as_bytes(phrase).replace(b"\t", b" ") for phrase in phrases)
-        for phrases in constraints
-    ]
-
-
-def too_many_tokens(number: int, line: bytes) -> UserError:
-    """The error for a text whose phrases have too many tokens.
-
-    Args:
-        number: index of the text.
-        line: its phrases, separated by tabs.
-    """
-    start = line[:60].decode("utf-8", "replace")
-    return UserError(
-        f"constraints[{number}] ({start!r}): expected phrases of at most {MOST_TOKENS} tokens and"
-        f" {MOST_BYTES:,} bytes together, got more; leave some out"
-    )
 
 
 def _cut(side: str, tokens: list[str], ids: list[int], limit: int) -> tuple[list[str], list[int]]:

@@ -92,7 +92,7 @@ TIES = [
 
 UNITS_AND_DEFAULTS = [
     Mutant(
-        "training/fit.py",
+        "training/callbacks.py",
         "minutes between checkpoints are taken for seconds",
         ">= 60 * self.config.training.checkpoint_every_minutes",
         ">= self.config.training.checkpoint_every_minutes",

@@ -1,0 +1,99 @@
+"""Check the arguments of translators: texts, constraints and search options."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import SearchConfig, check_value
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.text.phrases import MOST_BYTES, MOST_TOKENS
+
+Line = str | bytes
+"""A sentence or phrase: str, or bytes of UTF-8."""
+
+
+def search_options(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the search section, each checked as in a file.
+
+    Raises:
+        UsageError: one is unknown or out of range.
+    """
+    known = [field.name for field in dataclasses.fields(SearchConfig)]
+    for name in changes.keys() - known:
+        raise UsageError(
+            f"unknown search option {name!r}; expected one of {', '.join(sorted(known))}"
+        )
+    return {name: check_value(f"search.{name}", value) for name, value in changes.items()}
+
+
+def strings(texts: Iterable[Line], name: str, what: str = "sentence") -> list[Line]:
+    """Check that an argument is an iterable of str, or of bytes in UTF-8, and list its items.
+
+    Args:
+        texts: the argument; a single string is refused.
+        name: its name in messages.
+        what: what an item is called in messages.
+
+    Raises:
+        UsageError: it is something else, or an item is.
+    """
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
+        raise UsageError(
+            f"{name}: expected a list of {what}s, got {type(texts).__name__} {texts!r}; one {what}"
+            " goes in a list too"
+        )
+    texts = list(texts)
+    for number, text in enumerate(texts):
+        if not isinstance(text, (str, bytes)):
+            raise UsageError(
+                f"{name}[{number}]: expected a {what} as str, got {type(text).__name__} {text!r}"
+            )
+    return texts
+
+
+def constraint_lines(constraints: Iterable[Iterable[Line]], texts: Sequence[Line]) -> list[bytes]:
+    """For each text, its phrases separated by tabs.
+
+    Args:
+        constraints: for each text, its phrases.
+        texts: the texts.
+
+    Raises:
+        UsageError: `constraints` has another type, or another length than `texts`.
+    """
+    if isinstance(constraints, (str, bytes)) or not isinstance(constraints, Iterable):
+        raise UsageError(
+            "constraints: expected a list of phrases for each text, got"
+            f" {type(constraints).__name__} {constraints!r}"
+        )
+    constraints = [
+        strings(phrases, f"constraints[{number}]", "phrase")
+        for number, phrases in enumerate(constraints)
+    ]
+    if len(constraints) != len(texts):
+        raise UsageError(
+            f"constraints: expected a list of phrases for each of {len(texts)} texts, got"
+            f" {len(constraints)} lists"
+        )
+    return [
+        b"\t".join(tf.compat.as_bytes(phrase).replace(b"\t", b" ") for phrase in phrases)
+        for phrases in constraints
+    ]
+
+
+def too_many_tokens(number: int, line: bytes) -> UserError:
+    """The error for a text whose phrases have too many tokens.
+
+    Args:
+        number: index of the text.
+        line: its phrases, separated by tabs.
+    """
+    start = line[:60].decode("utf-8", "replace")
+    return UserError(
+        f"constraints[{number}] ({start!r}): expected phrases of at most {MOST_TOKENS} tokens and"
+        f" {MOST_BYTES:,} bytes together, got more; leave some out"
+    )
