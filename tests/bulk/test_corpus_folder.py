@@ -141,7 +141,7 @@ def test_folders_and_names_that_would_cost_something(tmp_path, inputs):
     with pytest.raises(
         UsageError,
         match=(
-            "out: expected an empty folder, or one that rnnsearch translate-corpus has begun, got"
+            "out: expected an empty folder, or one that rnnsearch translate-corpus started, got"
             " one with a;"
         ),
     ):
