@@ -127,7 +127,7 @@ class Calibration:
         write_file(run.confidence, json.dumps(dataclasses.asdict(self)) + "\n")
 
     def __call__(
-        self, translator: Any, sources: Sequence[str], translations: Sequence[str]
+        self, translator: Any, sources: Sequence[str | bytes], translations: Sequence[str]
     ) -> list[Confidence]:
         """The confidence of translations.
 

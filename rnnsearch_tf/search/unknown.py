@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import tensorflow as tf
 
 from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.text.characters import word_in_form
 
@@ -31,7 +30,7 @@ class Lexicon(tf.Module):
         )
 
     @classmethod
-    def load(cls, path: Path, source_form: str = "NFC", target_form: str = "NFC") -> Lexicon:
+    def load(cls, path: AnyPath, source_form: str = "NFC", target_form: str = "NFC") -> Lexicon:
         """Read a file of `source-word target-word` lines, plain or .gz, UTF-8; empty lines are
         ignored.
 

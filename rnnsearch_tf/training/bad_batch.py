@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.data.pairs import Pairs, Scanned
+from rnnsearch_tf.data.pairs import LinePair, Pairs
 from rnnsearch_tf.data.prepared.store import PreparedPairs
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.runtime.progress import announced
@@ -65,7 +65,7 @@ def name_batch(
 
 def _find(
     batch: Mapping[str, tf.Tensor], texts: Sequence[Text], pairs: Pairs
-) -> Iterator[tuple[Pairs, Scanned]]:
+) -> Iterator[tuple[Pairs, LinePair]]:
     """Yield (corpus, line) for every pair of the corpora that is in the batch."""
     wanted = set(zip(*(_keys(text, ids) for text, ids in zip(texts, _ids(batch)))))
     for corpus, _ in pairs.corpora:

@@ -114,7 +114,7 @@ def train(
     run = Run(output)
     with losing_peers(), contextlib.ExitStack() as stack, strategy.scope():
         if not workers.chief:
-            workers.agree(0)  # the chief has saved the initial state
+            workers.all_reduce(0)  # the chief has saved the initial state
             return _load_training(run, workers).follow()
         training = _prepare(run, workers, config, resume, start_from, new_words, skip_batch, stack)
         return training.lead(save_first=not resume or skip_batch)
@@ -136,7 +136,7 @@ class _Training:
     def __init__(
         self,
         run: Run,
-        workers: Alone,
+        workers: SingleWorker,
         config: Config,
         texts: tuple[Text, Text],
         pairs: Pairs,
@@ -175,7 +175,7 @@ class _Training:
             if save_first:
                 # so that a killed training can be resumed, and a full disk is reported now
                 self._save()
-            self.workers.agree(0)
+            self.workers.all_reduce(0)
             try:
                 development.catch_up()
                 self._fit(callbacks)
@@ -266,7 +266,7 @@ class _Training:
         state = self.state
         model.stop_training = False
         if self.agreement:
-            self.agreement.agree()
+            self.agreement.synchronize()
         if _reached_limit(state, self.config.training):
             return
         rest_of_epoch = self._batches(self.workers)
@@ -287,7 +287,7 @@ class _Training:
                 verbose=0,
             )
 
-    def _batches(self, workers: Alone) -> Callable[[], tf.data.Dataset]:
+    def _batches(self, workers: SingleWorker) -> Callable[[], tf.data.Dataset]:
         """A function that returns a worker's share of the current epoch's remaining batches."""
         pairs = self.pairs
         state = self.state
@@ -302,7 +302,7 @@ class _Training:
             return lambda: epochs.skip(state.batches_of_epoch) if state.batches_of_epoch else epochs
         numbered = NumberedBatches(pairs, data, seed, *share)
         epochs = numbered.epochs()
-        size = numbered.an_epoch
+        size = numbered.batches_per_epoch
 
         def rest_of_epoch() -> tf.data.Dataset:
             clock.set_epoch_size(state.epoch, size)
@@ -329,7 +329,7 @@ class _Training:
 
     def _with_lines(self, stop: NonFiniteGradient) -> NonFiniteGradient:
         """The error of a batch whose gradient is not finite, with the lines of the batch."""
-        [batch] = self._batches(Alone())().take(1)
+        [batch] = self._batches(SingleWorker())().take(1)
         lines = name_batch(batch, self.texts, self.pairs, self.run.refused_batch)
         return NonFiniteGradient(
             f"{stop}, of {lines} (with their text in {self.run.refused_batch}); the training is"
@@ -341,7 +341,7 @@ class _Training:
 
 def _prepare(
     run: Run,
-    workers: Alone,
+    workers: SingleWorker,
     config: Config,
     resume: bool,
     start_from: str | os.PathLike[str] | None,
@@ -392,7 +392,7 @@ def _prepare(
     return _Training(run, workers, config, texts, pairs, model, state)
 
 
-def _load_training(run: Run, workers: Alone) -> _Training:
+def _load_training(run: Run, workers: SingleWorker) -> _Training:
     """The training that the chief has saved, for another worker."""
     if not run.state.exists():
         raise UserError(
@@ -425,7 +425,7 @@ def _development_text(config: Config) -> Sides | None:
     return sources, references
 
 
-def _check_workers(training: TrainingConfig, workers: Alone) -> None:
+def _check_workers(training: TrainingConfig, workers: SingleWorker) -> None:
     """Raise UsageError if an option for several workers is set, and there is one."""
     default = default_of("training.worker_gradients")
     if workers.count == 1 and training.worker_gradients != default:

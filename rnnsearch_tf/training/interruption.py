@@ -15,7 +15,7 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import Terminated
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.distributed.workers import Alone
+    from rnnsearch_tf.distributed.workers import SingleWorker
     from rnnsearch_tf.training.callbacks import Logs
 
 ERRORS: dict[int, type[BaseException]] = {
@@ -49,7 +49,7 @@ class Interruption(keras.callbacks.Callback):
             model.fit(dataset, callbacks=[..., interruption])
     """
 
-    def __init__(self, workers: Alone | None = None) -> None:
+    def __init__(self, workers: SingleWorker | None = None) -> None:
         super().__init__()
         self.alone = workers is None or workers.count == 1
         self.received: int | None = None

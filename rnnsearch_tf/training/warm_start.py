@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, DataConfig
-from rnnsearch_tf.data.continuing import check_continues, new_text
+from rnnsearch_tf.data.continuing import check_continues, new_pairs
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
@@ -59,7 +59,7 @@ def start_from(
     sizes = [text.vocabulary.size for text in (source, target)]
     if new_words:
         print("looking for new words", file=sys.stderr)
-        lines = itertools.chain.from_iterable(pairs.lines() for pairs in new_text(config, before))
+        lines = itertools.chain.from_iterable(pairs.lines() for pairs in new_pairs(config, before))
         source, target = extend_texts((source, target), lines, new_words)
         config = dataclasses.replace(config, source=source.config, target=target.config)
     texts = (source, target)
@@ -67,7 +67,7 @@ def start_from(
     model = build_model(config, source.vocabulary.size, target.vocabulary.size)
     extend_weights(old, model)
     if config.data.prepared is None:
-        _report_too_long(config.data, texts, new_text(config, before)[0])
+        _report_too_long(config.data, texts, new_pairs(config, before)[0])
     origin = f"the best weights of `{run}`"
     if new_words:
         origin += f", with {added[0]:,} new source and {added[1]:,} new target words"
