@@ -19,7 +19,7 @@ anything is done.
 import difflib
 import sys
 
-from rnnsearch_tf.cli.main import run_alone
+from rnnsearch_tf.cli.main import run_module
 from rnnsearch_tf.cli.shared import sigterm_raises, whole_number
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.optional import THOT, require
@@ -174,7 +174,7 @@ def _say(text):
 
 def main(argv=None) -> int:
     """Run ``python -m papers`` with these words, or the command line's; return the exit code."""
-    return run_alone(sys.modules[__name__], "python -m papers", argv)
+    return run_module(sys.modules[__name__], "python -m papers", argv)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""Alignment error rate, precision and recall of alignments against links made by hand.
+"""Compute the alignment error rate, precision and recall against reference alignments.
 
-A line a sentence, source-target, both files counting from the same number: `1-2` a
-sure link, `1p2` a possible one (GOLD only). The hypothesis is what `align` writes.
+Each line has the links of one sentence, source-target. Both files number words from the same
+start. In GOLD, `1-2` is a sure link and `1p2` a possible one; HYPOTHESIS is the output of `align`.
 AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|), over all sentences; lower is better.
 """
+
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.reading import read_pairs
@@ -11,23 +13,23 @@ from rnnsearch_tf.files.reading import read_pairs
 LINES = 1000
 
 
-def arguments(parser):
-    parser.add_argument("gold", metavar="GOLD", help="links made by hand, plain or .gz")
-    parser.add_argument("hypothesis", metavar="HYPOTHESIS", help="links to judge, as many lines")
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("gold", metavar="GOLD", help="reference alignments, plain or .gz")
+    parser.add_argument(
+        "hypothesis", metavar="HYPOTHESIS", help="alignments to evaluate, as many lines"
+    )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     from rnnsearch_tf.alignment.aer import LinkCounts, gold_links, hypothesis_links
 
     counts = LinkCounts()
     for lines in read_pairs(arguments.gold, arguments.hypothesis, LINES):
         for gold, hypothesis in zip(*lines):
             number = counts.sentences + 1
-            links = (
-                _read(gold_links, gold, arguments.gold, number),
-                _read(hypothesis_links, hypothesis, arguments.hypothesis, number),
-            )
-            counts.add(*links[0], links[1])
+            sure, possible = _read(gold_links, gold, arguments.gold, number)
+            found = _read(hypothesis_links, hypothesis, arguments.hypothesis, number)
+            counts.add(sure, possible, found)
     if not counts.sentences:
         raise UserError(f"{arguments.gold}: expected alignments, got an empty file")
     for name, value in (

@@ -1,27 +1,27 @@
-"""Align sentence pairs: where the model looks in the source while it is made to write the target.
+"""Align the words of sentence pairs, by the model's attention while it is fed the given target.
 
-One line a pair: Pharaoh links `0-0 1-2`, source-target, from 0, the end symbols
-left out; every target word is linked to its most attended source word.
+Each pair gives one line of Pharaoh links `0-0 1-2`, source-target, from 0, without the end symbols.
+Every target word is linked to the source word with the highest attention.
 
-What is numbered is tokens, or where the model has SentencePiece the words that spaces
-separate: the attention of a word is the sum over its pieces on the source side, the mean
-on the target side. --pieces links the pieces. With --tokenized the lines are Moses tokens,
-and these are what is numbered, as `aer` and Moses count them; a word with @-@ in it is linked by
-each of its tokens.
+Links number tokens, or, for a model with SentencePiece, the words between spaces: the attention of
+a word is the sum over its source pieces and the mean over its target pieces. --pieces links the
+pieces. With --tokenized the input lines are Moses tokens, and links number these tokens, as `aer`
+and Moses do; a word with @-@ in it is linked by each of its tokens.
 
-With --reverse-model, a model of the other direction, the links of both are made one set by
---symmetrize: grow-diag-final-and as Moses defines it, the links of both (intersection), or of
-either (union).
+--reverse-model adds a model of the other direction. --symmetrize says how the links of the two are
+combined: grow-diag-final-and as Moses defines it, intersection or union.
 
---lexicon gives no links but what each source word is linked to most often, at least twice, over all
-pairs: lines `source-word target-word` for `translate --replace-unknown --lexicon`. Learn it from
-the training text.
+--lexicon writes a lexicon in place of links: lines `source-word target-word`, for each source word
+the target word that it is linked to most often, at least twice, over all pairs. It is for
+`translate --replace-unknown --lexicon`. Make it from the training text.
 
---soft gives one JSON object a line instead: source_tokens, target_tokens (the end symbol
-last in both; pieces under SentencePiece), alignment, one row a target token, and entropy,
-for each target token how spread its attention is, in nats.
+--soft writes one JSON object for each line: source_tokens and target_tokens (with the end symbol
+last; pieces under SentencePiece), alignment with a row for each target token, and entropy, the
+entropy of each row in nats.
 """
 
+from argparse import ArgumentParser, Namespace
+import functools
 import itertools
 import json
 
@@ -35,55 +35,55 @@ from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.escapes import joined_words
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument("--soft", action="store_true", help="the attention weights, as JSON")
+    parser.add_argument("--soft", action="store_true", help="write attention weights, as JSON")
     parser.add_argument(
-        "--lexicon", action="store_true", help="a lexicon of words in place of links"
+        "--lexicon", action="store_true", help="write a lexicon of words in place of links"
     )
     add_pieces(parser)
     parser.add_argument(
         "--tokenized",
         action="store_true",
-        help="the lines are Moses tokens; without it they are tokenized as for translating",
+        help="the lines are Moses tokens (default: tokenize them as for translating)",
     )
     parser.add_argument(
         "--reverse-model",
         metavar="RUN",
-        help="a model that translates the target into the source: the links of both together",
+        help="a model that translates the target into the source; combines the links of both",
     )
     parser.add_argument(
         "--symmetrize",
         choices=METHODS,
         default=None,
-        help=f"how both are put together (default: {next(iter(METHODS))})",
+        help=f"how the links of both are combined (default: {next(iter(METHODS))})",
     )
     add_output(parser)
     parser.add_argument("source", metavar="SOURCE", help="source sentences, plain or .gz")
     parser.add_argument("target", metavar="TARGET", help="target sentences, as many lines")
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     if arguments.soft and arguments.pieces:
         raise UsageError(
             "--pieces: has no effect with --soft, whose tokens are pieces already; leave one out"
         )
     if arguments.symmetrize and not arguments.reverse_model:
         raise UsageError(
-            "--symmetrize: expected --reverse-model RUN beside it, got none; name a model of the"
+            "--symmetrize: expected --reverse-model RUN with it, got none; name a model of the"
             " other direction"
         )
     for flag in ("soft", "pieces"):
         if arguments.reverse_model and getattr(arguments, flag):
             raise UsageError(
-                f"--{flag}: expected no --reverse-model beside it, as it is of one model; leave"
+                f"--{flag}: expected no --reverse-model with it, as it uses one model; leave"
                 " one out"
             )
     for flag in ("soft", "pieces", "reverse_model"):
         if arguments.lexicon and getattr(arguments, flag):
             raise UsageError(
-                f"--{flag.replace('_', '-')}: has no effect with --lexicon, which is of one model's"
-                " words; leave one out"
+                f"--{flag.replace('_', '-')}: has no effect with --lexicon, which uses the words of"
+                " one model; leave one out"
             )
     check_pairs(arguments.source, arguments.target)
     check_output(arguments.output, [arguments.source, arguments.target])
@@ -94,17 +94,18 @@ def run(arguments):
     from rnnsearch_tf.alignment.links import as_pharaoh
 
     if arguments.reverse_model:
-        links = _both(arguments, translator)
+        links = _symmetrized(arguments, translator)
     else:
-        of_one = Links(translator, arguments.pieces)
-        links = lambda lines: _links(translator, of_one, lines, arguments.tokenized)  # noqa: E731
-    pairs = read_pairs(arguments.source, arguments.target, translator.config.search.batch_size)
+        links = functools.partial(
+            _links, translator, Links(translator, arguments.pieces), tokenized=arguments.tokenized
+        )
+    batches = read_pairs(arguments.source, arguments.target, translator.config.search.batch_size)
     with Output(arguments.output, [arguments.source, arguments.target]) as output:
-        for lines in pairs:
+        for lines in batches:
             if arguments.soft:
-                output.write(
-                    map(_soft, translator.score_targets(*lines, tokenized=arguments.tokenized))
-                )
+                sources, targets = lines
+                pairs = translator.score_targets(sources, targets, tokenized=arguments.tokenized)
+                output.write(map(_soft, pairs))
             else:
                 output.write(map(as_pharaoh, links(lines)))
 
@@ -119,31 +120,32 @@ def _write_lexicon(arguments, translator):
         translator.config.target.tokenization,
     ):
         raise UsageError(
-            "--lexicon: expected a model of words, got one of subword pieces, which knows every"
-            " word; leave it out"
+            "--lexicon: expected a model of words, got one of subword pieces, which has no"
+            " unknown words; leave it out"
         )
     read = read_pairs(arguments.source, arguments.target, translator.config.search.batch_size)
     pairs = itertools.chain.from_iterable(
         translator.score_targets(*lines, tokenized=arguments.tokenized) for lines in read
     )
-    found = lexicon(
+    entries = lexicon(
         (links(pair.alignment), pair.source_tokens, pair.target_tokens) for pair in pairs
     )
     with Output(arguments.output, [arguments.source, arguments.target]) as output:
-        output.write(map(" ".join, found.items()))
+        output.write(map(" ".join, entries.items()))
 
 
 def _links(translator, links, lines, tokenized):
     """The links of each pair of (sources, targets)."""
-    pairs = translator.score_targets(*lines, tokenized=tokenized)
+    sources, targets = lines
+    pairs = translator.score_targets(sources, targets, tokenized=tokenized)
     words = list(_words(translator, lines)) if tokenized else [(None, None)] * len(pairs)
     found = (links(p.alignment, p.source_tokens, p.target_tokens, w) for p, w in zip(pairs, words))
     return map(_of_tokens, found, words, zip(*lines)) if tokenized else found
 
 
 def _of_tokens(links, words, lines) -> list:
-    """The links of words as those of the tokens that the lines have: where ``@-@`` has made one
-    word of three tokens, of each of them.
+    """Links of words as links of the lines' tokens: a word with ``@-@`` is three tokens, which all
+    get its links.
     """
     tokens = [_tokens_of_words(line.split(), side) for line, side in zip(lines, words)]
     return sorted(
@@ -152,8 +154,8 @@ def _of_tokens(links, words, lines) -> list:
 
 
 def _tokens_of_words(tokens, words) -> list:
-    """For each word the positions of its tokens."""
-    places = [[] for _ in words]
+    """The positions of each word's tokens."""
+    places: list[list[int]] = [[] for _ in words]
     for position, word in enumerate(
         range(len(tokens)) if len(tokens) == len(words) else joined_words(tokens)
     ):
@@ -161,31 +163,29 @@ def _tokens_of_words(tokens, words) -> list:
     return places
 
 
-def _both(arguments, translator):
-    """A function of (sources, targets) that gives the links of two models put together, of each
-    pair.
-    """
+def _symmetrized(arguments, translator):
+    """A function of (sources, targets) that gives the combined links of two models."""
     from rnnsearch_tf.translation import Translator
 
     reverse = Translator.load([Run.open(arguments.reverse_model)])
     reverse.require_attention("align")
     check_same_words(translator, reverse)
-    together = METHODS[arguments.symmetrize or next(iter(METHODS))]
-    of_one = [Links(model) for model in (translator, reverse)]
+    combine = METHODS[arguments.symmetrize or next(iter(METHODS))]
+    model_links = [Links(model) for model in (translator, reverse)]
 
-    def links(lines):
-        own = _links(translator, of_one[0], lines, arguments.tokenized)
-        other = _links(reverse, of_one[1], lines[::-1], arguments.tokenized)
+    def combined_links(lines):
+        forward = _links(translator, model_links[0], lines, arguments.tokenized)
+        backward = _links(reverse, model_links[1], lines[::-1], arguments.tokenized)
         return (
-            sorted(together(set(links), {(j, i) for i, j in turned}))
-            for links, turned in zip(own, other)
+            sorted(combine(set(links), {(j, i) for i, j in turned}))
+            for links, turned in zip(forward, backward)
         )
 
-    return links
+    return combined_links
 
 
 def _words(translator, lines):
-    """(source words, target words) of each pair, as the model's text handling reads them."""
+    """(source words, target words) of each pair, as the model's tokenizers split them."""
     from rnnsearch_tf.text.pipeline import strings
 
     texts = translator.source_text, translator.target_text

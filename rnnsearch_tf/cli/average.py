@@ -1,10 +1,11 @@
-"""Average the weights of a training's last evaluations into a RUN folder of its own.
+"""Average the weights of a training's last evaluations into a new RUN folder.
 
 Training keeps the weights of the last evaluations in RUN/evaluated
-(training.keep_evaluated). The new folder is used like any other with --model; `evaluate`
-says whether it is better than the best of them.
+(training.keep_evaluated). Use the new folder like any other RUN with --model. `evaluate`
+tells whether the average is better than the best single weights.
 """
 
+from argparse import ArgumentParser, Namespace
 import os
 
 from rnnsearch_tf.cli.shared import whole_number
@@ -12,18 +13,18 @@ from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.runs.folder import Run
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--last",
         type=whole_number(2),
         metavar="N",
-        help="average the last N evaluations (default: all that are kept)",
+        help="average the last N evaluations (default: all kept ones)",
     )
     parser.add_argument("--output", metavar="DIR", help="folder to write (default: RUN/averaged)")
     parser.add_argument("run", metavar="RUN", help="folder that `rnnsearch train` wrote")
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     Run.open(arguments.run)
     import_tensorflow()
     from rnnsearch_tf.training.averaging import average_run

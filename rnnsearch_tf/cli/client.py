@@ -1,20 +1,22 @@
 """Translate text with a served model over gRPC: standard input or the named files, one sentence a
 line.
 
-Works with `rnnsearch serve` and with tensorflow_model_server. Exactly one line of
-output for each line of input, in order; results stream: what has arrived is sent
-at once, and what has come back is written at once.
+Works with `rnnsearch serve` and with tensorflow_model_server. Each line of input gives exactly one
+line of output, in order. Input is sent and output written as soon as it arrives.
 
-While the server is UNAVAILABLE (not up yet, or its queue is full) a request is sent
-again, with growing pauses, until its deadline; any other refusal ends the command.
+While the server is UNAVAILABLE (still starting, or its queue is full), a request is sent again with
+growing pauses until its deadline. Any other error status ends the command.
 
-Several servers of one model share the requests evenly, and one that goes away costs no
-answer: --server ipv4:10.0.0.5:8500,10.0.0.6:8500, or dns:///NAME:8500 where NAME has the
-addresses of all.
+Several servers of one model share the requests evenly, and no answer is lost when one of them
+stops: --server ipv4:10.0.0.5:8500,10.0.0.6:8500, or dns:///NAME:8500 where NAME has the addresses
+of all of them.
 """
 
 import os
 import re
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from typing import Any
 
 from rnnsearch_tf.cli.shared import (
     above_zero,
@@ -29,30 +31,33 @@ from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.files.writing import Output
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--server",
         required=True,
         metavar="HOST:PORT",
-        help="the server's gRPC address, or those of several replicas, see above",
+        help="the server's gRPC address, or those of several replicas (see above)",
     )
     parser.add_argument("--model-name", required=True, metavar="NAME", help="the served model")
     parser.add_argument(
         "--model-version",
         type=whole_number(),
         metavar="N",
-        help="this version of it (default: the latest)",
+        help="version of the model (default: the latest)",
     )
-    parser.add_argument("--version-label", metavar="L", help="the version that has this label")
+    parser.add_argument("--version-label", metavar="L", help="the version with this label")
     parser.add_argument(
-        "--signature", default="serving_default", metavar="S", help="default: %(default)s"
+        "--signature",
+        default="serving_default",
+        metavar="S",
+        help="signature of the model (default: %(default)s)",
     )
     parser.add_argument(
         "--confidence",
         action="store_true",
         help=(
-            "after a tab how sure the model is of the sentence, from 0 to 1, and after another one"
-            " of each word"
+            "add two columns, after tabs: the model's confidence in the sentence, from 0 to 1, and"
+            " in each word"
         ),
     )
     parser.add_argument(
@@ -60,36 +65,36 @@ def arguments(parser):
         type=number("seconds above 0", above_zero),
         default="60",
         metavar="SECONDS",
-        help="for one request, its retries included (default: %(default)s)",
+        help="time limit of a request, with its retries (default: %(default)s)",
     )
     parser.add_argument(
         "--batch-size",
         type=whole_number(1),
         default=32,
         metavar="N",
-        help="most lines in one request (default: %(default)s)",
+        help="maximum number of lines in a request (default: %(default)s)",
     )
     parser.add_argument(
         "--concurrency",
         type=whole_number(1),
         default=4,
         metavar="N",
-        help="requests under way at once (default: %(default)s)",
+        help="requests in flight at once (default: %(default)s)",
     )
     parser.add_argument(
-        "--tls-ca", metavar="F", help="use TLS; the authority of the server's certificate, PEM"
+        "--tls-ca", metavar="F", help="use TLS; certificate authority of the server, PEM"
     )
     parser.add_argument(
         "--tls-certificate",
         metavar="F",
-        help="the client's own certificate, PEM, where the server asks for one",
+        help="certificate of the client, PEM, if the server asks for one",
     )
-    parser.add_argument("--tls-key", metavar="F", help="the key of --tls-certificate, PEM")
+    parser.add_argument("--tls-key", metavar="F", help="private key of --tls-certificate, PEM")
     add_output(parser)
     add_files(parser)
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     settings = checked(arguments)
     texts = batches(arguments.files, arguments.batch_size)
     import_tensorflow()
@@ -115,8 +120,8 @@ def _with_confidence(line):
     )
 
 
-def checked(arguments) -> dict:
-    """The options that choose the model, checked, as keywords of `Client`."""
+def checked(arguments: Namespace) -> dict[str, Any]:
+    """Check the options that choose the model; returns them as keywords of `Client`."""
     scheme = re.match("ipv[46]:|dns:", arguments.server)
     servers = arguments.server.split(",") if scheme and scheme[0] != "dns:" else [arguments.server]
     for host, colon, port in (server.rpartition(":") for server in servers):
@@ -131,8 +136,8 @@ def checked(arguments) -> dict:
         raise UsageError("expected --tls-certificate and --tls-key together, got one of them")
     if arguments.tls_key and not arguments.tls_ca:
         raise UsageError(
-            "--tls-key: expected --tls-ca beside it, got none; name the authority of the server's"
-            " certificate"
+            "--tls-key: expected --tls-ca with it, got none; name the certificate authority of"
+            " the server"
         )
     model = {
         "version": arguments.model_version,
@@ -142,8 +147,8 @@ def checked(arguments) -> dict:
     return model | {"confidence": arguments.confidence, "deadline": arguments.deadline}
 
 
-def batches(names, size):
-    """Lists of lines of all files, one after the other, as of `input_batches`."""
-    # The reading thread may still wait for standard input when the command ends; Python cannot
-    # close sys.stdin then, so the thread reads a descriptor of its own.
+def batches(names: list[str], size: int) -> Iterator[list[str]]:
+    """Yield lists of lines of all files, one file after the other, like `input_batches`."""
+    # The reading thread may still wait for standard input when the command ends, and Python cannot
+    # close sys.stdin then. So the thread reads a duplicate of the descriptor.
     return input_batches([os.dup(0) if name == "-" else name for name in names or ["-"]], size)

@@ -5,48 +5,52 @@ autoload -U compinit; compinit; eval "$(rnnsearch completion zsh)"        in ~/.
 rnnsearch completion fish > ~/.config/fish/completions/rnnsearch.fish
 """
 
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping
 
-def arguments(parser):
+
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 
-def run(arguments):
-    import argcomplete
+def run(arguments: Namespace) -> None:
+    from argcomplete.shell_integration import shellcode
 
-    print(argcomplete.shellcode(["rnnsearch"], shell=arguments.shell))
+    print(shellcode(["rnnsearch"], shell=arguments.shell))
 
 
-def complete(parser_of, verbs):
-    """Answer the shell, which asks by environment variables, and exit.
+def complete(parser_of: Callable[[str], ArgumentParser], verbs: Mapping[str, str]) -> None:
+    """Answer the shell, which asks through environment variables, and exit.
 
     Args:
-        parser_of: function of a verb's name, to the parser of its arguments.
-        verbs: dictionary of the verbs and what they do.
+        parser_of: function that returns a verb's argument parser.
+        verbs: one-line description of each verb.
     """
-    import argparse
     import os
 
     import argcomplete
-    from argcomplete.completers import ChoicesCompleter, FilesCompleter
+    from argcomplete.completers import FilesCompleter
 
     from rnnsearch_tf.config import option_fields, shipped_configs
 
-    first = (os.environ.get("COMP_LINE", "").split() + ["", ""])[1]
-    whole = argparse.ArgumentParser(prog="rnnsearch")
-    words = whole.add_subparsers()
-    for (
-        verb,
-        meaning,
-    ) in verbs.items():  # only the parser of the verb that is being typed is needed whole
-        parents = [parser_of(verb)] if verb == first else []
-        parser = words.add_parser(verb, help=meaning, parents=parents, add_help=False)
+    files = FilesCompleter(("yaml",))
+
+    def configs(**context):
+        return [*files(**context), *shipped_configs()]
+
+    def settings(**context):
+        return [f"{name}=" for name, _ in option_fields()]
+
+    typed_verb = (os.environ.get("COMP_LINE", "").split() + ["", ""])[1]
+    program = ArgumentParser(prog="rnnsearch")
+    subparsers = program.add_subparsers()
+    for verb, meaning in verbs.items():
+        # only the verb that is being typed needs its options
+        parents = [parser_of(verb)] if verb == typed_verb else []
+        parser = subparsers.add_parser(verb, help=meaning, parents=parents, add_help=False)
         for action in parser._actions:
             if "--config" in action.option_strings:
-                files = FilesCompleter(("yaml",))
-                action.completer = lambda files=files, **context: [
-                    *files(**context),
-                    *shipped_configs(),
-                ]
+                action.completer = configs  # type: ignore[attr-defined]  # read by argcomplete
             if "--set" in action.option_strings:
-                action.completer = ChoicesCompleter([f"{name}=" for name, _ in option_fields()])
-    argcomplete.autocomplete(whole, always_complete_options="long")
+                action.completer = settings  # type: ignore[attr-defined]  # read by argcomplete
+    argcomplete.autocomplete(program, always_complete_options="long")

@@ -1,20 +1,22 @@
-"""The configurations that come with the program; --config finds them by name."""
+"""List the configurations that come with the program; --config finds them by name."""
 
+from argparse import ArgumentParser, Namespace
 import re
 
 from rnnsearch_tf.cli.shared import wrapped
 from rnnsearch_tf.config import shipped_config, shipped_configs
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "name", nargs="?", metavar="NAME", help="print this one, as a file to start from"
+        "name", nargs="?", metavar="NAME", help="print this configuration, as a file to start from"
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     if arguments.name is not None:
-        return print(shipped_config(arguments.name).read_text(encoding="utf-8"), end="")
+        print(shipped_config(arguments.name).read_text(encoding="utf-8"), end="")
+        return
     shipped = shipped_configs()
     column = 2 + max(map(len, shipped))
     for name, path in shipped.items():
@@ -22,7 +24,7 @@ def run(arguments):
 
 
 def _purpose(path):
-    """The first sentence of a file's comment."""
+    """The first sentence of a file's leading comment."""
     lines = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):

@@ -1,12 +1,12 @@
-"""The whole way on the built-in English-French corpus, in a few minutes on two cores.
+"""Run an end-to-end demo on the built-in English-French corpus, in a few minutes on two cores.
 
-Trains configs/phrasebook.yaml, translates sentences that training has not seen,
-computes BLEU on the whole held-out part, draws the alignment of a sentence whose
-adjective changes place, exports the model, serves it, and asks it over gRPC. A
-finished demo in DIR is shown again, not trained again; an interrupted one goes on,
-and another training is left alone.
+Trains configs/phrasebook.yaml, translates held-out sentences, computes BLEU on the whole held-out
+part, plots the alignment of a sentence whose adjective changes place, exports the model, serves it,
+and queries it over gRPC. A finished demo in DIR is shown again without training. An interrupted one
+is resumed. Any other training in DIR is left untouched.
 """
 
+from argparse import ArgumentParser, Namespace
 import contextlib
 import pathlib
 import sys
@@ -19,18 +19,18 @@ from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.runs.folder import Run
 
 SHOWN = 6
-"""Translations on screen."""
+"""Number of translations to print."""
 
 REORDERED = "Our sick sisters opened this blue door."
-"""The picture's sentence, a held-out one: nos sœurs malades, cette porte bleue."""
+"""The sentence to plot, a held-out one: nos sœurs malades, cette porte bleue."""
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--output",
         metavar="DIR",
         default="runs/demo",
-        help="folder of the trained model (default: %(default)s)",
+        help="folder to write the trained model to (default: %(default)s)",
     )
     parser.add_argument(
         "--set",
@@ -41,7 +41,7 @@ def arguments(parser):
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     folder = pathlib.Path(arguments.output)
     config = load_config(shipped_config("phrasebook"), overrides=arguments.set)
     import_tensorflow()
@@ -53,7 +53,9 @@ def run(arguments):
     from rnnsearch_tf.translation import Translator
 
     translator = Translator.load(folder)
-    sources, references = (list(side) for side in zip(*open_corpus(config, "test")))
+    pairs = open_corpus(config, "test")
+    assert pairs is not None  # the built-in corpus has all parts
+    sources, references = (list(side) for side in zip(*pairs))
     translations = translator.translate(sources)
     _examples(sources, translations, references)
     _scores(translations, references)
@@ -63,27 +65,26 @@ def run(arguments):
 
 
 def _train(config, folder):
-    """Train, or go on, or leave a finished training as it is: the training driver knows which."""
+    """Train, resume, or do nothing if training has finished."""
     run = Run(folder)
     started = run.state.exists()
     if run.config.exists() and saved_config(run.config) != config:
         raise UsageError(
             f"{folder}: expected a new folder, or a demo with these settings, got another training,"
-            " which would be changed; choose another --output"
+            " which would be overwritten; choose another --output"
         )
     with contextlib.redirect_stdout(sys.stderr):
         from rnnsearch_tf.training.fit import train
 
         print(
-            f"{'going on with' if started else 'training'} {folder} on the built-in corpus; Ctrl-C"
-            " saves"
+            f"{'resuming' if started else 'training'} {folder} on the built-in corpus; Ctrl-C saves"
         )
         train(config, folder, resume=started)
 
 
 def _examples(sources, translations, references):
-    """Some held-out sentences, those the model gets wrong told apart."""
-    print(f"{SHOWN} of {len(sources)} sentences that training has not seen:")
+    """Print some held-out sentences, wrong translations with their reference."""
+    print(f"{SHOWN} of {len(sources)} held-out sentences:")
     for source, translation, reference in list(zip(sources, translations, references))[:SHOWN]:
         print(f"  {source}")
         print(
@@ -117,19 +118,20 @@ def _picture(translator, path):
                 )
             ),
         )
-    except UserError as error:  # the extra is not installed: everything else is worth showing
-        return print(f"no attention picture: {error}")
+    except UserError as error:  # the extra is not installed; show the rest
+        print(f"no attention picture: {error}")
+        return
     print(f"where the model looks while it writes {translation.text!r}:", f"  {path}", sep="\n")
 
 
 def _exported(folder):
-    """The exported model, made now unless it is younger than the weights."""
+    """Export the model, unless an export newer than the weights exists; returns its folder."""
     from rnnsearch_tf.export.writer import export_model
 
     version = exported_version(folder / "served")
     if version is None or version.stat().st_mtime < Run(folder).best_weights.stat().st_mtime:
         print(
-            "exporting, with the check of every answer in a fresh process",
+            "exporting, and checking every answer in a fresh process",
             file=sys.stderr,
             flush=True,
         )
@@ -138,7 +140,7 @@ def _exported(folder):
 
 
 def _served(version, sources, translations):
-    """The exported model's answers over gRPC, beside those of the model in Python."""
+    """Compare the served model's answers over gRPC with those of the model in Python."""
     from rnnsearch_tf.extras.server.client import Client
     from rnnsearch_tf.extras.server.flags import FREE, Flags
     from rnnsearch_tf.extras.server.server import Server
@@ -150,7 +152,7 @@ def _served(version, sources, translations):
         answer.text == translation.text for answer, translation in zip(answers, translations)
     )
     print(
-        f"exported and served, {same} of {len(answers)} answers over gRPC equal to the ones above:"
+        f"exported and served, {same} of {len(answers)} answers over gRPC are equal to those above:"
     )
     print(f"  {version}")
 
@@ -171,10 +173,10 @@ def _next_steps(folder):
         " --model-name demo"
     )
     print(
-        "  http://127.0.0.1:8501/     in a browser: what the model does with a sentence, while it"
-        " is served"
+        "  http://127.0.0.1:8501/     in a browser, while it is served: translations with their"
+        " attention"
     )
     print(
         "  rnnsearch train --config F.yaml --output RUN     with data.train_source,"
-        " data.train_target, … of your own text"
+        " data.train_target, … for your own text"
     )

@@ -1,17 +1,18 @@
-"""Look at the data of a configuration and say what is wrong with it, before an hour is lost.
+"""Check the data of a configuration for problems before training.
 
-One finding a line: `error` (training would stop at it, or be of no use), `warning` or `note`, the
-part of the data, and what was found. Exit code 1 if there is an error. Nothing
-is written.
+Prints one finding a line: `error` (training would fail or be useless), `warning` or `note`, the
+part of the data, and the finding. The exit code is 1 if there is an error. Writes nothing.
 """
+
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--config", required=True, metavar="F.yaml", help="the configuration whose data to look at"
+        "--config", required=True, metavar="F.yaml", help="the configuration whose data to check"
     )
     parser.add_argument(
         "--set",
@@ -21,11 +22,11 @@ def arguments(parser):
         help="change one setting first",
     )
     parser.add_argument(
-        "--quick", action="store_true", help="count words between spaces, and build no vocabularies"
+        "--quick", action="store_true", help="count words between spaces; build no vocabularies"
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> int:
     config = load_config(arguments.config, overrides=arguments.set)
     import_tensorflow()
     from rnnsearch_tf.data.inspection.doctor import check_data
@@ -34,8 +35,10 @@ def run(arguments):
 
     findings = check_data(config)
     if not arguments.quick and not _errors(findings):
-        # again, in tokens now
-        findings = check_data(config, *build_texts(config, open_corpus(config, "train").lines()))
+        pairs = open_corpus(config, "train")
+        assert pairs is not None  # only development text may be missing
+        # again, now in tokens
+        findings = check_data(config, *build_texts(config, pairs.lines()))
     for finding in findings:
         print(finding)
     warnings = sum(finding.severity == "warning" for finding in findings)

@@ -1,20 +1,21 @@
-"""Plots of learned vectors: words, phrases or sentences, near each other where the model takes them
-for alike.
+"""Plot learned vectors of words, phrases or sentences; those that the model treats alike are close.
 
-words      rows of the word embedding, the most frequent words of --side
-phrases    what the encoder makes of each distinct line of FILE (Cho et al. 2014a, Figure 5)
-sentences  the same of every line (Sutskever et al. 2014, Figure 2)
+words      rows of the word embedding: the most frequent words of --side
+phrases    encodings of the distinct lines of FILE (Cho et al. 2014a, Figure 5)
+sentences  encodings of all lines of FILE (Sutskever et al. 2014, Figure 2)
 
-A sentence is the mean of its annotations where the model attends; the fixed context of RNNencdec
-and the RNN Encoder-Decoder; of deep LSTMs and stacked networks the states of all layers after the
-last word.
+The encoding of a sentence is the mean of its annotations for a model with attention, the fixed
+context for RNNencdec and the RNN Encoder-Decoder, and the states of all layers after the last word
+for deep LSTMs and stacked networks.
 
-Two files are written, DIR/WHAT-METHOD.png and .tsv, and their names printed; a line of the second
-is text, x and y, with tabs between. Every point is drawn; labels that would cover another are left
+Writes DIR/WHAT-METHOD.png and DIR/WHAT-METHOD.tsv and prints their names. A line of the .tsv has
+text, x and y, separated by tabs. Every point is drawn; a label that would cover another one is left
 out. Needs the extra `plots`.
 """
 
+from argparse import ArgumentParser, Namespace
 import itertools
+from collections.abc import Iterable
 
 from rnnsearch_tf.cli.shared import (
     add_files,
@@ -31,46 +32,47 @@ WHAT = "words", "phrases", "sentences"
 LINES = 256
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument(
         "--method",
         choices=("tsne", "pca"),
         default="tsne",
-        help="t-SNE or principal components (default: %(default)s)",
+        help="t-SNE or principal component analysis (default: %(default)s)",
     )
     parser.add_argument(
-        "--side", choices=("source", "target"), help="whose words (default: source)"
+        "--side", choices=("source", "target"), help="side of the words (default: source)"
     )
     parser.add_argument(
         "--number",
         type=whole_number(1),
         metavar="N",
         default=300,
-        help="points at most: the most frequent words, the first lines (default: %(default)s)",
+        help="maximum number of lines or most frequent words to plot (default: %(default)s)",
     )
     parser.add_argument(
         "--output",
         metavar="DIR",
         default="vectors",
-        help="folder of the files (default: %(default)s)",
+        help="folder to write (default: %(default)s)",
     )
-    parser.add_argument("what", choices=WHAT, help="what is plotted")
+    parser.add_argument("what", choices=WHAT, help="what to plot")
     add_files(parser, "phrases or sentences of the source language")
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     if arguments.what == "words" and arguments.files:
         raise UsageError(
-            f"words: expected no file, as they are the vocabulary's, got {arguments.files[0]}"
+            f"words: expected no file, as the words are the vocabulary's, got {arguments.files[0]}"
         )
     if arguments.what != "words" and arguments.side:
         raise UsageError(
-            f"--side: expected words beside it, got {arguments.what}, which are of the source"
+            f"--side: expected words with it, got {arguments.what}, which are source text; leave it"
+            " out"
         )
     if len(arguments.model) > 1:
         raise UsageError(
-            f"--model: expected one, whose vectors are plotted, got {len(arguments.model)}"
+            f"--model: expected one model, whose vectors to plot, got {len(arguments.model)}"
         )
     from rnnsearch_tf.extras.plots.alignment import png, vectors_figure
 
@@ -99,17 +101,17 @@ def run(arguments):
 
 
 def _lines(arguments) -> list:
-    """The first lines with text, white space as single spaces; of phrases each once."""
+    """The first non-empty lines, with single spaces; phrases without duplicates."""
     read = (
         " ".join(line.split()) for batch in input_batches(arguments.files, LINES) for line in batch
     )
-    lines = filter(None, read)
+    texts: Iterable[str] = filter(None, read)
     if arguments.what == "phrases":
-        lines = dict.fromkeys(lines)
-    found = list(itertools.islice(lines, arguments.number))
-    if not found:
+        texts = dict.fromkeys(texts)
+    lines = list(itertools.islice(texts, arguments.number))
+    if not lines:
         raise UserError(
             f"{' '.join(arguments.files) or 'standard input'}: expected {arguments.what}, got no"
             " line with text"
         )
-    return found
+    return lines

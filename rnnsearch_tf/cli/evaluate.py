@@ -1,41 +1,42 @@
 """Translate the source and compare with the reference: BLEU, chrF and TER by sacreBLEU.
 
-Every score stands beside its sacreBLEU signature. Two rows of scores: all
-sentences, and those without unknown words (pairs whose source and reference
-both consist of words in the model's vocabularies; Table 1 of the paper).
-Translations are detokenized and compared with the reference as it stands, in the Unicode normal
-form that the model writes (target.unicode_form): a line says so where that changes the reference. A
---reference that is given again is a further one of the same sentences, and the signature says
-nrefs:2.
+Every score comes with its sacreBLEU signature. There are two rows of scores: all sentences, and
+those without unknown words (pairs whose source and reference consist of words in the model's
+vocabularies; Table 1 of the paper). Translations are detokenized and compared with the untokenized
+reference, in the Unicode normal form that the model writes (target.unicode_form); a line of the
+report says so if that changes the reference. --reference may be given again to add another
+reference of the same sentences; the signature then says nrefs:2.
 
---tokenized adds BLEU as the papers have it: of the tokens that the model wrote, the reference
+--tokenized adds BLEU as in the papers: on the tokens that the model wrote, with the reference
 tokenized by the model's own rules (Moses rules on both if the model uses subwords). A lower-cased
-model's tokens are lower-cased, and the signature then says case:lc.
+model's tokens are lower-cased; the signature then says case:lc.
 
---lc-norm-tok adds BLEU as the literature on Multi30k has it: both sides lower-cased, punctuation
-normalized, Moses tokens with escapes. Detokenized references make the published lc.norm.tok files,
-to the character.
+--lc-norm-tok adds BLEU as in the literature on Multi30k: both sides lower-cased, with normalized
+punctuation and escaped Moses tokens. Detokenized references then give the published lc.norm.tok
+files exactly.
 
 --bootstrap adds 95 % confidence intervals. --baseline compares with the translations of another
-system (--translations of its own evaluation) by a paired test: the p-value is the chance of such a
-difference where there is none.
+system (--translations of its evaluation) by a paired test. The p-value is the chance of such a
+difference if the systems are equally good.
 
---by-length, --by-frequency and --by-unknown are tables of groups of sentences; --search-errors
-counts those whose reference the model scores above what its own search found, for several beam
-sizes.
+--by-length, --by-frequency and --by-unknown add tables for groups of sentences. --search-errors
+counts, for several beam sizes, the sentences whose reference the model scores higher than its own
+search result.
 
-Without --source and --reference it is about the development text that the model's weights were
-chosen by.
+Without --source and --reference it evaluates on the development text, by which training chose the
+best weights.
 
---calibrate fits a confidence between 0 and 1 to how good the translations of these sentences are,
-for a sentence to its chrF, for a word to whether the reference has it. --confidence says how well
-that works on other text.
+--calibrate fits the confidence, between 0 and 1, to the quality of these translations: that of a
+sentence to its chrF, that of a word to whether it is in the reference. --confidence reports how
+well that works on other text.
 
-With --shortlist all is translated a second time, among all words: what the shortlist costs in BLEU.
+With --shortlist everything is translated a second time without it, to report what it costs in BLEU.
 """
 
+from argparse import ArgumentParser, Namespace
 import json
 import logging
+from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.cli.evaluate_table import table
 from rnnsearch_tf.cli.shared import (
@@ -55,14 +56,18 @@ from rnnsearch_tf.files.writing import Output, check_output, check_outputs
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.runs.folder import Run
 
+if TYPE_CHECKING:
+    from rnnsearch_tf.translation import Translator
+    from rnnsearch_tf.translation.results import Translation
+
 log = logging.getLogger("rnnsearch_tf")
 
 
 BATCHES_AT_ONCE = 8
-"""Batches sorted by length together."""
+"""Number of batches that are sorted by length together."""
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument(
         "--source",
@@ -77,60 +82,62 @@ def arguments(parser):
         action="append",
         metavar="F",
         help=(
-            "reference translations, as many lines; may be given again: a further reference of"
-            " every sentence"
+            "reference translations, as many lines; may be given again for further references of"
+            " the same sentences"
         ),
     )
     parser.add_argument(
-        "--by-length", action="store_true", help="a table by source length too (Figure 2)"
+        "--by-length", action="store_true", help="add a table by source length (Figure 2)"
     )
     parser.add_argument(
         "--by-frequency",
         action="store_true",
         help=(
-            "a table by the average frequency rank of the source words too (Sutskever et al.,"
+            "add a table by the average frequency rank of the source words (Sutskever et al.,"
             " Figure 3)"
         ),
     )
     parser.add_argument(
         "--by-unknown",
         action="store_true",
-        help="a table by the number of words that the model does not know too",
+        help="add a table by the number of unknown words",
     )
     parser.add_argument(
         "--search-errors",
         type=_beam_sizes,
         metavar="BEAMS",
-        help="a table of search errors by beam size too, such as 1,2,12; translates once for each",
+        help="add a table of search errors for beam sizes such as 1,2,12; translates once for each",
     )
     parser.add_argument(
         "--bootstrap",
         type=whole_number(2),
         metavar="N",
-        help="confidence intervals of so many resamples of the sentences too, such as 1000",
+        help="add confidence intervals from N resamples of the sentences, such as 1000",
     )
     parser.add_argument(
         "--baseline",
         metavar="F",
-        help="translations of another system; is the difference significant?",
+        help="translations of another system; test whether the difference is significant",
     )
     parser.add_argument(
         "--test",
         choices=("bootstrap", "randomization"),
-        help="the paired test of --baseline (default: bootstrap)",
+        help="paired test of --baseline (default: bootstrap)",
     )
     parser.add_argument(
-        "--tokenized", action="store_true", help="BLEU of tokens (tokenize=none) too"
+        "--tokenized", action="store_true", help="add BLEU of tokens (tokenize=none)"
     )
     parser.add_argument(
         "--lc-norm-tok",
         action="store_true",
-        help="BLEU as the Multi30k literature has it too (needs sacremoses)",
+        help="add BLEU as in the Multi30k literature (needs sacremoses)",
     )
     parser.add_argument(
-        "--lowercase", action="store_true", help="compare without case; the signature says so"
+        "--lowercase", action="store_true", help="ignore case; the signature says so"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object in place of the table")
+    parser.add_argument(
+        "--json", action="store_true", help="write one JSON object in place of the table"
+    )
     parser.add_argument(
         "--calibrate",
         action="store_true",
@@ -142,33 +149,31 @@ def arguments(parser):
     parser.add_argument(
         "--confidence",
         action="store_true",
-        help="how well the model's confidence goes with the sentences' chrF",
+        help="report how well the model's confidence correlates with sentence chrF",
     )
     parser.add_argument(
-        "--translations", metavar="F", help="write the translations to this file too"
+        "--translations", metavar="F", help="also write the translations to this file"
     )
     add_output(parser)
     add_search(parser)
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     changes = search_changes(arguments) | {"nbest": 1}
     if len(arguments.model) > 1 and (arguments.calibrate or arguments.confidence):
         raise UsageError(
-            "--calibrate, --confidence: expected one --model, which the calibration belongs to,"
+            "--calibrate, --confidence: expected one --model, as a calibration belongs to one,"
             f" got {len(arguments.model)}"
         )
     beams = arguments.search_errors
     if arguments.test and not arguments.baseline:
         raise UsageError(
-            "--test: expected --baseline F beside it, got none; name the other system's"
-            " translations"
+            "--test: expected --baseline F with it, got none; name the other system's translations"
         )
     if len(arguments.reference or ()) > 1 and (beams or arguments.calibrate):
         flag = "--search-errors" if beams else "--calibrate"
         raise UsageError(
-            f"{flag}: expected one --reference, which the model is measured by, got"
-            f" {len(arguments.reference)}; name one"
+            f"{flag}: expected one --reference, got {len(arguments.reference)}; name one"
         )
     name, sources, references = (
         _files(arguments)
@@ -183,8 +188,8 @@ def run(arguments):
     )
     if translator.config.target.lowercase and not arguments.lowercase:
         log.warning(
-            "warning: the model writes lower case and the scores count case; --lowercase compares"
-            " without it"
+            "warning: the model writes lower case and the scores are cased; --lowercase ignores"
+            " case"
         )
     if beams:
         from rnnsearch_tf.evaluation.search_errors import check_scores, search_errors
@@ -214,19 +219,19 @@ def run(arguments):
             name,
         )
     if translator.search_config(**changes).shortlist:
-        rest = {name: value for name, value in changes.items() if not name.startswith("shortlist")}
-        among_all = _translated(translator, sources, rest | {"shortlist": None})
+        without = {
+            name: value for name, value in changes.items() if not name.startswith("shortlist")
+        }
+        full_search = _translated(translator, sources, without | {"shortlist": None})
         report["without_shortlist"] = _scores(
-            translator, among_all, references, range(len(sources)), arguments
+            translator, full_search, references, range(len(sources)), arguments
         )
     with Output(arguments.output) as output:
         output.write([json.dumps(report, ensure_ascii=False)] if arguments.json else table(report))
 
 
 def _check_outputs(arguments):
-    """What would fail after the work fails now: a missing package, a file that cannot be written,
-    or that is read.
-    """
+    """Fail early if a package is missing, or an output cannot be written or is an input."""
     if arguments.lc_norm_tok:
         require("BLEU of lc.norm.tok", "sacremoses")
     read = [arguments.source, *(arguments.reference or ()), arguments.baseline]
@@ -236,16 +241,14 @@ def _check_outputs(arguments):
 
 
 def _files(arguments):
-    """(name of the source, source sentences, a list of references for each file of them) of the
-    files that are named.
-    """
+    """(name of the source, source sentences, references of each file) of the named files."""
     for flag, value, other in (
         ("--source", arguments.source, "--reference"),
         ("--reference", arguments.reference, "--source"),
     ):
         if value is None:
             raise UsageError(
-                f"{flag}: expected a file to go with {other}, got none; name both, or neither for"
+                f"{flag}: expected a file, as {other} is given, got none; name both, or neither for"
                 " the model's development text"
             )
     sources = read_all(arguments.source)
@@ -258,8 +261,8 @@ def _files(arguments):
 
 
 def _development_text(arguments):
-    """(its name, source sentences, a list of one list of references) of the pairs that the first
-    model's best weights were chosen by.
+    """(its name, source sentences, list of one list of references) of the development text of the
+    first model's training.
     """
     run = Run.open(arguments.model[0])
     try:
@@ -276,8 +279,8 @@ def _development_text(arguments):
             " development text; name them"
         )
     log.warning(
-        "%s: %d pairs of the development text, which the weights were chosen by: on other text"
-        " expect less",
+        "%s: %d pairs of the development text, by which the weights were chosen: expect lower"
+        " scores on other text",
         run,
         len(sources),
     )
@@ -289,21 +292,24 @@ def _beam_sizes(text):
 
 
 def _baseline(arguments, sentences):
-    """The translations of the other system, or None."""
+    """Translations of the other system, or None."""
     if not arguments.baseline:
         return None
     lines = read_all(arguments.baseline)
     if len(lines) != sentences:
         raise UserError(
-            f"{arguments.baseline}: expected {sentences} translations, one a source sentence, got"
-            f" {len(lines)} lines"
+            f"{arguments.baseline}: expected {sentences} translations, one for each source"
+            f" sentence, got {len(lines)} lines"
         )
     return lines
 
 
 def _in_target_form(references, baseline, config, arguments):
-    """(references, baseline) in the Unicode normal form that the model writes, and what the report
-    says of that.
+    """(references, baseline, fields of the report); the texts are in the Unicode normal form that
+    the model writes.
+
+    Args:
+        config: TextConfig of the target.
     """
     from rnnsearch_tf.evaluation.bleu import in_target_form
 
@@ -316,7 +322,7 @@ def _in_target_form(references, baseline, config, arguments):
 
 
 def _significance(translations, baseline, references, config, arguments) -> dict:
-    """What resampling says: the intervals, the comparison."""
+    """Confidence intervals and the comparison with the baseline, as far as asked for."""
     from rnnsearch_tf.evaluation.bleu import tokenizer_for
     from rnnsearch_tf.evaluation.significance import TESTS, confidence_intervals, paired_test
 
@@ -334,8 +340,8 @@ def _significance(translations, baseline, references, config, arguments) -> dict
 
 
 def _translated(translator, sources, changes):
-    """The translations of all sources; many batches at once, so that there is progress to show and
-    sentences of like length go together.
+    """Translate all sources, many batches at a time: that shows progress, and batches sentences of
+    similar length.
     """
     at_once = BATCHES_AT_ONCE * translator.search_config(**changes).batch_size
     translations = []
@@ -346,9 +352,17 @@ def _translated(translator, sources, changes):
     return translations
 
 
-def evaluation_report(translator, sources, translations, references, arguments) -> dict:
-    """All the numbers asked for, ready for JSON; `references` is a list of lists, each of one
-    reference a sentence.
+def evaluation_report(
+    translator: Translator,
+    sources: list[str],
+    translations: list[Translation],
+    references: list[list[str]],
+    arguments: Namespace,
+) -> dict[str, Any]:
+    """Compute the requested scores, ready for JSON.
+
+    Args:
+        references: one list for each set of references, each with one reference for each sentence.
     """
     from rnnsearch_tf.evaluation.bleu import tokenizer_for
     from rnnsearch_tf.evaluation.groups import (
@@ -360,16 +374,16 @@ def evaluation_report(translator, sources, translations, references, arguments) 
     from rnnsearch_tf.evaluation.words import unknown_words
 
     rules = dict(lowercase=arguments.lowercase, tokenize=tokenizer_for(translator.config.target))
-    everyone = range(len(sources))
+    every_sentence = range(len(sources))
     unknown = unknown_words(translator.source_text, translator.target_text, sources, *references)
-    known = [number for number in everyone if not unknown[number]]
-    report = {
-        "all": _scores(translator, translations, references, everyone, arguments),
+    known = [number for number in every_sentence if not unknown[number]]
+    report: dict[str, Any] = {
+        "all": _scores(translator, translations, references, every_sentence, arguments),
         "without_unknown_words": _scores(translator, translations, references, known, arguments),
     }
     texts = [translation.text for translation in translations]
     if arguments.by_length:
-        lengths = [len(translation.source_tokens) for translation in translations]
+        lengths = [len(translation.source_tokens or []) for translation in translations]
         report["by_length"] = by_length(texts, references, lengths, **rules)
     if arguments.by_frequency:
         ranks = average_ranks(translator.source_text, sources)
@@ -380,8 +394,8 @@ def evaluation_report(translator, sources, translations, references, arguments) 
 
 
 def _calibration(arguments, sources, name):
-    """That of the model, where --confidence asks for it alone; what --calibrate cannot be fitted to
-    is refused before anything is translated.
+    """The model's calibration if --confidence alone asks for it; refuses too little text for
+    --calibrate before anything is translated.
     """
     if not (arguments.calibrate or arguments.confidence):
         return None
@@ -396,14 +410,12 @@ def _calibration(arguments, sources, name):
 def _confidence(
     translator, sources, translations, references, arguments, calibration, name
 ) -> dict:
-    """How the confidence goes with how good the sentences are; fitted to them first where
-    --calibrate asks for it.
-    """
+    """Correlation of confidence and sentence chrF; with --calibrate, fit the calibration first."""
     from rnnsearch_tf.evaluation.bleu import sentence_chrf
     from rnnsearch_tf.evaluation.confidence import Calibration, agreement
 
     if arguments.calibrate:
-        calibration = Calibration.fit(translator, sources, translations, *references, name)
+        calibration = Calibration.fit(translator, sources, translations, references[0], name)
         calibration.save(Run.open(arguments.model[0]))
     confidences = calibration(translator, sources, translations)
     chrf = [sentence_chrf(*texts) / 100 for texts in zip(translations, *references)]
@@ -413,7 +425,7 @@ def _confidence(
 
 
 def _scores(translator, translations, references, chosen, arguments) -> dict:
-    """The corpus scores over the chosen sentences."""
+    """Corpus scores over the chosen sentences."""
     from rnnsearch_tf.evaluation.bleu import bleu, chosen_references, chrf, ter, tokenizer_for
     from rnnsearch_tf.evaluation.words import lc_norm_tok, tokenized, written_tokens
 

@@ -1,4 +1,7 @@
-"""The report of `evaluate`, as the lines that a person reads."""
+"""The report of `evaluate` as lines of text."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 LABELS = {
     "bleu": "BLEU",
@@ -15,8 +18,8 @@ TITLES = {
 }
 
 
-def table(report):
-    """The lines a person reads."""
+def table(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a report of `evaluate`."""
     for name, title in TITLES.items():
         if name not in report:
             continue
@@ -28,8 +31,8 @@ def table(report):
     for text in report.get("unicode_form", {}).get("changed", ()):
         form = report["unicode_form"]["form"]
         yield (
-            f"{text['file']}: {text['lines']} line(s) compared in {form} (target.unicode_form); as"
-            " they stand sacreBLEU scores them otherwise"
+            f"{text['file']}: {text['lines']} line(s) compared in {form} (target.unicode_form);"
+            " sacreBLEU scores the original text differently"
         )
     if "confidence" in report:
         found = report["confidence"]
@@ -84,7 +87,7 @@ def _resampled(report):
         )
     if "baseline" in report:
         found = report["baseline"]
-        yield f"beside {found['file']}, paired {found['test']}:"
+        yield f"compared with {found['file']}, paired {found['test']}:"
         for key in ("bleu", "chrf", "ter"):
             score = found[key]["score"]
             other = found[key]["baseline"]

@@ -1,11 +1,12 @@
 """Export a trained RUN, or an ensemble, as a SavedModel, raw text in and raw text out, under DIR/N.
 
-Before DIR/N appears, a fresh process loads the model into a session and its
-answers are compared with the Python model's. An existing version is never
-overwritten; a failed export leaves nothing that a server would load, and the next
-one clears away what a killed one has left. The options of
-a profile are those of the files in export/; --set changes one.
+Before DIR/N appears, a fresh process loads the model and its answers are compared with those of the
+Python model. An existing version is never overwritten. A failed export leaves nothing that a server
+would load, and the next export removes what a killed one has left. A profile has the options of the
+files in export/; --set changes one of them.
 """
+
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import add_model, whole_number
 from rnnsearch_tf.export import publishing
@@ -13,7 +14,7 @@ from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.runs.folder import Run
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument(
         "--output",
@@ -31,8 +32,8 @@ def arguments(parser):
         "--profile",
         metavar="F.yaml",
         help=(
-            "what to export (default: every signature, the run's own search; confidence needs a"
-            " calibrated RUN)"
+            "options of the export (default: all signatures, the run's own search; confidence needs"
+            " a calibrated RUN)"
         ),
     )
     parser.add_argument(
@@ -44,9 +45,9 @@ def arguments(parser):
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     for folder in arguments.model:
-        Run.open(folder)  # before TensorFlow takes its seconds
+        Run.open(folder)  # fail before the slow import of TensorFlow
     import_tensorflow()
     from rnnsearch_tf.export.writer import export_model
 

@@ -1,27 +1,30 @@
-"""The effective settings beside the paper's and the authors' program's.
+"""Compare the effective settings with those of the paper and of the authors' program.
 
-The last column says whom a setting follows: both, the paper, the authors, or
-neither: that is a departure. `-` where a source does not say.
+The last column says which source a setting follows: both, paper, authors, or neither (a departure).
+`-` means that a source does not say.
 """
 
-from rnnsearch_tf.config import PRESETS, as_dictionary, load_config
+from argparse import ArgumentParser, Namespace
 
-UNSAID = object()
-"""In place of a value where a source does not say."""
+from rnnsearch_tf.config import PRESETS, Config, as_dictionary, load_config
 
-BESIDE_THE_PRESETS = {
+UNSTATED = object()
+"""The value of an option that a source does not state."""
+
+OUTSIDE_PRESETS = {
     # option: (the paper, the authors' program); a tuple lists the values that follow it
     "source.tokenization": ("moses", "moses"),
     "target.tokenization": ("moses", "moses"),
     "source.lowercase": (False, False),
     "target.lowercase": (False, False),
-    "source.vocabulary_size": (UNSAID, 30_001),
-    "target.vocabulary_size": (UNSAID, 30_001),
+    "source.vocabulary_size": (UNSTATED, 30_001),
+    "target.vocabulary_size": (UNSTATED, 30_001),
     "data.maximum_source_length": ((50, 30), (50, 30)),
     "data.maximum_target_length": ((50, 30), (50, 30)),
-    "search.normalize_after": (UNSAID, (False, True)),
+    "search.normalize_after": (UNSTATED, (False, True)),
 }
-"""What the sources fix but no preset does: they belong to a corpus, or have several right values.
+"""Options that the sources fix but no preset does: they belong to a corpus or have several right
+values.
 """
 
 PAPER_IS_SILENT = {
@@ -33,7 +36,7 @@ PAPER_IS_SILENT = {
     "search.minimum_length_ratio",
     "search.maximum_length_ratio",
 }
-"""Options of preset `paper` that it takes from the authors' program, the paper not saying."""
+"""Options that preset `paper` takes from the authors' program, as the paper does not state them."""
 
 ALWAYS = (
     (
@@ -41,21 +44,21 @@ ALWAYS = (
         " authors' 30,001 symbols count UNK, a reserved one and the end symbol"
     ),
     (
-        "order: the corpus is shuffled anew each epoch (data.shuffle_buffer); the authors shuffled"
+        "order: the corpus is shuffled in each epoch (data.shuffle_buffer); the authors shuffled"
         " it once, offline"
     ),
-    "checkpoints: the optimizer's state is kept; the authors' program lost it on resuming",
+    "checkpoints: the optimizer's state is saved; the authors' program lost it on resuming",
     (
         "unfinished search: where the authors' program gives up (a beam of 500), the best"
-        " unfinished translation is given"
+        " unfinished translation is returned"
     ),
 )
-"""Differences that no option touches."""
+"""Differences that no option changes."""
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--config", required=True, metavar="F.yaml", help="the configuration to look at"
+        "--config", required=True, metavar="F.yaml", help="the configuration to compare"
     )
     parser.add_argument(
         "--set",
@@ -66,9 +69,9 @@ def arguments(parser):
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     config = load_config(arguments.config, overrides=arguments.set)
-    rows = [("option", "here", "paper", "authors", "follows")] + comparison(config)
+    rows = [("option", "here", "paper", "authors", "follows"), *comparison(config)]
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
     for row in rows:
         print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths)).rstrip())
@@ -80,12 +83,12 @@ def run(arguments):
     print("whatever the settings:", *(f"- {note}" for note in ALWAYS), sep="\n")
 
 
-def comparison(config) -> list:
-    """(option, here, paper, authors, whom it follows), all text, for every option that a source
-    fixes.
+def comparison(config: Config) -> list[tuple[str, ...]]:
+    """(option, here, paper, authors, which source it follows) as text, for every option that a
+    source fixes.
     """
     here = as_dictionary(config)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name, (paper, authors) in _sources().items():
         section, key = name.split(".")
         value = here[section][key]
@@ -100,15 +103,15 @@ def comparison(config) -> list:
 
 
 def _sources() -> dict:
-    """option → (the paper's value, the authors' program's)."""
-    sources = dict(BESIDE_THE_PRESETS)
+    """{option: (value in the paper, value in the authors' program)}."""
+    sources = dict(OUTSIDE_PRESETS)
     for section in ("data", "model", "training", "search"):
         paper = PRESETS["paper"].get(section, {})
         authors = PRESETS["groundhog"].get(section, {})
         for key in authors | paper:
             name = f"{section}.{key}"
-            silent = name in PAPER_IS_SILENT or key not in paper
-            sources[name] = (UNSAID if silent else paper[key], authors.get(key, UNSAID))
+            unstated = name in PAPER_IS_SILENT or key not in paper
+            sources[name] = (UNSTATED if unstated else paper[key], authors.get(key, UNSTATED))
     return sources
 
 
@@ -117,7 +120,7 @@ def _agrees(value, source) -> bool:
 
 
 def _words(value) -> str:
-    if value is UNSAID:
+    if value is UNSTATED:
         return "-"
     if isinstance(value, tuple):
         return " or ".join(map(_words, value))

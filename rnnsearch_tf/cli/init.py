@@ -1,11 +1,11 @@
-"""Write a configuration for your own text: DIR/config.yaml, made for two files in which line k of
-one translates line k of the other.
+"""Write a configuration for your own text: DIR/config.yaml, fitted to two parallel files (line k of
+one translates line k of the other).
 
-It looks at the files first: how many pairs, how long, which lines are bad. The languages are read
-off the files' names, such as train.en and train.fr.gz. Everything in the file may be changed before
-the training.
+It reads the files first: how many pairs, their lengths, bad lines. The languages are taken from the
+file names, such as train.en and train.fr.gz. You may change anything in the file before training.
 """
 
+from argparse import ArgumentParser, Namespace
 import pathlib
 import shlex
 
@@ -15,8 +15,8 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import make_folder, write_file
 
 
-def arguments(parser):
-    parser.add_argument("folder", metavar="DIR", help="folder to make")
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="folder to create")
     parser.add_argument(
         "--source",
         required=True,
@@ -30,18 +30,18 @@ def arguments(parser):
         parser.add_argument(
             f"--{side}-language",
             metavar="CODE",
-            help="such as es or pt-BR (default: from the file's name)",
+            help="such as es or pt-BR (default: taken from the file's name)",
         )
     parser.add_argument(
         "--minutes",
         type=whole_number(1),
         metavar="N",
         default=60,
-        help="how long the training may take (default: %(default)s)",
+        help="time limit of the training (default: %(default)s)",
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     codes = [
         code and check_value("source.language", code, flag)
         for code, flag in (
@@ -52,13 +52,12 @@ def run(arguments):
     folder = pathlib.Path(arguments.folder)
     if folder.exists() and not folder.is_dir():
         raise UserError(
-            f"{folder}: expected a folder, or nothing there yet, found a file; choose another DIR"
+            f"{folder}: expected a folder or a new name, found a file; choose another DIR"
         )
     path = pathlib.Path(f"{folder}/config.yaml")
     if path.exists():
         raise UserError(
-            f"{path}: expected no configuration there yet, found one; choose another DIR, or"
-            " delete it"
+            f"{path}: expected no configuration, found one; choose another DIR, or delete it"
         )
     from rnnsearch_tf.data.inspection.fitting import (
         UNKNOWN_LANGUAGE,
@@ -77,8 +76,8 @@ def run(arguments):
     if found.report.unpaired:
         print(
             f"WARNING: one file is longer than the other by {found.report.unpaired:,} line(s). If a"
-            " line is missing in the middle, all that follow stand beside the wrong ones, and"
-            " nothing can be learned from them: look at the last lines of both files"
+            " line is missing in the middle, all following lines are paired with the wrong ones,"
+            " and nothing can be learned from them: look at the last lines of both files"
         )
     for side, code, named in zip(
         ("source", "target"),
@@ -88,16 +87,16 @@ def run(arguments):
         if named not in (code, UNKNOWN_LANGUAGE):
             print(
                 f"WARNING: the {side} file's name says {named}, --{side}-language says {code}:"
-                " check that the two have not changed places"
+                " check that the files are not swapped"
             )
         if code == UNKNOWN_LANGUAGE:
             print(
-                f"the {side} file's name does not tell its language: set {side}.language, if the"
-                " text should know it"
+                f"the {side} file's name does not tell its language: set {side}.language if you"
+                " know it"
             )
-    print(f"written: {path}; change in it what you like")
-    print(f"next, what is wrong with the text:  rnnsearch doctor --config {config}")
+    print(f"written: {path}; edit it as you like")
+    print(f"next, check the text:  rnnsearch doctor --config {config}")
     print(
-        f"then, for {arguments.minutes} minutes:  rnnsearch train --config {config} --output"
+        f"then train for {arguments.minutes} minutes:  rnnsearch train --config {config} --output"
         f" {trained}"
     )

@@ -1,22 +1,23 @@
-"""Start the workers of one training, watch them, and start them again when one is lost.
+"""Start the workers of one training, watch them, and restart them when one is lost.
 
   rnnsearch launch --workers 2 -- train --config F.yaml --output RUN
 
-starts 2 processes on this machine; each takes its share of every batch, of the cores and of the
-GPUs. On several machines the same command is given on each, with the addresses of all and the
-number of this one:
+starts 2 processes on this machine. Each takes its share of every batch, of the cores and of the
+GPUs. On several machines, give the same command on each, with the addresses of all workers and the
+index of the one to start there:
 
   rnnsearch launch --hosts a:2222,b:2222 --index 0 -- train --config F.yaml --output RUN
 
-What stands behind -- is a `rnnsearch train`, to which --distribute multi-worker is added. With
---resume among its words it begins where RUN has no checkpoint yet, and goes on where it has one.
-RUN and the text must be seen by all workers.
+The command after -- is a `rnnsearch train`; --distribute multi-worker is added to it. If it has
+--resume, training starts anew if RUN has no checkpoint yet, and resumes if it has one. All workers
+must have access to RUN and the text.
 
-When a worker is killed, the others are stopped, and all start again from the last checkpoint.
-SIGTERM and Ctrl-C are passed on: training stops after the batch in progress, is saved, and the exit
-code is 75 or 130. Workers whose launcher is killed stop in the same way (on Linux).
+When a worker is killed, the others are stopped, and all are restarted from the last checkpoint.
+SIGTERM and Ctrl-C are passed on: training stops after the current batch and is saved; the exit code
+is 75 or 130. Workers whose launcher is killed stop in the same way (on Linux).
 """
 
+from argparse import ArgumentParser, Namespace
 import argparse
 import ctypes
 import glob
@@ -25,6 +26,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 
 from rnnsearch_tf.cli import train
 from rnnsearch_tf.cli.main import EXIT_DONE, EXIT_INTERRUPTED, EXIT_TERMINATED, Parser
@@ -34,42 +36,45 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runs.folder import Run
 
 PATIENCE = 120
-"""Seconds that a worker gets to save and end once it is told to."""
+"""Seconds that a worker has to save and exit after SIGTERM."""
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--workers", type=whole_number(1), metavar="N", help="start N workers on this machine"
     )
     parser.add_argument(
         "--hosts",
         metavar="HOST:PORT,…",
-        help="the addresses of all workers, the chief's first; with --index",
+        help="addresses of all workers, the chief's first; with --index",
     )
     parser.add_argument(
         "--index",
         type=whole_number(),
         metavar="K",
-        help="with --hosts: which of them to start here, from 0",
+        help="with --hosts: index of the worker to start here, from 0",
     )
     parser.add_argument(
         "--restarts",
         type=whole_number(),
         default=3,
         metavar="R",
-        help="times that they are started again at most (default: %(default)s)",
+        help="maximum number of restarts (default: %(default)s)",
     )
     parser.add_argument(
-        "command", nargs="+", metavar="-- train …", help="the training, as for rnnsearch train"
+        "command",
+        nargs="+",
+        metavar="-- train …",
+        help="the training command, as for rnnsearch train",
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> int:
     indices, addresses = _workers(arguments)
-    output, goes_on, begins, resumes = _training(arguments.command)
-    told = []
+    output, may_resume, start_words, resume_words = _training(arguments.command)
+    received: list[int] = []
     before = {
-        number: signal.signal(number, lambda number, frame: told.append(number))
+        number: signal.signal(number, lambda number, frame: received.append(number))
         for number in (signal.SIGTERM, signal.SIGINT)
     }
     try:
@@ -77,35 +82,36 @@ def run(arguments):
             job = Job(
                 indices,
                 addresses or free_addresses(len(indices)),
-                resumes if goes_on and Run(output).state.exists() else begins,
+                resume_words if may_resume and Run(output).state.exists() else start_words,
             )
-            code, lost = job.wait(told)
-            if told or not lost or not left:
-                return code
+            code, lost = job.wait(received)
+            if received or not lost or not left:
+                break
             print(
-                f"launch: a worker was lost; starting again, {left - 1} more times at most",
+                f"launch: a worker was lost; restarting, at most {left - 1} more times",
                 file=sys.stderr,
                 flush=True,
             )
-            # it was left out, and is saved so
-            goes_on = True
-            resumes = _without(resumes, flags=["--skip-batch"])
+            # the batch is already skipped in the saved state
+            may_resume = True
+            resume_words = _without(resume_words, flags=["--skip-batch"])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    return code
 
 
 class Job:
-    """The workers of one start that run on this machine.
+    """The worker processes on this machine, from one start of the training.
 
     Args:
-        indices: their numbers.
-        addresses: of all workers.
-        words: the command, behind ``rnnsearch``.
+        indices: indices of the workers to start here.
+        addresses: addresses of all workers.
+        words: the command, after ``rnnsearch``.
     """
 
-    def __init__(self, indices, addresses, words):
-        # other workers are other launchers' to watch
+    def __init__(self, indices: Sequence[int], addresses: list[str], words: list[str]) -> None:
+        # True: other launchers watch other workers
         self.everywhere = len(indices) < len(addresses)
         command = [sys.executable, "-m", "rnnsearch_tf", *words]
         cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
@@ -113,49 +119,50 @@ class Job:
         self.processes = []
         for place, index in enumerate(indices):
             environment = {**os.environ, VARIABLE: worker_variable(index, addresses)}
-            own = _part(devices, place, len(indices))
-            if own:
-                environment["CUDA_VISIBLE_DEVICES"] = ",".join(own)
-            # A terminal's Ctrl-C comes through us alone.
+            share = _part(devices, place, len(indices))
+            if share:
+                environment["CUDA_VISIBLE_DEVICES"] = ",".join(share)
+            # a new session: only the launcher receives the terminal's Ctrl-C
             process = subprocess.Popen(
                 command, env=environment, start_new_session=True, preexec_fn=_end_with_parent
             )
-            own = _part(cores, place, len(indices))
-            if own:
-                os.sched_setaffinity(process.pid, own)
+            cores_here = _part(cores, place, len(indices))
+            if cores_here:
+                os.sched_setaffinity(process.pid, cores_here)
             self.processes.append(process)
 
-    def wait(self, told):
-        """Watch the workers to their end; signals that come into the list `told` are passed on.
+    def wait(self, received: list[int]) -> tuple[int, bool]:
+        """Wait for the workers to end; passes on the signals that a handler adds to `received`.
 
         Returns:
-            (exit code, whether a worker was lost and a new start may help).
+            (exit code, whether a worker was lost and a restart may help).
         """
         passed = 0
         deadline = None
         first = None
-        # A list: every worker is polled, so that one that fails is seen while those before it run.
+        # A list, not a generator: poll all workers, to see a failure behind a running worker.
         while None in (codes := [process.poll() for process in self.processes]):
-            for number in told[passed:]:
+            for number in received[passed:]:
                 self._send(number)
             ended = next((code for code in codes if code), None)
-            if len(told) > passed or first is None and ended:
+            if len(received) > passed or first is None and ended:
                 first = ended
-                passed = len(told)
+                passed = len(received)
                 deadline = time.monotonic() + PATIENCE
-                if not told:
+                if not received:
                     self._send(signal.SIGTERM)
             if deadline and time.monotonic() > deadline:
                 self._send(signal.SIGKILL)
             time.sleep(0.1)
-        if not any(codes):
+        failures = [code for code in codes if code]
+        if not failures:
             return EXIT_DONE, False
-        if told:
-            return EXIT_INTERRUPTED if told[0] == signal.SIGINT else EXIT_TERMINATED, False
-        own = [code for code in codes if code > 0 and code != EXIT_TERMINATED]
-        if own:  # an error would come again
-            return own[0], False
-        return EXIT_TERMINATED, self.everywhere or any(code < 0 for code in codes)
+        if received:
+            return EXIT_INTERRUPTED if received[0] == signal.SIGINT else EXIT_TERMINATED, False
+        errors = [code for code in failures if code > 0 and code != EXIT_TERMINATED]
+        if errors:  # a restart would fail again
+            return errors[0], False
+        return EXIT_TERMINATED, self.everywhere or any(code < 0 for code in failures)
 
     def _send(self, number):
         for process in self.processes:
@@ -164,13 +171,13 @@ class Job:
 
 
 def _end_with_parent():
-    """Have the system send this process SIGTERM when its parent ends, however that ends."""
+    """Have the kernel send this process SIGTERM when its parent ends for any reason."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 def _workers(arguments):
-    """(numbers of the workers to start here, addresses of all or None)."""
+    """(indices of the workers to start here, addresses of all workers or None)."""
     if (arguments.workers is None) == (arguments.hosts is None):
         raise UsageError(
             "expected --workers N, or --hosts HOST:PORT,… and --index K, got both or neither; see"
@@ -197,13 +204,14 @@ def _workers(arguments):
 
 
 def _training(command):
-    """(RUN, whether to go on with it, the words that begin the training, those that go on with it).
+    """(RUN, whether --resume is given, words that start the training, words that resume it).
 
-    A command that is no training of several workers is refused.
+    Raises:
+        UsageError: the command is not `train`, or has another --distribute.
     """
     if command[0] != "train":
         raise UsageError(
-            f"launch: expected `-- train …`, got {command[0]!r}; only a training has several"
+            f"launch: expected `-- train …`, got {command[0]!r}; only training runs in several"
             " workers"
         )
     parser = Parser(prog="rnnsearch train")
@@ -214,10 +222,10 @@ def _training(command):
             f"launch: expected --distribute multi-worker, got {parsed.distribute}; leave it out"
         )
     words = [*command, *([] if parsed.distribute else ["--distribute", "multi-worker"])]
-    begins = _without(words, flags=["--resume"])
-    # RUN has it all
-    known = ["--from", "--mix", "--new-words", "--config"] if parsed.start_from else []
-    return parsed.output, parsed.resume, begins, [*_without(begins, options=known), "--resume"]
+    start = _without(words, flags=["--resume"])
+    # RUN has saved the effect of these
+    saved = ["--from", "--mix", "--new-words", "--config"] if parsed.start_from else []
+    return parsed.output, parsed.resume, start, [*_without(start, options=saved), "--resume"]
 
 
 def _without(words, flags=(), options=()):
@@ -231,7 +239,7 @@ def _without(words, flags=(), options=()):
 
 
 def _devices():
-    """GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
+    """Names of the GPUs that this process may use, as in CUDA_VISIBLE_DEVICES."""
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
         return [name for name in named.split(",") if name]
@@ -239,8 +247,8 @@ def _devices():
 
 
 def _part(things, place, count):
-    """Those of one of `count` workers: as many for each; none where there are fewer than workers,
-    who then share all.
+    """The share of worker `place` of `count`, all of the same size; empty if there are fewer things
+    than workers, which then share all.
     """
     size = len(things) // count
     return things[place * size : (place + 1) * size]

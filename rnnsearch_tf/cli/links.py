@@ -1,48 +1,61 @@
-"""Pharaoh links as verbs write them: of words, as Moses and `aer` mean them; of subword pieces by
-option.
-"""
+"""Pharaoh links as the verbs write them: of words, as in Moses and `aer`, or of subword pieces."""
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
+from typing import TYPE_CHECKING
+
 from rnnsearch_tf.text.characters import WORD_START
 
+if TYPE_CHECKING:
+    import numpy as np
 
-def add_pieces(parser):
+    from rnnsearch_tf.export.translator import ExportedTranslator
+    from rnnsearch_tf.translation import Translator
+
+
+def add_pieces(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--pieces",
         action="store_true",
-        help="links of subword pieces, not of words, where the model has SentencePiece",
+        help="link subword pieces, not words, if the model has SentencePiece",
     )
 
 
 class Links:
-    """Makes the links of one model's alignments.
+    """Converts attention weights of one model to links.
 
     Args:
-        translator: Translator, or ExportedTranslator, which does not say how its text is cut: then
-            the tokens show it.
-        pieces: link the tokens themselves.
+        translator: Translator, or ExportedTranslator, whose tokenization is unknown: it is then
+            inferred from the tokens.
+        pieces: link the tokens themselves, not words.
     """
 
-    def __init__(self, translator, pieces=False):
+    def __init__(self, translator: Translator | ExportedTranslator, pieces: bool = False) -> None:
         self._pieces = pieces
-        self._subwords = None
-        if hasattr(translator, "source_text"):
+        self._subwords: tuple[bool, ...] | None = None
+        from rnnsearch_tf.translation import Translator
+
+        if isinstance(translator, Translator):
             texts = translator.source_text, translator.target_text
             self._subwords = tuple(text.config.tokenization == "sentencepiece" for text in texts)
 
     def __call__(
-        self, alignment, source_tokens, target_tokens, words=(None, None), text=None
-    ) -> list:
-        """The links of a sentence, (source position, target position).
+        self,
+        alignment: np.ndarray,
+        source_tokens: list[str],
+        target_tokens: list[str],
+        words: tuple[list[str] | None, list[str] | None] = (None, None),
+        text: str | None = None,
+    ) -> list[tuple[int, int]]:
+        """Compute the links of a sentence, (source position, target position).
 
         Args:
-            alignment: float [target tokens + 1, source tokens + 1]; the last row may be missing,
-                where search was cut off.
-            source_tokens, target_tokens: list[str].
-            words: for each side list[str], what its line was cut into before; None: what spaces
-                separate.
-            text: the target text, where it is known.
+            alignment: float [target tokens + 1, source tokens + 1]; an unfinished hypothesis has no
+                last row.
+            words: words of the source and the target line before subword segmentation; None:
+                separated by spaces.
+            text: the target text, if known.
         """
         import numpy as np
 
@@ -53,22 +66,22 @@ class Links:
         if self._pieces:
             return links(alignment)
         sides = tuple(zip((source_tokens, target_tokens), words))
-        cut = self._subwords or _cut(source_tokens, target_tokens, text)
+        is_pieces = self._subwords or _is_pieces(source_tokens, target_tokens, text)
         return links(
             word_alignment(
                 alignment,
-                *(word_shares(*side) if pieces else None for side, pieces in zip(sides, cut)),
+                *(word_shares(*side) if pieces else None for side, pieces in zip(sides, is_pieces)),
             )
         )
 
 
-def _cut(source_tokens, target_tokens, text):
-    """Whether the tokens of each side are pieces, as far as a sentence shows it."""
+def _is_pieces(source_tokens, target_tokens, text):
+    """Whether the tokens of each side are subword pieces, as far as one sentence shows it."""
     source, target = (
         any(token.startswith(WORD_START) for token in tokens)
         for tokens in (source_tokens, target_tokens)
     )
-    # one word of pieces, all from within words
+    # a target of one word may consist of word-internal pieces only
     return (
         source,
         target or source and "".join(target_tokens) == text,

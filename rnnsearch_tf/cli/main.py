@@ -1,9 +1,9 @@
-"""``rnnsearch VERB …``: finds the verb, parses its arguments, turns errors into one line and an
+"""``rnnsearch VERB …``: finds the verb, parses its arguments, and turns errors into one line and an
 exit code.
 
-A verb is a module beside this one with two functions: ``arguments(parser)``
-declares what it takes, ``run(arguments)`` does the work. A module imports what
-needs TensorFlow inside ``run``, so that ``--help`` and wrong usage answer at once.
+A verb is a module in this folder with two functions: ``arguments(parser)`` declares its arguments,
+``run(arguments)`` does the work. A module imports what needs TensorFlow inside ``run``, so that
+``--help`` and usage errors answer at once.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ import os
 import re
 import sys
 import warnings
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, NoReturn
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.cli.log_file import LogFile
@@ -47,12 +50,12 @@ GROUPS = {
     },
     "evaluating": {
         "evaluate": "compute BLEU, chrF and TER against reference translations",
-        "score": "log-probability of sentence pairs",
+        "score": "compute log-probabilities of sentence pairs",
         "embed": "plot learned vectors of words, phrases and sentences",
     },
     "word alignment": {
         "align": "align the words of sentence pairs",
-        "aer": "alignment error rate against reference alignments",
+        "aer": "compute the alignment error rate against reference alignments",
         "plot-attention": "plot attention weights (Figure 3)",
     },
     "text and corpora": {
@@ -67,7 +70,7 @@ GROUPS = {
     },
     "phrase-based systems (Moses)": {
         "rescore": "add the model's score to a Moses n-best list",
-        "oracle": "BLEU of an n-best list and of the best choice from it",
+        "oracle": "compute BLEU of an n-best list and of the best choice from it",
         "phrase-table": "add the model's score to a Moses phrase table",
     },
     "the papers": {
@@ -76,18 +79,18 @@ GROUPS = {
     "help and configuration": {
         "configs": "list the configurations that come with the program",
         "options": "list every option of a configuration, with meaning and limits",
-        "completion": "tab completion for bash, zsh and fish",
+        "completion": "print tab completion for bash, zsh and fish",
     },
 }
-"""The verbs by what they are for, in the order of --help: {group: {verb: what it does}}."""
+"""The verbs by purpose, in the order of --help: {group: {verb: description}}."""
 
 VERBS = {verb: meaning for group in GROUPS.values() for verb, meaning in group.items()}
 
-LOUDNESS = {
+VERBOSITY = {
     "--quiet": "show errors only, no progress and no warnings",
     "--verbose": "show details too",
 }
-"""Switches that every verb has, and what they mean; --log-file is the third option of all."""
+"""Switches of every verb and their meaning; --log-file is the third option of every verb."""
 
 START = """rnnsearch trains and serves translation models. To begin:
 
@@ -102,9 +105,9 @@ rnnsearch --help lists all verbs, rnnsearch help VERB explains one."""
 _NODE = re.compile(
     r"\[?\[?\{\{\w+ .*?\}\}\S*\]?\]?|\[\[[A-Za-z_]\S*\]\]|\[Op:\S+\]|^\s*\(\d+\) [A-Z_]+: "
 )
-"""How TensorFlow names the nodes of a graph."""
+"""Names of graph nodes in TensorFlow's error messages."""
 
-_AROUND = (
+_BOILERPLATE = (
     *(
         "Detected at node",
         "File ",
@@ -115,7 +118,7 @@ _AROUND = (
     ),
     *("0 successful operations", "0 derived errors"),
 )
-"""How the lines begin that TensorFlow writes around what was wrong."""
+"""Beginnings of the lines that TensorFlow writes around the actual error."""
 
 DISK_FULL = os.strerror(errno.ENOSPC)
 EXIT_DONE = 0
@@ -123,16 +126,14 @@ EXIT_FAILED = 1
 EXIT_TERMINATED = 75
 EXIT_INTERRUPTED = 130
 EXIT_NO_READER = 141
-"""The reader of the output has gone: 128 + SIGPIPE, as a shell says of programs that this signal
-ends.
-"""
+"""The reader of the output is gone: 128 + SIGPIPE, as shells report it."""
 
 
-def run(argv=None) -> int:
+def run(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; the entry point of ``rnnsearch``.
 
     Args:
-        argv: the words after the program's name; None takes ``sys.argv``.
+        argv: the words after the program's name; None: those of ``sys.argv``.
 
     Returns:
         0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable, 130 interrupted, 141
@@ -144,56 +145,54 @@ def run(argv=None) -> int:
         0
     """
     argv = sys.argv[1:] if argv is None else list(argv)
-    return _program(lambda: _command(argv))
+    return _run_program(lambda: _command(argv))
 
 
-def run_alone(module, program: str, argv=None) -> int:
-    """Run a module with a verb's two functions as a program of its own, as ``python -m papers``
-    does.
+def run_module(module: ModuleType, program: str, argv: Sequence[str] | None = None) -> int:
+    """Run a module that has a verb's two functions as a program, as ``python -m papers`` does.
 
     Args:
-        module: the module.
-        program: its name in messages.
-        argv: the words after the program's name; None takes ``sys.argv``.
+        program: name of the program in messages.
+        argv: the words after the program's name; None: those of ``sys.argv``.
 
     Returns:
-        The exit code, as of :func:`run`.
+        The exit code, see :func:`run`.
     """
     argv = sys.argv[1:] if argv is None else list(argv)
-    return _program(lambda: _run_verb(module, program, argv))
+    return _run_program(lambda: _run_verb(module, program, argv))
 
 
-def _program(command) -> int:
-    """Call a function; errors and exit codes as of the whole program."""
+def _run_program(command) -> int:
+    """Call a function with the streams, messages and exit codes of the program."""
     open_closed_streams()
     use_utf8()
     logging.basicConfig(
         format="rnnsearch: %(message)s", level=logging.WARNING, stream=sys.stderr, force=True
     )
-    code = _answered(command)
-    if code:  # what went wrong has been said
+    code = _exit_code(command)
+    if code:  # the error has been printed
         with contextlib.suppress(OSError, UserError):
             flush_output()
         return code
-    return _answered(flush_output)
+    return _exit_code(flush_output)
 
 
 def _command(argv) -> int:
-    """Do what a command line asks for; errors as they come."""
+    """Run a command line; errors are raised."""
     if "_ARGCOMPLETE" in os.environ:
         _module("completion").complete(parser_of, VERBS)
     with warnings.catch_warnings():
         if not os.environ.get("RNNSEARCH_DEBUG"):
-            warnings.simplefilter("ignore")  # Python's warnings are for developers; ours are logged
+            warnings.simplefilter("ignore")  # those are for developers; ours are logged
         return _dispatch(argv)
 
 
-def _answered(function) -> int:
-    """Call a function; the exit code, errors said in a line."""
+def _exit_code(function) -> int:
+    """Call a function and return its exit code; an error is printed as one line."""
     try:
         return function() or EXIT_DONE
     except SystemExit as stop:  # argparse, after --help
-        return stop.code or EXIT_DONE
+        return int(stop.code or EXIT_DONE)
     except BrokenPipeError:
         return EXIT_NO_READER
     except KeyboardInterrupt:
@@ -201,9 +200,7 @@ def _answered(function) -> int:
         return EXIT_INTERRUPTED
     except Terminated as stop:
         return _terminated(str(stop) or "SIGTERM")
-    except (
-        Exception
-    ) as error:  # the last line of defence: a user sees one line, a developer asks for more
+    except Exception as error:  # users see one line, RNNSEARCH_DEBUG shows the traceback
         if os.environ.get("RNNSEARCH_DEBUG"):
             raise
         return _explain(error)
@@ -214,7 +211,9 @@ def _dispatch(argv) -> int:
         print(START)
         return EXIT_DONE
     name, *rest = argv
-    before = list(itertools.takewhile(LOUDNESS.__contains__, argv))  # taken before the verb too
+    before = list(
+        itertools.takewhile(VERBOSITY.__contains__, argv)
+    )  # also accepted before the verb
     if before and argv[len(before) :]:
         verb, *words = argv[len(before) :]
         return _dispatch([verb, *before, *words])
@@ -232,7 +231,7 @@ def _dispatch(argv) -> int:
 
 
 def _run_verb(verb, program, words) -> int:
-    """Parse the words and call the module's run(), with the messages that its arguments ask for."""
+    """Parse the words, set up logging as they ask for, and call the module's run()."""
     arguments = _parser(verb, program).parse(words)
     logging.getLogger("rnnsearch_tf").setLevel(_log_level(verb, arguments))
     logging.getLogger("rnnsearch_tf.runtime.progress").setLevel(
@@ -247,21 +246,19 @@ def _run_verb(verb, program, words) -> int:
         return verb.run(arguments) or EXIT_DONE
 
 
-def _module(verb):
+def _module(verb) -> ModuleType:
     return importlib.import_module(f"rnnsearch_tf.cli.{verb.replace('-', '_')}")
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
-    """The parser of a verb, by its name."""
+    """The argument parser of a verb, by its name."""
     return _parser(_module(name), f"rnnsearch {name}")
 
 
 def _parser(verb, program):
-    """The parser of a module's arguments, with those that every verb takes."""
-    # every verb imports it, --version and --help do without
-    from rnnsearch_tf.cli.shared import (
-        StoreOnce,
-    )
+    """The argument parser of a module, with the options of every verb."""
+    # imported here, as --version and --help do not need it
+    from rnnsearch_tf.cli.shared import StoreOnce
 
     parser = Parser(
         prog=program,
@@ -271,19 +268,19 @@ def _parser(verb, program):
     )
     parser.register("action", None, StoreOnce)
     verb.arguments(parser)
-    for option, meaning in LOUDNESS.items():
+    for option, meaning in VERBOSITY.items():
         parser.add_argument(option, action="store_true", help=meaning)
     parser.add_argument(
         "--log-file",
         metavar="F",
-        help="append all messages to this file too, each line with its time",
+        help="also append all messages to this file, each line with its time",
     )
     return parser
 
 
 def _log_level(verb, arguments):
-    """The least serious messages that are shown; by itself a verb shows warnings, unless its module
-    says LOG_LEVEL.
+    """The lowest level of messages to show; the default is LOG_LEVEL of the verb's module, or
+    warnings.
     """
     if arguments.quiet and arguments.verbose:
         raise UsageError("expected --quiet or --verbose, got both; leave one out")
@@ -293,10 +290,10 @@ def _log_level(verb, arguments):
 
 
 def _check_log_file(arguments):
-    """Refuse a log file that the verb is asked to read or to write, too.
+    """Refuse a log file that another argument names.
 
     Raises:
-        UsageError: another argument names the same file.
+        UsageError: the verb would read or write the same file.
     """
     others = {
         name: value if isinstance(value, list) else [value]
@@ -318,18 +315,14 @@ def _check_log_file(arguments):
 
 @contextlib.contextmanager
 def _progress_hidden():
-    """Inside, what is written to standard error is dropped; errors are shown by :func:`run`,
-    outside.
-    """
+    """Discard standard error inside the block; :func:`run` prints errors outside of it."""
     with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stderr(nowhere):
         yield
 
 
 @contextlib.contextmanager
 def _logged(name):
-    """Inside, what is written to standard error stands in the file too, the error that ends the
-    work included.
-    """
+    """Copy standard error to a file inside the block, and the error that ends the block."""
     try:
         file = open(name, "a", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
@@ -353,31 +346,35 @@ def _logged(name):
 
 
 def _unknown_word(name):
-    """The error of a first word that is no verb."""
+    """The error for a first word that is not a verb."""
     if name == "reproduce":
         return UsageError(
             "reproduce: the tables and figures of the papers are made by python -m papers, in a"
             " checkout of the project"
         )
-    if name in LOUDNESS:
-        return UsageError(f"expected a verb beside {name}, got none; see rnnsearch --help")
+    if name in VERBOSITY:
+        return UsageError(f"expected a verb with {name}, got none; see rnnsearch --help")
     if name.startswith("-"):
         return UsageError(
-            f"unknown option {name!r}{_nearest(name, ['--help', '--version', *LOUDNESS])}; see"
+            f"unknown option {name!r}{_nearest(name, ['--help', '--version', *VERBOSITY])}; see"
             " rnnsearch --help"
         )
     return UsageError(f"unknown verb {name!r}{_nearest(name, VERBS)}; see rnnsearch --help")
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are UsageErrors and name the nearest option."""
+    """An argument parser that raises UsageErrors, which name the nearest option."""
 
     @property
-    def option_names(self):
+    def option_names(self) -> set[str]:
         return {name for action in self._actions for name in action.option_strings}
 
-    def parse(self, argv):
-        """The arguments, or a UsageError; unknown options are looked for before missing ones."""
+    def parse(self, argv: Sequence[str]) -> argparse.Namespace:
+        """Parse the words; unknown options are reported before missing ones.
+
+        Raises:
+            UsageError: the words are not valid arguments.
+        """
         for word in argv:
             if word == "--":
                 break
@@ -389,11 +386,12 @@ class Parser(argparse.ArgumentParser):
                 )
         return self.parse_args(argv)
 
-    def print_help(self, file=None):
-        for line in self.format_help().splitlines():  # argparse's own hides that nobody reads it
+    def print_help(self, file: Any = None) -> None:
+        # argparse's own method ignores that the reader is gone
+        for line in self.format_help().splitlines():
             print(line, file=file)
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         raise UsageError(
             f"{' '.join(message.removeprefix('argument ').split())}; see {self.prog} --help"
         )
@@ -426,8 +424,8 @@ def _nearest(name, names) -> str:
 
 
 def _explain(error: Exception) -> int:
-    """One line about the error, and the exit code."""
-    # of `print`, which does not say what it wrote to
+    """Print one line about the error; returns the exit code."""
+    # raised by print(), which does not name its stream
     if isinstance(error, OSError) and error.filename is None:
         try:
             flush_output()
@@ -436,8 +434,8 @@ def _explain(error: Exception) -> int:
     if isinstance(error, UserError):
         _say(f"{coloured('error:', 'red')} {error}")
         return error.exit_code
-    if not isinstance(error, OSError):  # these name files, which may be called anything
-        # TensorFlow wraps what reaches Python code that it is running.
+    if not isinstance(error, OSError):  # these contain file names, which may be any text
+        # TensorFlow wraps exceptions of Python code that it runs.
         if KeyboardInterrupt.__name__ in str(error):
             _say("interrupted")
             return EXIT_INTERRUPTED
@@ -467,13 +465,15 @@ def _explain(error: Exception) -> int:
 
 
 def _gist(text) -> str:
-    """The line of an error's text that says what is wrong: of TensorFlow's graphs the last one that
-    is no node, of others the first.
+    """The line of an error's text that states the error: the first one, or, of an error in a
+    TensorFlow graph, the last one that is no node.
     """
     lines = [line for line in (_NODE.sub("", line).strip() for line in text.splitlines()) if line]
-    said = [line for line in lines[1:] if not line.startswith(_AROUND)]
-    if said and (lines[0] == "Graph execution error:" or lines[0].endswith("root error(s) found.")):
-        return said[-1]
+    causes = [line for line in lines[1:] if not line.startswith(_BOILERPLATE)]
+    if causes and (
+        lines[0] == "Graph execution error:" or lines[0].endswith("root error(s) found.")
+    ):
+        return causes[-1]
     return lines[0] if lines else ""
 
 
@@ -483,5 +483,5 @@ def _terminated(by) -> int:
 
 
 def _say(message):
-    with contextlib.suppress(OSError):  # its reader may be gone, too
+    with contextlib.suppress(OSError):  # the reader of standard error may be gone, too
         print("rnnsearch: " + " ".join(str(message).split()), file=sys.stderr, flush=True)

@@ -1,20 +1,23 @@
-"""The trained models that come with the program; --model finds them by name."""
+"""List the trained models that come with the program; --model finds them by name."""
+
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import wrapped
 from rnnsearch_tf.runs.pretrained import pretrained_models
 from rnnsearch_tf.runs.folder import Run
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "name", nargs="?", metavar="NAME", help="print the card of this one: data, licence, BLEU"
+        "name", nargs="?", metavar="NAME", help="print the card of this model: data, licence, BLEU"
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     models = pretrained_models()
     if arguments.name is not None:
-        return print(Run.open(arguments.name).model_card.read_text(encoding="utf-8"), end="")
+        print(Run.open(arguments.name).model_card.read_text(encoding="utf-8"), end="")
+        return
     for name, folder in models.items():
         print(wrapped(_purpose(Run(folder)), f"{name}  ", " " * (len(name) + 2)))
     if models:
@@ -24,6 +27,6 @@ def run(arguments):
 
 
 def _purpose(run):
-    """The first paragraph of the card, behind its title."""
+    """The first paragraph of the model card after its title."""
     paragraphs = run.model_card.read_text(encoding="utf-8").split("\n\n")
     return " ".join(paragraphs[1].split())

@@ -1,8 +1,10 @@
-"""Every option of a configuration: its name, default, unit, limits and meaning.
+"""List the options of a configuration: name, default, unit, limits and meaning.
 
-Without a name all of them; with one, or the beginning of one (training. for a section), those.
+Without a name it lists all options; with a name, or the beginning of one (training. for a section),
+the options that match.
 """
 
+from argparse import ArgumentParser, Namespace
 import difflib
 
 from rnnsearch_tf.cli.shared import wrapped, yaml_value
@@ -10,13 +12,13 @@ from rnnsearch_tf.config import default_of, option_fields
 from rnnsearch_tf.errors import UsageError
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="such as search.beam_size, training. or beam"
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     chosen = [
         entry
         for entry in option_fields()
@@ -40,12 +42,12 @@ def run(arguments):
 
 
 def _matches(option, name):
-    """Whether an option is asked for by its name, its beginning, or a part of its last word."""
+    """Whether a name is the beginning of an option's name, or a part of its last word."""
     return option.startswith(name) or name in option.rpartition(".")[2]
 
 
 def _limits(metadata):
-    """(unit; limits), as far as an option has any."""
+    """The unit and limits of an option in parentheses, or an empty string."""
     words = [metadata["unit"]] if metadata["unit"] else []
     words += [
         f"{word} {metadata[key]}"

@@ -1,10 +1,11 @@
-"""BLEU of an n-best list: of its first hypotheses, and of those nearest the reference.
+"""Compute BLEU of an n-best list, for its first hypotheses and for the best choice from it.
 
-Two lines, each with its sacreBLEU signature: the list as it is sorted now (before or after
-`rescore`), and the oracle, which takes of every sentence the hypothesis with the highest
-sentence BLEU: what the best choice could give. --chosen keeps the oracle's sentences.
+Prints two lines, each with its sacreBLEU signature: the list in its current order (before or after
+`rescore`), and the oracle, which takes the hypothesis with the highest sentence BLEU for every
+sentence and so shows what the best reranking could reach. --chosen writes the oracle's sentences.
 """
 
+from argparse import ArgumentParser, Namespace
 import itertools
 
 from rnnsearch_tf.config import TextConfig, check_value
@@ -13,39 +14,37 @@ from rnnsearch_tf.files.reading import read_all
 from rnnsearch_tf.files.writing import Output, check_output
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--reference",
         required=True,
         metavar="F",
-        help="reference translations, one a sentence of the list",
+        help="reference translations, one for each sentence of the list",
     )
     parser.add_argument(
         "--tokenized",
         action="store_true",
-        help="list and reference are tokens already (tokenize=none)",
+        help="list and reference are already tokenized (tokenize=none)",
     )
     parser.add_argument(
         "--target-language",
         metavar="CODE",
         default="en",
         help=(
-            "of the translations: without spaces between words they are compared by characters, as"
-            " by `evaluate` (default: %(default)s)"
+            "language of the translations: one without spaces between words is compared by"
+            " characters, as in `evaluate` (default: %(default)s)"
         ),
     )
     parser.add_argument(
-        "--lowercase", action="store_true", help="compare without case; the signature says so"
+        "--lowercase", action="store_true", help="ignore case; the signature says so"
     )
-    parser.add_argument(
-        "--chosen", metavar="F", help="write the oracle's sentences to this file too"
-    )
+    parser.add_argument("--chosen", metavar="F", help="write the oracle's sentences to this file")
     parser.add_argument(
         "nbest", metavar="NBEST", help="Moses n-best list, plain or .gz; -: standard input"
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     check_value("target.language", arguments.target_language, "--target-language")
     check_output(arguments.chosen, [arguments.reference, arguments.nbest])
     from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for

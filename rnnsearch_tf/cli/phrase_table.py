@@ -1,40 +1,41 @@
 """Add the model's score to a Moses phrase table, `source ||| target ||| scores ||| …`.
 
-Two numbers come behind the scores of each line, everything else stays as it is:
+Appends two numbers to the scores of each line and leaves the rest as it is:
   p      the model's probability of the target phrase given the source phrase, the end
          symbol included, not length-normalized
-  e^n    n is the number of words, of both phrases, that the model does not know
-Moses takes the logarithm of every score: its features are log p (natural) and n.
+  e^n    where n is the number of words of both phrases that the model does not know
+Moses takes the logarithm of every score, so its features are log p (natural) and n.
 
-Each distinct pair is scored once. The table is checked before anything is scored, read
-as a stream, and OUT appears once it is whole. The phrases are Moses tokens, escaped or
-not. Standard output has the line for the section [feature] of moses.ini; the weights of
-TranslationModel0 in its section [weight] become two more.
+Each distinct pair is scored once. The table is checked before scoring and read as a stream; OUT
+appears when it is complete. The phrases are Moses tokens, escaped or not. Standard output has the
+line for the section [feature] of moses.ini; TranslationModel0 needs two more weights in the section
+[weight].
 """
 
+from argparse import ArgumentParser, Namespace
 import os
 
-from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator
+from rnnsearch_tf.cli.shared import add_model, add_score_batch_size, load_translator
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.writing import check_output, whole_file
 from rnnsearch_tf.runtime.progress import progress
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     add_model(parser)
-    add_pairs_at_once(parser)
+    add_score_batch_size(parser)
     parser.add_argument("table", metavar="IN", help="phrase table, plain or .gz")
     parser.add_argument(
         "output", metavar="OUT", help="the table with the new scores (.gz: compressed)"
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     from rnnsearch_tf.extras.moses.phrase_table import NEW_SCORES, PhraseTable, moses_ini_line
 
     if arguments.table == "-":
         raise UsageError(
-            "IN: expected a file, which is read twice, got standard input; write it to a file first"
+            "IN: expected a file, as it is read twice, got standard input; write it to a file first"
         )
     check_output(arguments.output, [arguments.table])
     table = PhraseTable(arguments.table)

@@ -1,9 +1,11 @@
-"""Draw the alignments of translations, one PNG a sentence, as Figure 3 of the paper.
+"""Plot the attention weights of translations, one PNG a sentence, as in Figure 3 of the paper.
 
-Source words along the top, target words down the side, weights in grayscale
-(black 0, white 1). The name of each picture is printed, one a line; an empty
-sentence has no picture and an empty line. Needs the extra `plots`.
+Source words are along the top, target words down the side, weights in grayscale (black 0, white 1).
+Prints the name of each picture on a line; an empty sentence has no picture and an empty line. Needs
+the extra `plots`.
 """
+
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import (
     add_files,
@@ -20,35 +22,34 @@ from rnnsearch_tf.files.reading import check_inputs, check_pairs, read_pairs
 from rnnsearch_tf.files.writing import Output
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("--source", metavar="F", help="the same as FILE")
     parser.add_argument(
         "--target",
         metavar="F",
-        help="draw the alignment with these sentences, not with the translations",
+        help="plot the alignment with these target sentences, not with translations",
     )
     parser.add_argument(
         "--output",
         metavar="DIR",
         default="attention",
-        help="folder of the pictures (default: %(default)s)",
+        help="folder to write (default: %(default)s)",
     )
     add_search(parser)
     add_files(parser, "source sentences")
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     files = _files(arguments)
     changes = search_changes(arguments)
     if arguments.target and (changes.keys() - {"batch_size"}):
         raise UsageError(
-            "--target: expected no option of the search beside it, as nothing is searched for;"
-            " leave one out"
+            "--target: expected no search option with it, as nothing is translated; leave one out"
         )
     require("pictures", "matplotlib")
     if arguments.target:
-        check_pairs(*(files or ["-"]), arguments.target)
+        check_pairs(files[0] if files else "-", arguments.target)
     else:
         check_inputs(files)
     folder = make_folder(arguments.output)
@@ -73,13 +74,13 @@ def run(arguments):
 
 
 def _files(arguments) -> list:
-    """The files of source sentences; one of them where target sentences are given."""
+    """The files of source sentences; at most one if target sentences are given."""
     if arguments.source and arguments.files:
         raise UsageError("expected source sentences in FILE or in --source, got both")
     files = [arguments.source] if arguments.source else arguments.files
     if arguments.target and len(files) > 1:
         raise UsageError(
-            f"--target: expected one FILE of source sentences beside it, got {len(files)}"
+            f"--target: expected one FILE of source sentences with it, got {len(files)}"
         )
     return files
 
@@ -88,7 +89,7 @@ def _sentences(files, target, translator, changes):
     """Yield (source tokens, target tokens, alignment) of each sentence, in order."""
     batch_size = translator.search_config(**changes).batch_size
     if target:
-        for sources, targets in read_pairs(*(files or ["-"]), target, batch_size):
+        for sources, targets in read_pairs(files[0] if files else "-", target, batch_size):
             for scored in translator.score_targets(sources, targets):
                 yield scored.source_tokens, scored.target_tokens, scored.alignment
         return

@@ -1,17 +1,18 @@
-"""Write the training text of a configuration as ids, once, for corpora that are larger than memory.
+"""Convert the training text of a configuration to ids, once, for corpora larger than memory.
 
-Training then begins at once, shuffles all pairs together, and goes on at once after a stop:
+Training on the result starts and resumes at once, and shuffles all pairs together:
 
   rnnsearch prepare --config F.yaml --output DIR
   rnnsearch train --config F.yaml --output RUN --set data.prepared=DIR --set data.train_source=null
   --set data.train_target=null
 
-Vocabularies and SentencePiece models that F.yaml does not name are built too. Several files on each
-side (a list or a pattern in data.train_source) are read at once. A preparation that was stopped (by
-SIGTERM with exit code 75) or killed goes on with the files that were left when it is started again.
---check compares a prepared corpus with its checksums.
+Vocabularies and SentencePiece models that F.yaml does not name are built, too. Several files on
+each side (a list or a pattern in data.train_source) are read in parallel. If it is stopped (by
+SIGTERM, with exit code 75) or killed, the same command continues with the remaining files. --check
+compares a prepared corpus with its checksums.
 """
 
+from argparse import ArgumentParser, Namespace
 import dataclasses
 import json
 import shlex
@@ -26,7 +27,7 @@ from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.config.option import names_with
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--config", metavar="F.yaml", help="the configuration whose training text to prepare"
     )
@@ -38,24 +39,28 @@ def arguments(parser):
         help="change one setting first",
     )
     parser.add_argument(
-        "--output", required=True, metavar="DIR", help="folder to write; with --check, to read"
+        "--output",
+        required=True,
+        metavar="DIR",
+        help="folder to write; with --check, folder to read",
     )
     parser.add_argument(
         "--processes",
         type=whole_number(1),
         metavar="N",
-        help="how many read a text in several files at once (default: one for each core)",
+        help="processes that read several files at once (default: one for each core)",
     )
     parser.add_argument(
         "--check",
         action="store_true",
-        help="write nothing: read all of DIR and compare it with its checksums",
+        help="write nothing; compare all files of DIR with their checksums",
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     if arguments.check:
-        return _check(arguments)
+        _check(arguments)
+        return
     if arguments.config is None:
         raise UsageError(
             "expected --config F.yaml, got none (only --check can do without); see rnnsearch"
@@ -77,10 +82,10 @@ def run(arguments):
 
 
 def _next_command(arguments, config) -> str:
-    """The command that trains on what was written.
+    """The command that trains on the prepared corpus.
 
-    The options that name the text, or hold some of it out, are at their defaults, and so are those
-    without effect then.
+    It resets the options that name the text or hold some of it out, and those that then have no
+    effect.
     """
     text = {
         name: default_of(f"data.{name}")
@@ -104,10 +109,10 @@ def _next_command(arguments, config) -> str:
     )
 
 
-def _check(arguments):
+def _check(arguments) -> None:
     if arguments.config is not None or arguments.set or arguments.processes is not None:
         raise UsageError(
-            "--check: expected --output DIR alone, got --config, --set or --processes beside it;"
+            "--check: expected --output DIR alone, got --config, --set or --processes with it;"
             " leave them out"
         )
     import_tensorflow()
@@ -115,4 +120,4 @@ def _check(arguments):
 
     pairs = PreparedPairs(arguments.output)
     pairs.verify()
-    print(f"{arguments.output}: {pairs.count:,} pairs, every file is as it was written")
+    print(f"{arguments.output}: {pairs.count:,} pairs, all checksums match")

@@ -1,10 +1,10 @@
-"""A trained model as a preset of keras-nlp (keras-hub), for `Seq2SeqLM.from_preset`, or such a
-preset as a RUN.
+"""Convert a trained model to a keras-nlp (keras-hub) preset for `Seq2SeqLM.from_preset`, or back.
 
-FROM a RUN folder, DIR becomes a preset: configuration, weights, tokenizers, a model card. FROM a
-preset of this package, DIR becomes a RUN, for the other verbs.
+If FROM is a RUN folder, DIR becomes a preset: configuration, weights, tokenizers and model card. If
+FROM is a preset of this package, DIR becomes a RUN for the other verbs.
 """
 
+from argparse import ArgumentParser, Namespace
 import pathlib
 
 from rnnsearch_tf.errors import UserError
@@ -13,22 +13,21 @@ from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.runs.folder import Run
 
 PRESET_FILE = "task.json"
-"""A folder with this file is a preset."""
+"""The file that marks a folder as a preset."""
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("model", metavar="FROM", help="RUN folder, or folder of a preset")
-    parser.add_argument("folder", metavar="DIR", help="folder to write, which does not exist yet")
+    parser.add_argument("folder", metavar="DIR", help="folder to write; it must not exist")
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     preset = (pathlib.Path(arguments.model) / PRESET_FILE).exists()
     if not preset:
         Run.open(arguments.model)
     if pathlib.Path(arguments.folder).exists():
         raise UserError(
-            f"{arguments.folder}: expected nothing there yet, found something; choose another"
-            " folder"
+            f"{arguments.folder}: expected a new folder, found an existing one; choose another name"
         )
     import_tensorflow()
     from rnnsearch_tf.extras.hub import preset_to_run, run_to_preset

@@ -1,26 +1,27 @@
 """Add the model's log-probability to a Moses n-best list, as a named feature.
 
-A line is `id ||| text ||| features ||| score`, perhaps with more fields; the id is
-the line of the source, from 0. Each line gets `NAME= value` behind its features: the
-natural logarithm of p(text | source), the end symbol included, not length-normalized.
-Other fields stay as they are, byte for byte.
+A line is `id ||| text ||| features ||| score`, possibly with more fields; the id is the line number
+of the source, from 0. Each line gets `NAME= value` after its features: the natural logarithm of
+p(text | source), the end symbol included, not length-normalized. Other fields stay the same, byte
+for byte.
 
---weight W makes the score (1 − W) · score + W · value and sorts each sentence's list by
-it, best first; 0.5 is the even average of Sutskever et al. 2014.
+--weight W changes the score to (1 − W) · score + W · value and sorts each sentence's list by it,
+best first; 0.5 is the even average of Sutskever et al. 2014.
 
-The list is read one sentence after another: its length does not matter. A list in a file
-is checked before the model is loaded.
+The list is read sentence by sentence, so it may be of any length. A list in a file is checked
+before the model is loaded.
 """
 
+from argparse import ArgumentParser, Namespace
 import os
 
-from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator, number
+from rnnsearch_tf.cli.shared import add_model, add_score_batch_size, load_translator, number
 from rnnsearch_tf.files.reading import read_all
 from rnnsearch_tf.files.writing import check_output, whole_file
 from rnnsearch_tf.runtime.progress import progress
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument(
         "--source", required=True, metavar="SOURCE", help="source sentences, plain or .gz"
@@ -35,23 +36,25 @@ def arguments(parser):
         "--weight",
         type=number("a number from 0 to 1", lambda share: 0 <= share <= 1),
         metavar="W",
-        help="mix the feature into the score with this share, 0 to 1, and sort",
+        help="interpolate the score with the feature, weight 0 to 1, and sort",
     )
     parser.add_argument(
         "--tokenized",
         action="store_true",
-        help="source and list are Moses tokens; without it both are tokenized as for translating",
+        help="source and list are Moses tokens (default: tokenize them as for translating)",
     )
-    add_pairs_at_once(parser)
+    add_score_batch_size(parser)
     parser.add_argument(
         "--output",
         metavar="F",
-        help="write the list to this file (.gz: compressed), once it is whole",
+        help="write the list to this file (.gz: compressed) when it is complete",
     )
-    parser.add_argument("nbest", metavar="NBEST", help="the list, plain or .gz; -: standard input")
+    parser.add_argument(
+        "nbest", metavar="NBEST", help="n-best list, plain or .gz; -: standard input"
+    )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     from rnnsearch_tf.extras.moses.nbest import blocks, check_feature_name, read_nbest, rescore
 
     name = check_feature_name(arguments.feature)
@@ -72,7 +75,7 @@ def run(arguments):
                 )
             )
             texts = [sources[sentence] for sentence, _ in pairs], [text for _, text in pairs]
-            # Each text once: such lists abound in derivations of the same text.
+            # Score each text once: lists have many derivations of the same text.
             values = dict(
                 zip(
                     pairs,
@@ -81,9 +84,9 @@ def run(arguments):
                 )
             )
             for entries in block:
-                mine = [values[entry.sentence, entry.text] for entry in entries]
+                new_scores = [values[entry.sentence, entry.text] for entry in entries]
                 output.writelines(
-                    entry.line for entry in rescore(entries, mine, name, arguments.weight)
+                    entry.line for entry in rescore(entries, new_scores, name, arguments.weight)
                 )
             output.flush()
             bar.update(len(block))

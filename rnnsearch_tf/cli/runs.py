@@ -1,18 +1,18 @@
-"""List trainings: system, updates, minutes, best development BLEU, and how the loss went, as a
-curve of text.
+"""List trainings: system, updates, minutes, best development BLEU, and the loss as a text curve.
 
-A folder is a RUN itself or has RUNs below it, up to four levels deep; without one it is the current
-folder. Hidden folders are left out. The curve goes from the first record of the loss to the last,
-its height is the logarithm of the loss. BLEU is that of training's own evaluations; `rnnsearch
-evaluate` says how good a model is.
+DIR is a RUN or has RUNs below it, at most four levels deep; the default is the current folder.
+Hidden folders are skipped. The curve shows the logarithm of the loss from the first record to the
+last. BLEU is from training's own evaluations; `rnnsearch evaluate` measures how good a model is.
 """
 
+from argparse import ArgumentParser, Namespace
 import contextlib
 import json
 import logging
 import math
 import os
 import pathlib
+from collections.abc import Sequence
 
 from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.errors import UsageError, UserError
@@ -21,34 +21,34 @@ from rnnsearch_tf.runs.folder import Run
 log = logging.getLogger("rnnsearch_tf")
 
 LEVELS = 4
-"""How deep below a folder RUNs are looked for."""
+"""Maximum depth of RUNs below a folder."""
 
 MOST_FOLDERS = 10_000
-"""How many folders are looked at, at most."""
+"""Maximum number of folders to search."""
 
 CURVE_WIDTH = 24
 BARS = "▁▂▃▄▅▆▇█"
 TITLES = ("RUN", "system", "updates", "minutes", "BLEU", "loss", "")
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "folders",
         nargs="*",
         default=["."],
         metavar="DIR",
-        help="where to look (default: the current folder)",
+        help="folder to search (default: the current folder)",
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     runs = list(
         dict.fromkeys(run for folder in arguments.folders for run in _runs(pathlib.Path(folder)))
     )
     if not runs:
         raise UserError(
             f"{', '.join(arguments.folders)}: expected RUN folders that `rnnsearch train` wrote,"
-            " found none; name where they are"
+            " found none; name their folder"
         )
     rows = [TITLES, *map(_row, runs)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(TITLES))]
@@ -61,8 +61,8 @@ def run(arguments):
 
 
 def _runs(folder):
-    """The folder itself and the RUNs below it, by name; a configuration by itself is none, a
-    training just begun is one.
+    """The RUNs among a folder and those below it, by name. A RUN has a configuration and some trace
+    of a training.
     """
     found = []
     level = [folder]
@@ -70,13 +70,13 @@ def _runs(folder):
     for _ in range(LEVELS + 1):
         below = []
         for path in level:
-            place = os.path.realpath(path)
-            if place in seen or len(seen) >= MOST_FOLDERS:
+            real_path = os.path.realpath(path)
+            if real_path in seen or len(seen) >= MOST_FOLDERS:
                 continue
-            seen.add(place)
-            if Run(path).config.exists() and _begun(Run(path)):
+            seen.add(real_path)
+            if Run(path).config.exists() and _has_started(Run(path)):
                 found.append(path)
-            with contextlib.suppress(OSError):  # a folder that may not be read, or a file
+            with contextlib.suppress(OSError):  # an unreadable folder, or a file
                 below += [
                     path / entry.name
                     for entry in os.scandir(path)
@@ -85,7 +85,7 @@ def _runs(folder):
         level = sorted(below)
     if len(seen) >= MOST_FOLDERS:
         log.warning(
-            "warning: %s: has more than %d folders, not all were looked at; name the folder of the"
+            "warning: %s: has more than %d folders, not all were searched; name the folder of the"
             " RUNs",
             folder,
             MOST_FOLDERS,
@@ -93,7 +93,7 @@ def _runs(folder):
     return sorted(found)
 
 
-def _begun(run):
+def _has_started(run):
     return any(path.exists() for path in (run.state, run.metrics, run.best_weights))
 
 
@@ -105,7 +105,7 @@ def _row(folder):
         if record["kind"] == "batches" and (record.get("loss") or 0) > 0
     ]
     bleu = [record["best_bleu"] for record in records if record.get("best_bleu") is not None]
-    last = records[-1] if records else _saved(Run(folder).state)
+    last = records[-1] if records else _saved_progress(Run(folder).state)
     system, accumulate = _settings(Run(folder).config)
     return (
         str(folder),
@@ -119,8 +119,8 @@ def _row(folder):
 
 
 def _settings(path):
-    """(system, batches of an update); of a configuration that this version refuses, as far as it
-    can be read.
+    """(system, batches for each update), or ("(refused)", 1) for a configuration that this version
+    refuses.
     """
     try:
         config = saved_config(path)
@@ -129,9 +129,9 @@ def _settings(path):
         return "(refused)", 1
 
 
-def _saved(state):
-    """What a saved state says in place of a record: {"batches": number, "minutes": number}; nothing
-    is done yet where there is none, or none that is whole.
+def _saved_progress(state):
+    """{"batches": number, "minutes": number} of a saved state, for a RUN without records; zeros if
+    the state is missing or damaged.
     """
     try:
         saved = json.loads(state.read_text(encoding="utf-8"))
@@ -141,9 +141,7 @@ def _saved(state):
 
 
 def _records(path):
-    """The objects of a metrics.jsonl; what a training that was killed left of a last line is no
-    record.
-    """
+    """The objects of a metrics.jsonl, without an incomplete last line from a killed training."""
     records = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         try:
@@ -153,8 +151,8 @@ def _records(path):
     return records
 
 
-def curve(losses) -> str:
-    """Positive numbers as bars, at most CURVE_WIDTH of them, each the mean of its stretch.
+def curve(losses: Sequence[float]) -> str:
+    """Draw positive numbers as bars; at most CURVE_WIDTH, each the mean of an interval.
 
     Example:
         >>> curve([8, 4, 2, 1])

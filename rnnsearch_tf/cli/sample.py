@@ -1,12 +1,13 @@
-"""Draw translations at random from the model, and count the duplicates: of standard input, the
-named files, or --sentence.
+"""Draw random translations from the model and count duplicates; reads standard input, files or
+--sentence.
 
-For each source sentence the distinct samples, most probable first, one a line:
-sentence number from 0, log-probability, count, text, separated by tabs. The
-log-probability is the model's own (temperature 1): a natural logarithm, the end
-symbol included, higher is better, not length-normalized. Table 3 of Cho et al. 2014a is
-`-n 50 --top 5`.
+For each source sentence the distinct samples are written, most probable first, one a line:
+sentence number from 0, log-probability, count and text, separated by tabs. The log-probability is
+the model's (temperature 1): a natural logarithm, the end symbol included, higher is better, not
+length-normalized. Table 3 of Cho et al. 2014a is `-n 50 --top 5`.
 """
+
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import (
     above_zero,
@@ -22,10 +23,10 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.writing import Output
 
 LINES = 64
-"""Sentences read at once."""
+"""Number of sentences to read at once."""
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument(
         "-n",
@@ -40,33 +41,33 @@ def arguments(parser):
         type=number("a number above 0", above_zero),
         metavar="T",
         default="1",
-        help="logits are divided by it: below 1 nearer the best (default: %(default)s)",
+        help="divide the logits by T; below 1 favours likely translations (default: %(default)s)",
     )
     parser.add_argument(
         "--top",
         type=whole_number(1),
         metavar="N",
-        help="only the N most probable of the distinct samples (default: all)",
+        help="write only the N most probable distinct samples (default: all)",
     )
     parser.add_argument(
         "--seed",
         type=whole_number(0, 2**31 - 1),
         metavar="N",
         default=1,
-        help="the same seed gives the same samples (default: %(default)s)",
+        help="random seed; the same seed gives the same samples (default: %(default)s)",
     )
     parser.add_argument(
         "--sentence",
         metavar="TEXT",
         action="append",
-        help="a source sentence, in place of files; may be repeated",
+        help="source sentence, in place of files; may be repeated",
     )
     parser.add_argument("--source", metavar="F", help="the same as FILE")
     add_output(parser)
     add_files(parser, "source sentences")
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     batches = _batches(arguments)
     translator = load_translator(arguments)
     from rnnsearch_tf.translation.results import distinct
@@ -85,15 +86,15 @@ def run(arguments):
 
 
 def _batches(arguments):
-    """Lists of source sentences, from the one place that was named."""
-    places = {
+    """Lists of source sentences from the one input that is given."""
+    inputs = {
         "FILE": arguments.files,
         "--source": arguments.source,
         "--sentence": arguments.sentence,
     }
-    named = [name for name, value in places.items() if value]
+    named = [name for name, value in inputs.items() if value]
     if len(named) > 1:
-        raise UsageError(f"expected one of {', '.join(places)}, got both {' and '.join(named)}")
+        raise UsageError(f"expected one of {', '.join(inputs)}, got both {' and '.join(named)}")
     if arguments.sentence:
         return [arguments.sentence]
     files = [arguments.source] if arguments.source else arguments.files

@@ -1,26 +1,30 @@
 """Score sentence pairs: the log-probability of each target sentence given its source, one a line.
 
-Natural logarithm of p(target | source), the end symbol included; higher is
-better; not length-normalized, unless --normalize divides it by the number of
-target tokens, the end symbol counted.
+The score is the natural logarithm of p(target | source), the end symbol included; higher is better.
+It is not length-normalized; --normalize divides it by the number of target tokens, the end symbol
+included.
 """
 
-from rnnsearch_tf.cli.shared import add_model, add_output, lines_done, load_translator
+from argparse import ArgumentParser, Namespace
+
+from rnnsearch_tf.cli.shared import add_model, add_output, line_progress, load_translator
 from rnnsearch_tf.files.reading import check_pairs, count_lines, read_pairs
 from rnnsearch_tf.files.writing import Output, check_output
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument(
-        "--normalize", action="store_true", help="divide by the target's length, end symbol counted"
+        "--normalize",
+        action="store_true",
+        help="divide by the target's length, the end symbol included",
     )
     add_output(parser)
     parser.add_argument("source", metavar="SOURCE", help="source sentences, plain or .gz")
     parser.add_argument("target", metavar="TARGET", help="target sentences, as many lines")
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     check_pairs(arguments.source, arguments.target)
     check_output(arguments.output, [arguments.source, arguments.target])
     translator = load_translator(arguments)
@@ -28,7 +32,7 @@ def run(arguments):
     pairs = read_pairs(arguments.source, arguments.target, translator.config.search.batch_size)
     with (
         Output(arguments.output, [arguments.source, arguments.target]) as output,
-        lines_done("scoring", total, arguments.output) as bar,
+        line_progress("scoring", total, arguments.output) as bar,
     ):
         for sources, targets in pairs:
             for scored in translator.score_targets(sources, targets):

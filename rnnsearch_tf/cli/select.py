@@ -1,17 +1,18 @@
-"""Choose from a large corpus the pairs that look like a domain, by cross-entropy difference on both
+"""Select the pairs of a large corpus that resemble a domain, by cross-entropy difference on both
 sides.
 
 Moore and Lewis (2010), Axelrod, He and Gao (2011): the score of a pair is H_in(s) − H_out(s) +
-H_in(t) − H_out(t), the cross-entropy, in nats a token, by an n-gram model of the domain less that
-by one of as many pairs drawn from the corpus. The lowest scores are kept, in the order of the files
-and byte for byte. A thousand pairs of the domain are enough to begin with. Without --output-source
-and --output-target they go to standard output, a pair a line with a tab between (a tab in a text
-becomes a space).
+H_in(t) − H_out(t): the cross-entropy, in nats a token, under an n-gram model of the domain, minus
+that under a model of equally many pairs drawn from the corpus. The pairs with the lowest scores are
+kept, in their original order, byte for byte. A thousand pairs of the domain are enough to start
+with. Without --output-source and --output-target the pairs go to standard output, one a line with a
+tab in between (a tab in a text becomes a space).
 
-Pairs with an empty side, and those beyond --maximum-length, are never kept. How many were kept is
-printed. Case does not count.
+Pairs with an empty side, and those beyond --maximum-length, are never kept. The number of pairs
+kept is printed. Case is ignored.
 """
 
+from argparse import ArgumentParser, Namespace
 import sys
 
 from rnnsearch_tf.cli.shared import number, whole_number
@@ -23,10 +24,10 @@ from rnnsearch_tf.files.writing import Output, check_outputs, whole_file
 SIDES = "source", "target"
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     for name, meaning in (
         ("in-domain-", "text of the domain"),
-        ("", "text to choose from, plain or .gz; read several times"),
+        ("", "text to select from, plain or .gz; read several times"),
     ):
         for side in SIDES:
             parser.add_argument(
@@ -43,43 +44,43 @@ def arguments(parser):
         "--target-words",
         type=whole_number(1),
         metavar="N",
-        help="keep no more pairs than have N target tokens together (default: any number)",
+        help="keep pairs with at most N target tokens in total (default: no limit)",
     )
     for side in SIDES:
         parser.add_argument(
             f"--output-{side}",
             metavar="F",
-            help=f"the {side} side of what is kept (.gz: compressed)",
+            help=f"write the {side} side of the kept pairs to this file (.gz: compressed)",
         )
     parser.add_argument(
         "--scores",
         metavar="F",
-        help="write the score of every pair to this file too, one a line; inf: never kept",
+        help="also write the score of every pair to this file, one a line; inf: never kept",
     )
     parser.add_argument(
         "--maximum-length",
         type=whole_number(1),
         metavar="N",
-        help="pairs with more tokens on a side are left out (default: any length)",
+        help="skip pairs with more tokens on a side (default: no limit)",
     )
     parser.add_argument(
         "--tokenized",
         action="store_true",
-        help="the lines are tokens already, separated by spaces (default: Moses rules)",
+        help="the lines are tokens separated by spaces (default: tokenize by Moses rules)",
     )
     for side in SIDES:
         parser.add_argument(
             f"--{side}-language",
             metavar="CODE",
             default="en",
-            help=f"whose Moses rules cut the {side} side (default: %(default)s)",
+            help=f"language of the Moses rules for the {side} side (default: %(default)s)",
         )
     parser.add_argument(
         "--order",
         type=whole_number(1, 6),
         metavar="N",
         default=2,
-        help="words of the longest n-grams, 1 to 6; the papers take 4 (default: %(default)s)",
+        help="order of the n-gram models, 1 to 6; the papers use 4 (default: %(default)s)",
     )
     parser.add_argument(
         "--rounds",
@@ -87,8 +88,8 @@ def arguments(parser):
         metavar="N",
         default=1,
         help=(
-            "2: once more, with the better half of what was kept as text of the domain too; for a"
-            " corpus that has as much of the domain as is kept (default: %(default)s)"
+            "2: select again, with the better half of the kept pairs added to the domain text; for"
+            " a corpus with as much text of the domain as is kept (default: %(default)s)"
         ),
     )
     parser.add_argument(
@@ -96,11 +97,11 @@ def arguments(parser):
         type=whole_number(),
         metavar="N",
         default=1,
-        help="of the draw of pairs from the corpus (default: %(default)s)",
+        help="random seed for drawing pairs from the corpus (default: %(default)s)",
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     in_domain, files, outputs, languages = (
         [getattr(arguments, name.format(side)) for side in SIDES]
         for name in ("in_domain_{}", "{}", "output_{}", "{}_language")
@@ -109,7 +110,7 @@ def run(arguments):
     if (outputs[0] is None) != (outputs[1] is None):
         raise UsageError(
             "--output-source, --output-target: expected two files, or neither, got one; name the"
-            " file of the other side too"
+            " file of the other side"
         )
     for side, code in zip(SIDES, languages):
         check_value(f"{side}.language", code, f"--{side}-language")
@@ -153,7 +154,7 @@ def run(arguments):
             output.write(f"{score:.6f}" for score in selection.scores)
     pairs = len(selection.scores)
     kept = int(selection.kept.sum())
-    report = sys.stdout if outputs[0] else sys.stderr  # standard output has the pairs
+    report = sys.stdout if outputs[0] else sys.stderr  # otherwise standard output has the pairs
     print(f"kept       {kept} of {pairs} pairs ({100 * kept / pairs:.1f} %)", file=report)
     print(f"left out   {selection.left_out} with an empty side or too long", file=report)
     print(f"cut-off    {selection.cut_off:.4f} nats a token", file=report)

@@ -1,78 +1,87 @@
-"""Serve SavedModels over gRPC and REST, as tensorflow_model_server does.
+"""Serve SavedModels over gRPC and REST, like tensorflow_model_server.
 
-Takes that server's flags (underscores or hyphens) and configuration files, and
-answers its requests with its statuses. A new numbered folder under the base
-path is loaded and replaces the version before it without a request failing.
+Accepts that server's flags (with underscores or hyphens) and configuration files, and returns the
+same statuses. A new numbered folder under the base path is loaded and replaces the previous version
+without a failed request.
 
-The REST port has a page for people at /: type a sentence, see its translation, how sure
-the model is, and where it looked. --no-page leaves it out.
+The REST port has a web page at /: type a sentence to see its translation, the confidence and the
+attention. --no-page disables it.
 
-Listens on 127.0.0.1 unless --host says otherwise: neither interface asks who is
-there. SIGTERM or Ctrl-C ends it once the accepted requests are answered, or after
---shutdown_grace_in_seconds (exit code 1 then); while models still load, or by a
-second one, at once.
+Listens on 127.0.0.1 unless --host changes it: neither interface authenticates clients. SIGTERM or
+Ctrl-C stops the server when the accepted requests are answered, or after
+--shutdown_grace_in_seconds (exit code 1 then). It stops at once while models are still loading, and
+at a second signal.
 """
 
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
 import concurrent.futures
 import logging
 import os
 import signal
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.extras.server import flags
 
-LOG_LEVEL = logging.INFO  # a server says what it serves
-LOOK = 0.1  # seconds between looks whether it was told
-AFTER_GRACE = 3  # seconds for what was broken off to end; then the process goes without it
+if TYPE_CHECKING:
+    from rnnsearch_tf.extras.server.server import Server
+
+LOG_LEVEL = logging.INFO
+"""A server logs what it serves."""
+
+POLL_SECONDS = 0.1
+"""Interval of checks for a signal."""
+
+SECONDS_AFTER_GRACE = 3
+"""Time for cancelled requests to end before the process exits without them."""
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     flags.add_to(parser)
 
 
-def run(arguments):
+def run(arguments: Namespace) -> int:
     chosen = flags.from_arguments(arguments)
-    told = _told_to_end()
+    signals = _catch_signals()
     log = logging.getLogger("rnnsearch_tf")
-    starting = concurrent.futures.Future()
-    threading.Thread(
-        target=_start, args=(chosen, starting), daemon=True
-    ).start()  # which does not keep the process from ending
+    starting: concurrent.futures.Future[Server] = concurrent.futures.Future()
+    # a daemon thread does not keep the process alive
+    threading.Thread(target=_start, args=(chosen, starting), daemon=True).start()
     while not starting.done():
-        concurrent.futures.wait([starting], LOOK)
-        if told:
+        concurrent.futures.wait([starting], POLL_SECONDS)
+        if signals:
             log.info("stopping: nothing was served yet")
-            os._exit(0)  # a load that runs cannot be broken off
+            os._exit(0)  # loading cannot be interrupted
     server = starting.result()
     host = f"[{chosen.host}]" if ":" in chosen.host else chosen.host
     for interface, port in (("gRPC", server.grpc_port), ("REST", server.rest_port)):
-        page = (
-            ""
-            if interface == "gRPC" or chosen.no_page
-            else f"; a page for people: http://{host}:{port}/"
-        )
+        page = "" if interface == "gRPC" or chosen.no_page else f"; web page: http://{host}:{port}/"
         if port is not None:
             log.info("%s on %s:%d%s", interface, chosen.host, port, page)
-    while not told:
-        time.sleep(LOOK)
-    log.info("stopping: requests on their way are finished first")
-    # whatever the threads are doing by then
-    end = threading.Timer(chosen.shutdown_grace_in_seconds + AFTER_GRACE, os._exit, [1])
-    end.daemon = True
-    end.start()
+    while not signals:
+        time.sleep(POLL_SECONDS)
+    log.info("stopping: finishing requests in flight first")
+    # exit whatever the threads are doing by then
+    last_resort = threading.Timer(
+        chosen.shutdown_grace_in_seconds + SECONDS_AFTER_GRACE, os._exit, [1]
+    )
+    last_resort.daemon = True
+    last_resort.start()
     if server.stop(chosen.shutdown_grace_in_seconds):
         return 0
     log.error(
-        "error: requests that did not end in %g s are broken off", chosen.shutdown_grace_in_seconds
+        "error: cancelled requests that did not end in %g s", chosen.shutdown_grace_in_seconds
     )
     return 1
 
 
 def _start(chosen, starting):
-    """Give the Future a Server that listens; TensorFlow's import is here because it takes seconds,
-    too.
+    """Start a Server and set it as the result of the Future; importing TensorFlow takes seconds,
+    too, so it is done here.
     """
     try:
         import_tensorflow()
@@ -85,19 +94,19 @@ def _start(chosen, starting):
         starting.set_exception(error)
 
 
-def _told_to_end() -> list:
-    """A list that the first SIGTERM or SIGINT is put into; the second ends the process.
+def _catch_signals() -> list[int]:
+    """A list to which the first SIGTERM or SIGINT is appended; the second ends the process.
 
-    Not a threading.Event: its lock may be held by the very code that the signal interrupts, and a
-    signal that another thread receives does not wake its wait.
+    It is not a threading.Event: the interrupted code may hold the lock of the event, and a signal
+    that another thread receives does not wake its wait.
     """
-    told = []
+    received: list[int] = []
 
     def end(number, frame):
-        told.append(number)
+        received.append(number)
         for again in (signal.SIGTERM, signal.SIGINT):
             signal.signal(again, signal.SIG_DFL)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
-    return told
+    return received

@@ -1,6 +1,4 @@
-"""What several verbs have in common: naming the run, search options, the output file, being told to
-end.
-"""
+"""Functions that several verbs share: models, search options, input and output files, signals."""
 
 from __future__ import annotations
 
@@ -13,6 +11,8 @@ import signal
 import sys
 import textwrap
 import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -23,6 +23,11 @@ from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.files.reading import check_inputs, read_batches
 from rnnsearch_tf.runtime.progress import announced, progress
 from rnnsearch_tf.runs.folder import Run
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+    from rnnsearch_tf.translation import Translator
 
 MEANINGS = {field.name: field.metadata["meaning"] for field in dataclasses.fields(SearchConfig)}
 
@@ -35,9 +40,9 @@ SEARCH_FLAGS = {
 
 
 @contextlib.contextmanager
-def sigterm_raises():
-    """Inside, SIGTERM raises Terminated at once; while a model is fitted, training/interruption.py
-    sees to it.
+def sigterm_raises() -> Iterator[None]:
+    """Raise Terminated at SIGTERM inside the block; training/interruption.py takes over while a
+    model is fitted.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -54,13 +59,19 @@ def sigterm_raises():
 
 
 class StoreOnce(argparse.Action):
-    """What `store` is, of a flag that may be given once: a second value would take the place of the
-    first without a word.
+    """The action `store` for a flag that may be given once; plain `store` silently replaces a first
+    value.
     """
 
-    _stored_in = None  # the namespace of the command line that is being read
+    _stored_in: argparse.Namespace | None = None  # the namespace that holds this flag's value
 
-    def __call__(self, parser, namespace, values, option_string=None):
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
         if option_string and self._stored_in is namespace:
             raise argparse.ArgumentError(
                 self, f"expected once, got it again with {values!r}; leave one out"
@@ -69,15 +80,15 @@ class StoreOnce(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def add_model(parser):
+def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         action="append",
         required=True,
         metavar="RUN",
         help=(
-            "folder that `rnnsearch train` wrote, or a name of `rnnsearch models`; several form an"
-            " ensemble"
+            "folder that `rnnsearch train` wrote, or a name from `rnnsearch models`; several form"
+            " an ensemble"
         ),
     )
     parser.add_argument(
@@ -85,13 +96,13 @@ def add_model(parser):
         choices=("probabilities", "log_probabilities"),
         default="probabilities",
         help=(
-            "what an ensemble averages: the members' probabilities (the default) or, geometrically,"
-            " their logarithms"
+            "average of an ensemble: arithmetic, of the members' probabilities (the default), or"
+            " geometric, of their logarithms"
         ),
     )
 
 
-def add_output(parser):
+def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output",
         metavar="F",
@@ -99,8 +110,8 @@ def add_output(parser):
     )
 
 
-def add_files(parser, purpose="text to translate"):
-    """Where a text verb reads: the named files, one after the other, or standard input."""
+def add_files(parser: argparse.ArgumentParser, purpose: str = "text to translate") -> None:
+    """Add the input of a text verb: the named files, one after the other, or standard input."""
     parser.add_argument(
         "files",
         nargs="*",
@@ -109,40 +120,40 @@ def add_files(parser, purpose="text to translate"):
     )
 
 
-def input_batches(names, size, hint="check the path"):
-    """Yield lists of 1 to `size` lines of the files that `add_files` took; an int is a descriptor,
+def input_batches(
+    names: Sequence[str | int], size: int, hint: str = "check the path"
+) -> Iterator[list[str]]:
+    """Yield lists of 1 to `size` lines of the files from `add_files`; an int is a file descriptor,
     see :func:`read_batches`.
 
     Raises:
-        UserError: at once, before anything is read: a file is missing; the message ends with the
-            hint.
+        UserError: a file is missing; raised at once, before anything is read. The message ends with
+            the hint.
     """
     check_inputs(names, hint)
     return (lines for name in names or ["-"] for lines in read_batches(name, size))
 
 
-def lines_done(doing, total, output):
-    """A progress bar of lines; hidden if how many there are is not known, or if the results come on
-    the same terminal.
+def line_progress(doing: str, total: int | None, output: str | None) -> tqdm:
+    """A progress bar that counts lines; hidden if their number is unknown, or if the results appear
+    on the same terminal.
     """
     on_screen = output in (None, "-") and sys.stdout.isatty()
     return progress(doing=doing, total=total, unit="lines", hidden=total is None or on_screen)
 
 
-def add_pairs_at_once(parser):
+def add_score_batch_size(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--batch-size",
         type=whole_number(1),
         metavar="N",
         default=256,
-        help="pairs scored at once (default: %(default)s)",
+        help="number of pairs to score at once (default: %(default)s)",
     )
 
 
-def add_search(parser):
-    """The options of beam search that differ for one call; what each means is said in options.py
-    only.
-    """
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Add the search options that a command may change; config/options.py has their meaning."""
     for flag, name in SEARCH_FLAGS.items():
         metavar = {
             "length_penalty": "A",
@@ -159,15 +170,15 @@ def add_search(parser):
         "--no-unknown",
         action="store_true",
         help=(
-            "never produce the unknown word (under search.shrinking_beam: only where the search"
-            " ends with nothing else)"
+            "never produce the unknown word (with search.shrinking_beam: only if the search finds"
+            " nothing else)"
         ),
     )
     parser.add_argument("--replace-unknown", action="store_true", help=MEANINGS["replace_unknown"])
 
 
-def search_changes(arguments) -> dict:
-    """The search options that the command line sets, checked; for `Translator.translate`."""
+def search_changes(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The search options that the command line sets, checked, for `Translator.translate`."""
     changes = {}
     for flag, name in SEARCH_FLAGS.items():
         text = getattr(arguments, name)
@@ -180,9 +191,9 @@ def search_changes(arguments) -> dict:
     return changes
 
 
-def wrapped(text, first, rest) -> str:
-    """Running text in lines of 60 to 120 columns, as the terminal has; `first` and `rest` stand
-    before its first line and the others.
+def wrapped(text: str, first: str, rest: str) -> str:
+    """Wrap text to the terminal's width, 60 to 120 columns; the prefixes are of the first line and
+    of the others.
     """
     width = max(60, min(shutil.get_terminal_size().columns, 120))
     return textwrap.fill(
@@ -190,15 +201,15 @@ def wrapped(text, first, rest) -> str:
     )
 
 
-def option_value(name, text, flag):
-    """The text of a flag as the value of a configuration option, checked as there."""
+def option_value(name: str, text: str, flag: str) -> Any:
+    """The value of a flag for a configuration option, checked like that option."""
     if name in ("search.lexicon", "search.shortlist"):
         return text
     return check_value(name, read_value(text), flag)
 
 
-def yaml_value(value) -> str:
-    """A value as it stands in a YAML file, on one line."""
+def yaml_value(value: Any) -> str:
+    """A value in YAML, on one line."""
     return (
         yaml.safe_dump(value, default_flow_style=True, allow_unicode=True)
         .removesuffix("\n...\n")
@@ -206,38 +217,40 @@ def yaml_value(value) -> str:
     )
 
 
-def whole_number(minimum=0, maximum=math.inf):
-    """The `type` of an argument that is no configuration option but a whole number."""
+def whole_number(minimum: int = 0, maximum: float = math.inf) -> Callable[[str], int]:
+    """The argparse `type` of a whole number within limits."""
     limits = f", at least {minimum}" if maximum == math.inf else f" from {minimum} to {maximum}"
     return number(f"a whole number{limits}", lambda value: minimum <= value <= maximum, int)
 
 
-def number(expected, fine, kind=float):
-    """The `type` of an argument that is a number.
+def number(
+    expected: str, is_valid: Callable[[Any], bool], kind: Callable[[str], Any] = float
+) -> Callable[[str], Any]:
+    """The argparse `type` of a number.
 
     Args:
-        expected: what an error says was expected.
-        fine: function that says whether a number will do.
+        expected: description of a valid number, for error messages.
+        is_valid: tells whether a number is valid.
         kind: float or int.
     """
 
-    def read(text):
+    def read(text: str) -> Any:
         with contextlib.suppress(ValueError):
-            if fine(value := kind(text)):
+            if is_valid(value := kind(text)):
                 return value
         raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}")
 
     return read
 
 
-def above_zero(value) -> bool:
-    """Whether a number is above 0, and finite."""
+def above_zero(value: float) -> bool:
+    """Whether a number is above 0 and finite."""
     return 0 < value < math.inf
 
 
-def load_translator(arguments):
-    """The model that --model names, or the ensemble of several; imports TensorFlow."""
-    runs = [Run.open(run) for run in arguments.model]  # before TensorFlow takes its seconds
+def load_translator(arguments: argparse.Namespace) -> Translator:
+    """Load the RUN of --model, or an ensemble of several; imports TensorFlow."""
+    runs = [Run.open(run) for run in arguments.model]  # fail before the slow import of TensorFlow
     import_tensorflow()
     from rnnsearch_tf.runtime.cores import use_one_thread_per_op
     from rnnsearch_tf.translation import Translator

@@ -1,14 +1,16 @@
-"""Make a shortlist: for every source word its likely translations, learned from parallel text (IBM
+"""Make a shortlist: the likely translations of every source word, learned from parallel text (IBM
 Model 1).
 
-One line a word pair, `source-word target-word probability`, by source word, likeliest first;
-words are those of the model's vocabularies, and the lines of </s> hold for any sentence. What
-`translate --shortlist` and `evaluate --shortlist` read; the latter says what it costs in BLEU.
+Each line has a word pair, `source-word target-word probability`, ordered by source word, likeliest
+first. Words are those of the model's vocabularies; the lines of </s> apply to every sentence. Use
+the shortlist with `translate --shortlist` and `evaluate --shortlist`; the latter reports what it
+costs in BLEU.
 
-Pairs longer than the model was trained on are left out. Memory grows with the product of the two
-lengths, summed over all pairs; what would take more than some 4 GB is not learned from.
+Pairs longer than the limits of the model's training are left out. Memory grows with the sum, over
+all pairs, of the product of the two lengths; learning stops at about 4 GB.
 """
 
+from argparse import ArgumentParser, Namespace
 import itertools
 import logging
 
@@ -23,15 +25,13 @@ from rnnsearch_tf.runs.folder import Run
 log = logging.getLogger("rnnsearch_tf")
 
 LEAST = 1e-4
-"""Word pairs less probable are left out."""
+"""Smallest probability of a word pair in the shortlist."""
 
 MOST_CELLS = 40_000_000
-"""Source words times target words, summed over the pairs learned from: some 100 bytes of memory
-each.
-"""
+"""Limit of source words times target words, summed over the pairs; each takes about 100 bytes."""
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--model", required=True, metavar="RUN", help="folder that `rnnsearch train` wrote"
     )
@@ -40,7 +40,7 @@ def arguments(parser):
         type=whole_number(1),
         metavar="N",
         default=50,
-        help="most of them for a source word (default: %(default)s)",
+        help="maximum number of translations of a source word (default: %(default)s)",
     )
     parser.add_argument(
         "--pairs",
@@ -48,8 +48,8 @@ def arguments(parser):
         metavar="N",
         default=50_000,
         help=(
-            "sentence pairs to learn from, the first of the files; 50,000 of 25 words take some 3"
-            " GB of memory (default: %(default)s)"
+            "number of sentence pairs to learn from, the first ones of the files; 50,000 pairs of"
+            " 25 words take about 3 GB of memory (default: %(default)s)"
         ),
     )
     parser.add_argument(
@@ -57,8 +57,7 @@ def arguments(parser):
         type=whole_number(1),
         metavar="N",
         help=(
-            "pairs with more tokens on a side are left out (default: the limits of the model's"
-            " training)"
+            "skip pairs with more tokens on a side (default: the limits of the model's training)"
         ),
     )
     parser.add_argument(
@@ -66,14 +65,14 @@ def arguments(parser):
         type=whole_number(1),
         metavar="N",
         default=5,
-        help="of expectation maximization (default: %(default)s)",
+        help="iterations of expectation maximization (default: %(default)s)",
     )
     add_output(parser)
     parser.add_argument("source", metavar="SOURCE", help="training text, plain or .gz")
     parser.add_argument("target", metavar="TARGET", help="its translation, as many lines")
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     longest = arguments.maximum_length
     pairs = arguments.pairs
     check_pairs(arguments.source, arguments.target)
@@ -94,11 +93,11 @@ def run(arguments):
     read = progress(
         itertools.islice(_pairs(arguments), pairs),
         doing="reading the pairs",
-        total=_number(arguments, pairs),
+        total=_pair_count(arguments, pairs),
         unit="pairs",
     )
     text = _bounded(_ids(read, texts), limits)
-    with announced("learning which word translates which"):
+    with announced("learning word translations"):
         found = translation_probabilities(text, texts[1].vocabulary.size, arguments.iterations)
     if not found[0].size:
         raise UserError(
@@ -108,13 +107,18 @@ def run(arguments):
         )
     with Output(arguments.output) as output:
         output.write(
-            _lines(zip(*found), *(text.vocabulary.tokens for text in texts), arguments.translations)
+            _lines(
+                zip(*found),
+                texts[0].vocabulary.tokens,
+                texts[1].vocabulary.tokens,
+                arguments.translations,
+            )
         )
 
 
-def _number(arguments, most):
+def _pair_count(arguments, limit):
     lines = count_lines([arguments.source])
-    return lines and min(lines, most)
+    return lines and min(lines, limit)
 
 
 def _pairs(arguments):
@@ -126,7 +130,7 @@ def _ids(pairs, texts):
     """Encode each pair.
 
     Yields:
-        (source ids with the end symbol, which is the model's empty word; target ids without it).
+        (source ids with the end symbol, which is the empty word; target ids without it).
     """
     while batch := list(itertools.islice(pairs, 1024)):
         sources, targets = (
@@ -136,9 +140,7 @@ def _ids(pairs, texts):
 
 
 def _bounded(pairs, limits):
-    """The pairs within the length limits, as long as memory allows; what is left out is said at the
-    end.
-    """
+    """Yield the pairs within the length limits while memory allows; warn about those left out."""
     read = long = cells = 0
     for source, target in pairs:
         read += 1

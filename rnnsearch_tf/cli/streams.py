@@ -1,4 +1,4 @@
-"""Standard streams as they come: closed, on a full disk, or a pipe whose reader has gone."""
+"""Handle standard streams that are closed, on a full disk, or a pipe without a reader."""
 
 from __future__ import annotations
 
@@ -12,38 +12,35 @@ _STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))  # descriptors 0, 
 
 
 def open_closed_streams() -> None:
-    """Put os.devnull in the place of each standard stream that was closed when Python started.
+    """Replace each standard stream that was closed when Python started by os.devnull.
 
-    Its descriptor is taken first. Otherwise the next file to be opened would get it, and would have
-    in it what a C++ library writes to standard error.
+    This also occupies the stream's descriptor. Otherwise the next file to be opened would get it,
+    and would contain what C++ libraries write to standard error.
     """
     for number, (name, mode) in enumerate(_STREAMS):
         if getattr(sys, name) is not None:
             continue
-        descriptor = os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+        descriptor = os.open(os.devnull, os.O_RDWR)  # the lowest free one
         if descriptor == number:
-            os.set_inheritable(descriptor, True)  # child processes have the same trouble
+            os.set_inheritable(descriptor, True)  # child processes have the same problem
         setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))
 
 
 def use_utf8() -> None:
-    """Text goes in and out as UTF-8 whatever the locale; a lone surrogate (odd file name) does not
-    stop it.
-    """
+    """Write UTF-8 whatever the locale; escape lone surrogates (from undecodable file names)."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", write_through=True)
 
 
 def flush_output() -> None:
-    """Write out what the standard streams still hold. What cannot be written is dropped.
+    """Flush the standard streams and drop what cannot be written.
 
-    Python does that by itself only after the exit code is decided, and complains about what it
-    meets.
+    Python itself flushes only after the exit code is set, and then prints its own errors.
 
     Raises:
-        BrokenPipeError: the reader of standard output has gone.
-        UserError: it cannot be written for another reason.
+        BrokenPipeError: the reader of standard output is gone.
+        UserError: standard output cannot be written for another reason.
     """
     with contextlib.suppress(OSError):
         _flush(sys.stderr)
@@ -59,10 +56,7 @@ def _flush(stream):
     try:
         stream.flush()
     except OSError:
-        # it may be no file
-        with (
-            contextlib.suppress(OSError, ValueError),
-            open(os.devnull, "wb") as nowhere,
-        ):
+        # suppressed: the stream may have no descriptor
+        with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), stream.fileno())
         raise

@@ -1,27 +1,28 @@
-"""Train a model: builds the vocabularies if RUN has none, trains with model.fit,
-keeps the best checkpoint on the development set in RUN/best.
+"""Train a model: builds the vocabularies if RUN has none, trains with model.fit, and keeps the best
+checkpoint on the development set in RUN/best.
 
-Ctrl-C saves and says how to go on; --resume goes on. So does SIGTERM, with exit code 75: a
-scheduler may start the same command with --resume. The last two checkpoints are kept in
-RUN/checkpoints; if the last is damaged, the one before it is taken.
+Ctrl-C saves the training and prints the command to resume it; --resume resumes it. SIGTERM does the
+same, with exit code 75, so that a scheduler can start the same command with --resume.
+RUN/checkpoints has the last two checkpoints; if the last one is damaged, the previous one is used.
 
-A batch whose gradient is NaN or infinite stops the training before it is learned from, and its
-files and lines are named; --resume --skip-batch goes on without it.
+If the gradient of a batch is NaN or infinite, training stops before the update and prints the files
+and lines of the batch; --resume --skip-batch resumes without it.
 
---from RUN begins with a trained model, for text of another domain, or more text:
+--from RUN starts from a trained model, for more text or text of another domain:
 
   rnnsearch train --from runs/general --output runs/mine --set data.train_source=F --set
   data.train_target=F
 
-The weights are RUN's best; vocabularies, SentencePiece models and settings are RUN's too, and
---config and --set change the settings. The optimizer, the counters, the schedule and the best score
-start anew. Where no development text is named, one is held out of the new text.
+It takes RUN's best weights, vocabularies, SentencePiece models and settings; --config and --set
+change the settings. The optimizer, the counters, the schedule and the best score start anew.
+Without a development text, one is held out of the new text.
 
 --distribute mirrored trains on all GPUs of this machine. --distribute multi-worker makes this
-process one of those that TF_CONFIG names; rnnsearch launch starts them. data.batch_size is that of
-all together.
+process one of the workers that TF_CONFIG names; rnnsearch launch starts them. data.batch_size is
+the total over all workers.
 """
 
+from argparse import ArgumentParser, Namespace
 import contextlib
 import json
 import pathlib
@@ -39,7 +40,7 @@ from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.files.untrusted import check_inside
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--config",
         metavar="F.yaml",
@@ -53,24 +54,22 @@ def arguments(parser):
         metavar="section.key=value",
         help="change one setting; may be repeated",
     )
-    parser.add_argument(
-        "--resume", action="store_true", help="go on with the training that RUN holds"
-    )
+    parser.add_argument("--resume", action="store_true", help="resume the training in RUN")
     parser.add_argument(
         "--skip-batch",
         action="store_true",
-        help="with --resume: leave out the batch whose gradient was not finite",
+        help="with --resume: skip the batch whose gradient was not finite",
     )
     parser.add_argument(
-        "--from", dest="start_from", metavar="RUN", help="begin with the model of another RUN"
+        "--from", dest="start_from", metavar="RUN", help="start from the model of another RUN"
     )
     parser.add_argument(
         "--mix",
         type=number("a number above 0, such as 0.5", above_zero),
         metavar="W",
         help=(
-            "with --from: train on that RUN's own text too, W of its pairs for one of the new text;"
-            " 1: as many"
+            "with --from: also train on that RUN's text, W of its pairs for each pair of the new"
+            " text; 1: equally many"
         ),
     )
     parser.add_argument(
@@ -78,18 +77,18 @@ def arguments(parser):
         type=whole_number(),
         metavar="N",
         help=(
-            "with --from: add the N most frequent new words of the new text to each vocabulary, or"
-            " new pieces to a SentencePiece model"
+            "with --from: add the N most frequent unknown words of the new text to each"
+            " vocabulary, or as many pieces to a SentencePiece model"
         ),
     )
     parser.add_argument(
         "--distribute",
         choices=DISTRIBUTIONS,
-        help="share every batch between the GPUs of this machine, or between processes",
+        help="split every batch over the GPUs of this machine, or over processes",
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     index, addresses = this_worker() if arguments.distribute == "multi-worker" else (0, [None])
     config = _configuration(arguments, len(addresses))
     output_folder = pathlib.Path(arguments.output)
@@ -97,17 +96,14 @@ def run(arguments):
         raise UserError(f"--output {output_folder}: expected a folder, got a file")
     if arguments.skip_batch and not arguments.resume:
         raise UsageError(
-            "--skip-batch: expected --resume beside it, got none; it leaves out the batch at which"
-            " a training stopped"
+            "--skip-batch: expected --resume with it, got none; it skips the batch at which a"
+            " training stopped"
         )
     if not arguments.resume and index == 0:
         Run(output_folder).refuse_training()
-    check_files(config)  # both before TensorFlow takes its seconds
+    check_files(config)  # fail before the slow import of TensorFlow
     # Keras writes its progress bar to standard output
-    with (
-        sigterm_raises(),
-        contextlib.redirect_stdout(sys.stderr),
-    ):
+    with sigterm_raises(), contextlib.redirect_stdout(sys.stderr):
         import_tensorflow()
         from rnnsearch_tf.runtime.cores import use_one_thread_per_op
         from rnnsearch_tf.training.fit import train
@@ -122,17 +118,20 @@ def run(arguments):
             arguments.skip_batch,
             arguments.distribute,
         )
-    if index:  # the chief speaks for all
+    if index:  # only the chief prints the result
         return
-    print(f"done. Next: {_next_command(config, shlex.quote(str(output_folder)))}", file=sys.stderr)
+    print(
+        f"done. Next: {_next_command(config.model.system, shlex.quote(str(output_folder)))}",
+        file=sys.stderr,
+    )
     print(json.dumps(summary or {}, ensure_ascii=False, default=float))
 
 
-def _next_command(config, run):
-    if config.model.system == "cslm":
+def _next_command(system, run):
+    if system == "cslm":
         return f"rnnsearch rescore --model {run} --source F NBEST"
     return (
-        f"rnnsearch translate --model {run} < TEXT; how good it is: rnnsearch evaluate --model"
+        f"rnnsearch translate --model {run} < TEXT; to measure it: rnnsearch evaluate --model"
         f" {run} --source F --reference F"
     )
 
@@ -142,22 +141,22 @@ def _configuration(arguments, workers):
         for flag, value in (("--mix", arguments.mix), ("--new-words", arguments.new_words)):
             if value is not None:
                 raise UsageError(
-                    f"{flag}: expected --from RUN beside it, got none; it is for a training that"
-                    " begins with a trained model"
+                    f"{flag}: expected --from RUN with it, got none; it is for training that starts"
+                    " from a trained model"
                 )
-        return _own_or_given(arguments)
+        return _given_or_saved(arguments)
     if arguments.resume:
         raise UsageError(
             "expected --resume or --from, got both; --resume resumes the training in --output,"
-            " which knows what it began from: leave --from out"
+            " which has saved what it started from: leave --from out"
         )
     return continued_config(
         arguments.start_from, arguments.config, arguments.set, arguments.mix, workers
     )
 
 
-def _own_or_given(arguments):
-    """The configuration of a new training, or of RUN's with what --config and --set change."""
+def _given_or_saved(arguments):
+    """The configuration of a new training, or RUN's saved one, changed by --config and --set."""
     if not arguments.resume:
         if not arguments.config:
             raise UsageError(
@@ -165,13 +164,13 @@ def _own_or_given(arguments):
                 " rnnsearch train --help"
             )
         return load_config(arguments.config, overrides=arguments.set)
-    own = Run(arguments.output).config
-    if not own.exists():
+    saved = Run(arguments.output).config
+    if not saved.exists():
         raise UserError(
-            f"--resume: expected a training to go on with, found no {own}; give --config, without"
+            f"--resume: expected a training to resume, found no {saved}; give --config, without"
             " --resume"
         )
-    check_inside(own, arguments.output)
+    check_inside(saved, arguments.output)
     return load_config(
-        arguments.config, overrides=arguments.set, below=as_dictionary(saved_config(own))
+        arguments.config, overrides=arguments.set, below=as_dictionary(saved_config(saved))
     )

@@ -1,46 +1,49 @@
 """Translate text: standard input or the named files, one sentence a line.
 
-Exactly one line of output for each line of input, the empty line included;
-with --output-type nbest, the N lines of its n-best list. Results stream: what
-has arrived is translated at once.
+Each line of input, also an empty one, gives exactly one line of output; with --output-type nbest,
+the N lines of its n-best list. Input is translated as soon as it arrives.
 
-RUN may also be what `rnnsearch export` wrote, DIR/N or DIR for its highest
-version; the search of such a model is fixed.
+RUN may also be an export, DIR/N, or DIR for its highest version. The search of an export is fixed.
 
 Output types:
   text   the translation
-  json   one object a line: text, score, log_probability, tokens, source_tokens,
-         alignment if asked for, and nbest if --n-best is above 1
+  json   one object a line: text, score, log_probability, tokens, source_tokens, alignment with
+         --alignment, and nbest if --n-best is above 1
   nbest  Moses n-best list: id ||| text ||| LogProbability= … Length= … ||| score
 
-Scores are natural logarithms, higher is better. log_probability is that of the
-whole translation, the end symbol included, not length-normalized. score is what
-hypotheses are ranked by: log_probability / length^A, A being --length-penalty:
-length-normalized unless A is 0; --coverage-penalty adds its term.
+Scores are natural logarithms; higher is better. log_probability is that of the whole translation,
+the end symbol included, not length-normalized. Hypotheses are ranked by score = log_probability /
+length^A, where A is --length-penalty: it is length-normalized unless A is 0. --coverage-penalty
+adds its term.
 
-Words that must appear: --constraints F names phrases for each source line, or
---term-marks takes them from the source itself:
+Words that must appear: --constraints F has phrases for each source line, and --term-marks takes
+them from marks in the source:
     the <term translation="chambre">room</term> is free
-The mark is taken away, its words stay. Without --term-marks a line is plain text,
-whatever it looks like; with it, write &lt; for a < and &amp; for an & that would be
-read otherwise. An empty source line has an empty translation, with phrases too.
+The mark is removed, its words stay. Without --term-marks a line is plain text. With it, write &lt;
+for < and &amp; for & if they would be read as a mark. An empty source line always has an empty
+translation.
 
-Confidence, from 0 to 1, after `rnnsearch evaluate --calibrate` on development text: of the
-sentence, how much chrF to expect of it; of each word, what spaces separate, how likely a reference
-has it. text: two more columns, after tabs, the second with one number a word; json: as `confidence`
-and `word_confidences`. The export of a calibrated RUN gives it too.
+Confidence, from 0 to 1, needs `rnnsearch evaluate --calibrate` on development text. For a sentence
+it is the expected chrF, for each word between spaces the probability that a reference has it. text:
+two more columns, after tabs, the second with a number for each word; json: `confidence` and
+`word_confidences`. The export of a calibrated RUN has it, too.
 
 Alignments:
-  hard   Pharaoh links source-target from 0, the end symbols left out, every target
-         word linked to its most attended source word; words are tokens, or, under
-         SentencePiece, what spaces separate, --pieces links its pieces. text: after a
-         tab; nbest: a fifth field; json: as `alignment`
-  soft   the matrix, one row a target token, one column a source token, the end
-         symbols last. text: after a tab, as JSON; json: as `alignment`
+  hard   Pharaoh links source-target from 0, without the end symbols; every target word is linked
+         to the source word with the highest attention. Words are tokens, or, under SentencePiece,
+         the words between spaces (--pieces: its pieces). text: after a tab; nbest: a fifth field;
+         json: `alignment`
+  soft   the attention matrix, a row for each target token, a column for each source token, the
+         end symbols last. text: after a tab, as JSON; json: `alignment`
 """
 
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
 import itertools
 import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rnnsearch_tf.cli.links import Links, add_pieces
 from rnnsearch_tf.cli.shared import (
@@ -49,7 +52,7 @@ from rnnsearch_tf.cli.shared import (
     add_output,
     add_search,
     input_batches,
-    lines_done,
+    line_progress,
     load_translator,
     option_value,
     search_changes,
@@ -62,24 +65,30 @@ from rnnsearch_tf.files.reading import check_inputs, count_lines
 from rnnsearch_tf.files.writing import Output, check_output
 from rnnsearch_tf.runs.folder import Run
 
+if TYPE_CHECKING:
+    from rnnsearch_tf.evaluation.confidence import Confidence
+    from rnnsearch_tf.translation.results import Hypothesis, Translation
 
-def arguments(parser):
+
+def arguments(parser: ArgumentParser) -> None:
     add_model(parser)
     add_search(parser)
     parser.add_argument(
-        "--n-best", metavar="N", help="hypotheses for each sentence, at most the beam size"
+        "--n-best",
+        metavar="N",
+        help="number of hypotheses for each sentence, at most the beam size",
     )
     parser.add_argument(
         "--output-type",
         choices=("text", "json", "nbest"),
-        help="default: text, or nbest if --n-best is above 1",
+        help="output type, see above (default: text, or nbest if --n-best is above 1)",
     )
     parser.add_argument(
         "--constraints",
         metavar="F",
         help=(
-            "phrases that the translations must have: line k those of source line k, tabs between"
-            " them; an empty line: none"
+            "phrases that must appear in the translations: line k has those of source line k,"
+            " separated by tabs; an empty line: none"
         ),
     )
     parser.add_argument(
@@ -87,18 +96,18 @@ def arguments(parser):
         action="store_true",
         help='take such phrases from marks <term translation="PHRASE">WORDS</term> in the source',
     )
-    parser.add_argument("--alignment", choices=("hard", "soft"), help="give alignments too")
+    parser.add_argument("--alignment", choices=("hard", "soft"), help="also write alignments")
     add_pieces(parser)
     parser.add_argument(
         "--confidence",
         action="store_true",
-        help="how sure the model is, of the sentence and of each word, from 0 to 1",
+        help="also write the confidence in the sentence and in each word, from 0 to 1",
     )
     add_output(parser)
     add_files(parser)
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     changes = search_changes(arguments)
     if arguments.n_best is not None:
         changes["nbest"] = option_value("search.nbest", arguments.n_best, "--n-best")
@@ -111,12 +120,12 @@ def run(arguments):
         raise UsageError("--alignment soft: expected --output-type text or json with it, got nbest")
     if arguments.pieces and arguments.alignment != "hard":
         raise UsageError(
-            "--pieces: expected --alignment hard beside it, whose links it is about; add it"
+            "--pieces: expected --alignment hard with it, as it changes those links; add it"
         )
     if arguments.confidence and (form == "nbest" or len(arguments.model) > 1):
         raise UsageError(
-            "--confidence: expected one --model and --output-type text or json with it, which a"
-            " calibration is of; leave it out"
+            "--confidence: expected one --model and --output-type text or json with it, as a"
+            " calibration belongs to one model; leave it out"
         )
     phrase_lines = _phrase_lines(arguments)
     check_inputs(arguments.files)
@@ -134,7 +143,7 @@ def run(arguments):
     if arguments.alignment and not exported:
         translator.require_attention("--alignment")
     config = translator.search_config(**changes)
-    translator.translate([], **changes)  # so that a bad lexicon is an error before input is awaited
+    translator.translate([], **changes)  # report a bad lexicon before waiting for input
     alignment = {"hard": _hard(Links(translator, arguments.pieces)), "soft": _soft, None: None}[
         arguments.alignment
     ]
@@ -145,7 +154,7 @@ def run(arguments):
     total = count_lines(arguments.files or ["-"])
     with (
         Output(arguments.output, inputs_of) as output,
-        lines_done("translating", total, arguments.output) as bar,
+        line_progress("translating", total, arguments.output) as bar,
     ):
         for texts, constraints in inputs:
             translations = translator.translate(texts, constraints, **changes)
@@ -175,8 +184,8 @@ def run(arguments):
 
 
 def _calibration(arguments, exported):
-    """What gives confidences of (translator, sources, translations): the RUN's Calibration, or an
-    exported model; None: not asked for.
+    """A function of (translator, sources, translations) that gives confidences, from the RUN's
+    calibration or the exported model; None without --confidence.
     """
     if not arguments.confidence:
         return None
@@ -192,7 +201,7 @@ def _calibration(arguments, exported):
 
 
 def _phrase_lines(arguments):
-    """Batches of lines of --constraints, a file that is there; None without it."""
+    """Batches of lines of --constraints, or None; checks that the file exists."""
     if arguments.constraints is None:
         return None
     if arguments.constraints == "-" and (not arguments.files or "-" in arguments.files):
@@ -203,19 +212,14 @@ def _phrase_lines(arguments):
     batches = input_batches([arguments.constraints], 1024)
     phrases = count_lines([arguments.constraints])
     lines = count_lines(arguments.files or ["-"])
-    # where one is a pipe it is said at the first line without its partner
-    if None not in (
-        phrases,
-        lines,
-    ):
+    # the length of a pipe is unknown; a missing line is then reported when it is reached
+    if None not in (phrases, lines):
         check_lines(arguments.constraints, phrases, lines)
     return batches
 
 
 def _constrained(batches, phrase_lines, arguments):
-    """Yield (texts, constraints of each or None): phrases of --constraints, and those of marks
-    under --term-marks.
-    """
+    """Yield (texts, constraints for each text, or None), from --constraints and --term-marks."""
     if phrase_lines is not None:
         batches = with_constraints(batches, phrase_lines, arguments.constraints)
     else:
@@ -236,7 +240,7 @@ def _constrained(batches, phrase_lines, arguments):
 
 
 def _load_exported(folder, form, arguments, nbest, constrained):
-    """The exported model, which must have the signatures that the output needs."""
+    """Load the exported model and check that it has the signatures that the output needs."""
     alignment = arguments.alignment
     lists = form == "nbest" or nbest > 1
     if constrained and (form != "text" or alignment):
@@ -263,9 +267,21 @@ def _load_exported(folder, form, arguments, nbest, constrained):
     return translator
 
 
-def formatted(translation, number, form, alignment, nbest, confidence=None) -> list:
-    """The output lines of one sentence; `alignment` is None or makes links or numbers of a
-    hypothesis, `confidence` None or its Confidence.
+def formatted(
+    translation: Translation,
+    number: int,
+    form: str,
+    alignment: Callable[[Hypothesis, list[str] | None], str | list[list[float]]] | None,
+    nbest: int,
+    confidence: Confidence | None = None,
+) -> list[str]:
+    """The output lines of one sentence.
+
+    Args:
+        number: of the sentence, from 0.
+        form: text, json or nbest.
+        alignment: function of (hypothesis, source tokens) that gives links or attention weights.
+        nbest: size of the n-best list.
     """
     source = translation.source_tokens
     if form == "nbest":

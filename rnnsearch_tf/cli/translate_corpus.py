@@ -1,25 +1,26 @@
-"""Translate text in many files: for each file in, one file out, of the same name, in DIR.
+"""Translate text in many files: each input file gives an output file of the same name in DIR.
 
-Each output file has exactly one line for each line of its input, in order. A line that
-cannot be translated (not UTF-8, a control character, longer than the model takes) is empty
-there, and DIR/bad-lines/NAME.jsonl says which line it is and why.
+Each output file has exactly one line for each line of its input, in order. A line that cannot be
+translated (not UTF-8, with a control character, longer than the model accepts) becomes an empty
+line, and DIR/bad-lines/NAME.jsonl has its number and the reason.
 
   rnnsearch translate-corpus --model served/mine --input 'text/part-*.gz' --output translated
 
-A file appears in DIR when it is whole. Stopped (by SIGTERM with exit code 75) or killed, the
-same command goes on with the files that are not there yet. It refuses to go on with another model
-or other options. The model is a RUN, several as an ensemble, or what `rnnsearch export` wrote.
+A file appears in DIR when it is complete. If the command is stopped (by SIGTERM, with exit code 75)
+or killed, running it again continues with the missing files. It refuses to continue with another
+model or other options. The model is a RUN, several RUNs as an ensemble, or an export.
 
---workers processes translate one file after the other, on one core each, so text in more
-files than cores keeps all of them busy. What stands behind -- goes to Apache Beam, which then
-does the work (pip install 'rnnsearch-tf[beam]'):
+--workers processes each translate one file at a time, on one core each, so more files than cores
+keep all cores busy. Options after -- go to Apache Beam, which then does the work (pip install
+'rnnsearch-tf[beam]'):
 
   rnnsearch translate-corpus … -- --runner=FnApiRunner --direct_running_mode=multi_processing
   --direct_num_workers=4
 
-With several machines, model, input and DIR must be in a file system that all of them see.
+On several machines, model, input and DIR must be in a shared file system.
 """
 
+from argparse import ArgumentParser, Namespace
 import json
 import sys
 
@@ -34,7 +35,7 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument(
         "--input",
@@ -50,28 +51,28 @@ def arguments(parser):
         "--workers",
         type=whole_number(1),
         metavar="N",
-        help="files translated at once, each by a process on one core (default: one for each core)",
+        help="number of processes, each on one core (default: one for each core)",
     )
     add_search(parser)
     parser.add_argument(
         "beam_options",
         nargs="*",
         metavar="BEAM OPTION",
-        help="behind --: options of Apache Beam, which then does the work",
+        help="after --: options of Apache Beam, which then does the work",
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     search = search_changes(arguments)
     beam_options = arguments.beam_options or None
     if beam_options and not beam_options[0].startswith("--"):
         raise UsageError(
-            f"expected options of Apache Beam behind --, got {beam_options[0]!r}; files stand"
-            " behind --input"
+            f"expected options of Apache Beam after --, got {beam_options[0]!r}; name input files"
+            " after --input"
         )
     if beam_options and arguments.workers:
         raise UsageError(
-            "--workers: expected it without options of Apache Beam, which has its own, such as"
+            "--workers: expected no options of Apache Beam with it, which has its own, such as"
             " --direct_num_workers; leave one out"
         )
     with sigterm_raises():
@@ -89,8 +90,8 @@ def run(arguments):
         )
     if result["bad_lines"]:
         print(
-            f"{result['bad_lines']:,} lines were not translated; {arguments.output}/bad-lines says"
-            " which and why",
+            f"{result['bad_lines']:,} lines were not translated; {arguments.output}/bad-lines lists"
+            " them with the reasons",
             file=sys.stderr,
         )
     print(json.dumps({"output": arguments.output} | result))

@@ -260,7 +260,7 @@ def test_a_baseline_in_another_normal_form_counts_as_the_same(evaluated, cased, 
         (
             ["--search-errors", "1"],
             2,
-            "--search-errors: expected one --reference, which the model is measured by, got 2",
+            "--search-errors: expected one --reference, got 2",
         ),
         (["--calibrate"], 2, "--calibrate: expected one --reference"),
         (["--source", "again"], 2, "--source: expected once, got it again"),

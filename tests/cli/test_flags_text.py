@@ -83,7 +83,7 @@ def test_prepare(observe, monkeypatch):
 
     monkeypatch.setattr(prepared, "PreparedPairs", FakePairs)
     found = observe("prepare", "--check", "--output", "yours")
-    line = "yours: 7 pairs, every file is as it was written"
+    line = "yours: 7 pairs, all checksums match"
     assert found == {"read": "yours", "verified": True, "output": [line]}
 
 

@@ -103,7 +103,7 @@ def test_help_in_a_plain_c_locale_is_still_utf8():
         (["--modle", "x"], ["unknown option '--modle'"]),
         (["zzzzzz"], ["unknown verb", "expected one of "]),
         (["--quit"], ["unknown option '--quit'", "did you mean --quiet?"]),
-        (["--quiet"], ["expected a verb beside --quiet"]),
+        (["--quiet"], ["expected a verb with --quiet"]),
         (["--verbose", "tranlate"], ["unknown verb 'tranlate'"]),
         (
             ["translate", "--model", "x", "--verbos"],

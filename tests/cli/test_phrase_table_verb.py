@@ -57,7 +57,7 @@ def test_a_table_is_a_file_as_it_is_read_twice(rnnsearch, run_folder, tmp_path):
         in err
     )
     out, err = rnnsearch("phrase-table", "--model", run_folder, "-", tmp_path / "out", code=2)
-    assert out == [] and "expected a file, which is read twice, got standard input" in err
+    assert out == [] and "expected a file, as it is read twice, got standard input" in err
     assert (tmp_path / "out").read_text() == "before"
 
 

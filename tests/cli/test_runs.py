@@ -105,7 +105,7 @@ def test_a_large_folder_is_not_searched_to_its_end_without_a_word(tmp_path, caps
         (tmp_path / name).mkdir()
     assert run(["runs", str(tmp_path)]) == 0
     assert (
-        "has more than 3 folders, not all were looked at; name the folder of the RUNs"
+        "has more than 3 folders, not all were searched; name the folder of the RUNs"
         in capsys.readouterr().err
     )
 

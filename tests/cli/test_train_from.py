@@ -105,11 +105,11 @@ def test_interrupted_and_resumed_without_the_run(general, new_text, tmp_path):
     "words, code, message",
     [
         (["--from", "RUN", "--resume"], 2, "expected --resume or --from, got both"),
-        (["--mix", "1", "--config", "cslm"], 2, "--mix: expected --from RUN beside it, got none"),
+        (["--mix", "1", "--config", "cslm"], 2, "--mix: expected --from RUN with it, got none"),
         (
             ["--new-words", "1", "--config", "cslm"],
             2,
-            "--new-words: expected --from RUN beside it, got none",
+            "--new-words: expected --from RUN with it, got none",
         ),
         (
             ["--from", "RUN", "--mix", "0"],

@@ -493,7 +493,7 @@ def test_a_damaged_folder(copy, damage, message):
 
 def test_a_changed_bit_is_found_when_it_is_looked_for(copy, capsys):
     assert run(["prepare", "--output", str(copy), "--check"]) == 0
-    assert capsys.readouterr().out == f"{copy}: 65 pairs, every file is as it was written\n"
+    assert capsys.readouterr().out == f"{copy}: 65 pairs, all checksums match\n"
     ids = bytearray((copy / "ids.bin").read_bytes())
     ids[100] ^= 4
     (copy / "ids.bin").write_bytes(ids)

@@ -260,9 +260,9 @@ def test_it_is_calibrated_on_the_development_text_by_itself(tmp_path, capsys):
         <= len([pair for pair in zip(sources, references) if pair not in pairs])
     )
     assert 60 < sentences < 120
-    assert "which the weights were chosen by: on other text expect less" in said.err
+    assert "by which the weights were chosen: expect lower scores on other text" in said.err
     assert rnnsearch(["evaluate", "--model", str(run), "--source", str(tmp_path / "en")]) == 2
-    assert "--reference: expected a file to go with --source" in capsys.readouterr().err
+    assert "--reference: expected a file, as --source is given" in capsys.readouterr().err
     assert rnnsearch(["evaluate", "--model", str(write_run(tmp_path / "none", files))]) == 2
     assert "trained without a development text" in capsys.readouterr().err
     (tmp_path / "en").unlink()

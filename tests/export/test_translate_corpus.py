@@ -95,7 +95,7 @@ def translate_corpus(capsys, model, corpus, output, *words, code=0):
 def test_a_run_gives_what_translate_gives(capsys, run_folder, translator, corpus, tmp_path):
     result, errors = translate_corpus(capsys, run_folder, corpus, tmp_path / "out", "--workers", 1)
     assert result == {"output": str(tmp_path / "out"), "files": 3, "translated": 3, "bad_lines": 3}
-    assert f"3 lines were not translated; {tmp_path}/out/bad-lines says which and why" in errors
+    assert f"3 lines were not translated; {tmp_path}/out/bad-lines lists them with the reasons" in errors
     check(tmp_path / "out", corpus, translator)
     result, _ = translate_corpus(
         capsys, run_folder, corpus, tmp_path / "out", "--workers", 1, "--batch-size", 7
@@ -237,9 +237,9 @@ def state(pid):
         (["--workers", "0"], "--workers: expected a whole number, at least 1"),
         (
             ["--workers", "2", "--", "--runner=x"],
-            "--workers: expected it without options of Apache Beam",
+            "--workers: expected no options of Apache Beam with it",
         ),
-        (["--", "file"], "expected options of Apache Beam behind --, got 'file'"),
+        (["--", "file"], "expected options of Apache Beam after --, got 'file'"),
         (["--beam", "2"], "unknown option --beam"),
     ],
     ids=["workers", "both", "file", "beam"],

@@ -65,15 +65,15 @@ _FAULTS = [
     (
         "cli/launch.py",
         "a lost worker is left lost",
-        "self.everywhere or any(code < 0 for code in codes)",
+        "self.everywhere or any(code < 0 for code in failures)",
         "False",
         KILLED,
     ),
     (
         "cli/launch.py",
         "begins anew",
-        "            goes_on = True",
-        "            goes_on = False",
+        "            may_resume = True",
+        "            may_resume = False",
         KILLED,
     ),
     (

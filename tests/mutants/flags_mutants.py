@@ -203,8 +203,8 @@ PLUMBING = [
     Mutant(
         "cli/aer.py",
         "gold links and the hypothesis change places",
-        "counts.add(*links[0], links[1])",
-        "counts.add(links[1], links[0][1], links[0][0])",
+        "counts.add(sure, possible, found)",
+        "counts.add(found, possible, sure)",
         (f"{EVALUATION}::test_aer",),
     ),
     Mutant(

@@ -105,7 +105,7 @@ TRAINING = [
     Mutant(
         "cli/train.py",
         "a configuration beside --resume is laid over the defaults",
-        "below=as_dictionary(saved_config(own))",
+        "below=as_dictionary(saved_config(saved))",
         "below=None",
         ("training/test_resume_says.py::test_a_configuration_beside_resume_changes_what_run_has",),
     ),

@@ -159,7 +159,7 @@ def test_confidence_stands_after_tabs(server, tmp_path, capsys):
         ([*REQUIRED, "--tls-key", "k"], "expected --tls-certificate and --tls-key together"),
         (
             [*REQUIRED, "--tls-key", "k", "--tls-certificate", "c"],
-            "--tls-key: expected --tls-ca beside it",
+            "--tls-key: expected --tls-ca with it",
         ),
         ([*REQUIRED, "--tls", "k"], "unknown option --tls; did you mean --tls-"),
     ],

@@ -108,7 +108,7 @@ def test_told_to_end_it_waits_no_longer_than_its_grace(toy_base, tmp_path, flags
         assert all(
             call.exception(LONG).code().name in ("CANCELLED", "UNAVAILABLE") for call in stuck
         )
-        assert "requests that did not end in 1 s are broken off" in process.stderr.read()
+        assert "cancelled requests that did not end in 1 s" in process.stderr.read()
 
 
 def test_told_to_end_while_a_model_loads_it_ends(tmp_path):

@@ -112,8 +112,8 @@ class Inspection:
     """
 
     report: Report
-    lengths: tuple[Lengths, Lengths]
-    languages: tuple[str, str]
+    lengths: tuple
+    languages: tuple
 
 
 def inspect(
