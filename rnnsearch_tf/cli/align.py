@@ -20,10 +20,10 @@ last; pieces under SentencePiece), alignment with a row for each target token, a
 entropy of each row in nats.
 """
 
-from argparse import ArgumentParser, Namespace
 import functools
 import itertools
 import json
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.links import Links, add_pieces
 from rnnsearch_tf.cli.shared import add_model, add_output, load_translator

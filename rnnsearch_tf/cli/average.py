@@ -5,8 +5,8 @@ Training keeps the weights of the last evaluations in RUN/evaluated
 tells whether the average is better than the best single weights.
 """
 
-from argparse import ArgumentParser, Namespace
 import os
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow

@@ -1,7 +1,7 @@
 """List the configurations that come with the program; --config finds them by name."""
 
-from argparse import ArgumentParser, Namespace
 import re
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import wrapped
 from rnnsearch_tf.config import shipped_config, shipped_configs

@@ -6,10 +6,10 @@ and queries it over gRPC. A finished demo in DIR is shown again without training
 is resumed. Any other training in DIR is left untouched.
 """
 
-from argparse import ArgumentParser, Namespace
 import contextlib
 import pathlib
 import sys
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.config import load_config, saved_config, shipped_config
 from rnnsearch_tf.errors import UsageError, UserError

@@ -13,8 +13,8 @@ text, x and y, separated by tabs. Every point is drawn; a label that would cover
 out. Needs the extra `plots`.
 """
 
-from argparse import ArgumentParser, Namespace
 import itertools
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 
 from rnnsearch_tf.cli.shared import (

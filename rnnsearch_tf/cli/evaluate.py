@@ -33,9 +33,11 @@ well that works on other text.
 With --shortlist everything is translated a second time without it, to report what it costs in BLEU.
 """
 
-from argparse import ArgumentParser, Namespace
+from __future__ import annotations
+
 import json
 import logging
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.cli.evaluate_table import table

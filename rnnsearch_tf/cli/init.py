@@ -5,9 +5,9 @@ It reads the files first: how many pairs, their lengths, bad lines. The language
 file names, such as train.en and train.fr.gz. You may change anything in the file before training.
 """
 
-from argparse import ArgumentParser, Namespace
 import pathlib
 import shlex
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.config import check_value

@@ -17,7 +17,6 @@ SIGTERM and Ctrl-C are passed on: training stops after the current batch and is 
 is 75 or 130. Workers whose launcher is killed stop in the same way (on Linux).
 """
 
-from argparse import ArgumentParser, Namespace
 import argparse
 import ctypes
 import glob
@@ -26,6 +25,7 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from rnnsearch_tf.cli import train

@@ -4,8 +4,8 @@ Without a name it lists all options; with a name, or the beginning of one (train
 the options that match.
 """
 
-from argparse import ArgumentParser, Namespace
 import difflib
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import wrapped, yaml_value
 from rnnsearch_tf.config import default_of, option_fields

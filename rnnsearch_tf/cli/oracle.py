@@ -5,8 +5,8 @@ Prints two lines, each with its sacreBLEU signature: the list in its current ord
 sentence and so shows what the best reranking could reach. --chosen writes the oracle's sentences.
 """
 
-from argparse import ArgumentParser, Namespace
 import itertools
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.config import TextConfig, check_value
 from rnnsearch_tf.errors import UserError

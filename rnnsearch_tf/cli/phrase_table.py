@@ -12,8 +12,8 @@ line for the section [feature] of moses.ini; TranslationModel0 needs two more we
 [weight].
 """
 
-from argparse import ArgumentParser, Namespace
 import os
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import add_model, add_score_batch_size, load_translator
 from rnnsearch_tf.errors import UsageError

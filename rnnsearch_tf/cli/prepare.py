@@ -12,11 +12,11 @@ SIGTERM, with exit code 75) or killed, the same command continues with the remai
 compares a prepared corpus with its checksums.
 """
 
-from argparse import ArgumentParser, Namespace
 import dataclasses
 import json
 import shlex
 import sys
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import sigterm_raises, whole_number, yaml_value
 from rnnsearch_tf.config import DataConfig, default_of, load_config

@@ -4,8 +4,8 @@ If FROM is a RUN folder, DIR becomes a preset: configuration, weights, tokenizer
 FROM is a preset of this package, DIR becomes a RUN for the other verbs.
 """
 
-from argparse import ArgumentParser, Namespace
 import pathlib
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow

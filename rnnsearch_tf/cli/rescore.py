@@ -12,8 +12,8 @@ The list is read sentence by sentence, so it may be of any length. A list in a f
 before the model is loaded.
 """
 
-from argparse import ArgumentParser, Namespace
 import os
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import add_model, add_score_batch_size, load_translator, number
 from rnnsearch_tf.files.reading import read_all

@@ -5,13 +5,13 @@ Hidden folders are skipped. The curve shows the logarithm of the loss from the f
 last. BLEU is from training's own evaluations; `rnnsearch evaluate` measures how good a model is.
 """
 
-from argparse import ArgumentParser, Namespace
 import contextlib
 import json
 import logging
 import math
 import os
 import pathlib
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from rnnsearch_tf.config import saved_config

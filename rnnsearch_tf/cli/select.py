@@ -12,8 +12,8 @@ Pairs with an empty side, and those beyond --maximum-length, are never kept. The
 kept is printed. Case is ignored.
 """
 
-from argparse import ArgumentParser, Namespace
 import sys
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import number, whole_number
 from rnnsearch_tf.config import TextConfig, check_value

@@ -15,13 +15,13 @@ at a second signal.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 import concurrent.futures
 import logging
 import os
 import signal
 import threading
 import time
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow

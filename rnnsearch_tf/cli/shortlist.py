@@ -10,9 +10,9 @@ Pairs longer than the limits of the model's training are left out. Memory grows 
 all pairs, of the product of the two lengths; learning stops at about 4 GB.
 """
 
-from argparse import ArgumentParser, Namespace
 import itertools
 import logging
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import add_output, whole_number
 from rnnsearch_tf.errors import UserError

@@ -22,12 +22,12 @@ process one of the workers that TF_CONFIG names; rnnsearch launch starts them. d
 the total over all workers.
 """
 
-from argparse import ArgumentParser, Namespace
 import contextlib
 import json
 import pathlib
 import shlex
 import sys
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import above_zero, number, sigterm_raises, whole_number
 from rnnsearch_tf.distributed.addresses import DISTRIBUTIONS, this_worker

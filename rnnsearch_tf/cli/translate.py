@@ -39,9 +39,9 @@ Alignments:
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 import itertools
 import json
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 

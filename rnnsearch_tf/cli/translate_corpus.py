@@ -20,9 +20,9 @@ keep all cores busy. Options after -- go to Apache Beam, which then does the wor
 On several machines, model, input and DIR must be in a shared file system.
 """
 
-from argparse import ArgumentParser, Namespace
 import json
 import sys
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import (
     add_model,

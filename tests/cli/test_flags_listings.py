@@ -4,7 +4,7 @@ import pathlib
 import re
 import shutil
 
-import argcomplete
+import argcomplete.shell_integration
 import yaml
 from flag_tables import check, complete
 
@@ -82,7 +82,7 @@ def test_completion(observe, monkeypatch):
         return f"{programs} {shell}"
 
     complete("completion")
-    monkeypatch.setattr(argcomplete, "shellcode", shellcode)
+    monkeypatch.setattr(argcomplete.shell_integration, "shellcode", shellcode)
     for shell in ("bash", "zsh", "fish"):
         assert observe("completion", shell)["output"] == [f"['rnnsearch'] {shell}"]
 
