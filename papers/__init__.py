@@ -1,3 +1,3 @@
-"""The papers' tables and figures made again: each item trains its models, measures them, and leaves
-a page.
+"""Reproduce the papers' tables and figures: each item trains its models, measures them and writes a
+page.
 """

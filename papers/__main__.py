@@ -1,23 +1,24 @@
-"""Make a table or figure of the papers again, with python -m papers ITEM: train its models, measure
-them, write DIR/ITEM.md with ours beside the paper's.
+"""Reproduce a table or figure of the papers with python -m papers ITEM: train its models, measure
+them, and write DIR/ITEM.md with our figures beside the paper's.
 
-Without ITEM: what there is, and how long each takes on one core. `all` makes everything. Models are
-shared by the items that need them, and all that is made is kept: started again after a stop, the
-program goes on where it was. `claims` makes the items first that it is about.
+Without ITEM it lists the items and the time of each on one core. `all` makes everything. Items
+share models, and all results are kept: after a stop, the same command resumes. `claims` first makes
+the items that it is about.
 
---scale small is for two CPU cores and the corpora at hand: --data names a folder with multi30k/ in
-it (train, val and test_2016_flickr, .en.gz and .fr.gz); items on the built-in corpus need none. The
-phrase-based system and word aligners need the extra smt; without it Table 1 of Bahdanau et al.
-lacks a row, and other items say so before they begin.
+--scale small is for two CPU cores and a small corpus: --data names a folder with multi30k/ in it
+(train, val and test_2016_flickr, .en.gz and .fr.gz); items on the built-in corpus need none. The
+phrase-based system and the word aligners need the extra smt. Without it, Table 1 of Bahdanau et al.
+lacks a row, and other items that need it are refused at the start.
 
 --scale paper is for days of a GPU: the items of Bahdanau et al. 2015 on WMT'14 English-French. It
-downloads the corpora to --data (mtdata, sacreBLEU) or takes them from there, checks them, selects,
-writes ids, and trains with the updates of Table 2. What is left, with disk and time, is said before
-anything is done.
+downloads the corpora to --data (mtdata, sacreBLEU) or uses the files there, checks them, selects
+text, writes ids, and trains with the updates of Table 2. It first prints the remaining steps with
+disk space and time.
 """
 
 import difflib
 import sys
+from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.main import run_module
 from rnnsearch_tf.cli.shared import sigterm_raises, whole_number
@@ -27,12 +28,15 @@ from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.runtime.progress import duration
 
 
-def arguments(parser):
+def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "item", nargs="?", metavar="ITEM", help="a table or figure, or all; none: the list of them"
+        "item", nargs="?", metavar="ITEM", help="a table or figure, or all; without it: list them"
     )
     parser.add_argument(
-        "--scale", default="small", choices=("small", "paper"), help="default: %(default)s"
+        "--scale",
+        default="small",
+        choices=("small", "paper"),
+        help="size of the experiments (default: %(default)s)",
     )
     parser.add_argument(
         "--output",
@@ -48,14 +52,14 @@ def arguments(parser):
         type=whole_number(0, 2**32 - 1),
         default=1234,
         metavar="N",
-        help="of the first model of each kind (default: %(default)s)",
+        help="seed of the first model of each kind (default: %(default)s)",
     )
     parser.add_argument(
         "--seeds",
         type=whole_number(1),
         default=1,
         metavar="N",
-        help="models of each kind; tables then give mean and spread (default: %(default)s)",
+        help="models of each kind; tables give mean and deviation (default: %(default)s)",
     )
     parser.add_argument(
         "--set",
@@ -66,7 +70,7 @@ def arguments(parser):
     )
 
 
-def run(arguments):
+def run(arguments: Namespace) -> None:
     from papers.scales import SCALES
     from papers.workspace import Workspace
 
@@ -75,7 +79,8 @@ def run(arguments):
         arguments.output, arguments.data, seeds, arguments.set, SCALES[arguments.scale]
     )
     if arguments.item is None:
-        return _list(work, arguments.scale)
+        _list(work, arguments.scale)
+        return
     chosen = _chosen(arguments.item, arguments.scale)
     configs, steps = _check(work, chosen)
     with sigterm_raises():
@@ -85,8 +90,8 @@ def run(arguments):
         for number, step in enumerate(steps, start=1):
             _say(f"step {number} of {len(steps)}: {step}")
             step.make()
-        # The smallest decide: a command that trains two large ones among many small ones is faster
-        # so, and so is it after a stop.
+        # The smallest model decides: a command that trains two large models among many small ones
+        # is faster with it, also after a stop.
         if configs:
             smallest = min(
                 (config.model for config in configs), key=lambda model: model.hidden_size
@@ -122,8 +127,9 @@ def _chosen(name, scale) -> dict:
 
 
 def _check(work, items) -> tuple:
-    """(configurations of the models of which something is still to be measured, steps before they
-    are trained). What would fail late fails now: a missing extra, a wrong setting.
+    """(configurations of the models that are still to be measured, steps before they are trained).
+
+    Fails early for a missing extra or a wrong setting.
     """
     from rnnsearch_tf.data.corpus import check_files
 
@@ -153,18 +159,18 @@ def _check(work, items) -> tuple:
     _say(
         f"{len(untrained)} models to train, {cost}; then some minutes to measure each"
         if needed
-        else "everything is measured; the pages are written anew"
+        else "everything is measured; rewriting the pages"
     )
     return [work.config(name, seed, guided=False) for name, seed in needed], steps
 
 
 def _list(work, scale):
     for name, item in work.scale.items.items():
-        asked = _chosen(name, scale)
-        minutes = work.minutes(work.untrained(asked)) + max(
-            work.phrase_based_minutes(*each) for each in asked.items()
+        items = _chosen(name, scale)
+        minutes = work.minutes(work.untrained(items)) + max(
+            work.phrase_based_minutes(*each) for each in items.items()
         )
-        left = duration(60 * minutes) if minutes else "trained" if work.needed(asked) else "made"
+        left = duration(60 * minutes) if minutes else "trained" if work.needed(items) else "made"
         print(f"{name:<24}{left:>11}  {item.shows}")
 
 
@@ -172,8 +178,10 @@ def _say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def main(argv=None) -> int:
-    """Run ``python -m papers`` with these words, or the command line's; return the exit code."""
+def main(argv: list[str] | None = None) -> int:
+    """Run ``python -m papers`` with these arguments, or those of the command line; returns the exit
+    code.
+    """
     return run_module(sys.modules[__name__], "python -m papers", argv)
 
 

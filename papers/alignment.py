@@ -1,10 +1,10 @@
-"""How well attention aligns words: against the grammar's links of the built-in corpus, and beside
-word aligners on Multi30k.
+"""Word alignment by attention: against the grammar's links of the built-in corpus, and compared
+with word aligners on Multi30k.
 
     AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)
 
-Every gold link is sure. On Multi30k nobody has made links: there S are an aligner's, and 1 − AER
-says how far two alignments agree.
+All gold links are sure. Multi30k has no gold links: there S has the links of an aligner, and
+1 − AER is the agreement of two alignments.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def phrasebook(work, models) -> Page:
         )
         rows.append({"system": name, "BLEU": "–"} | found)
     text = [
-        "The held-out sentences of the built-in corpus, beam 5. Links: each target word to the"
-        " source word it attends to most, of the model's own alignment of the reference. The gold"
-        " links are the grammar's, all of them sure. A model that ends in -guided was trained with"
-        " those of the training text. The aligners have learned from the training text of RNNsearch"
-        " without any links; theirs are of both directions, by grow-diag-final-and."
+        "The held-out sentences of the built-in corpus, beam 5. Links: each target word is linked"
+        " to the source word it attends to most while the model is fed the reference. The gold"
+        " links are the grammar's; all are sure. A model whose name ends in -guided was trained with"
+        " the gold links of the training text. The aligners were trained on the training text of"
+        " RNNsearch without links; their two directions are combined by grow-diag-final-and."
     ]
     return Page("Alignment error rate on the built-in corpus", rows, [], text)
 
@@ -55,10 +55,10 @@ def multi30k(work, models) -> Page:
     """1 − AER of each alignment against each aligner's."""
     rows = work.measured(f"agreement-{work.seeds[0]}", lambda: _agreements(work, models))
     text = [
-        "Agreement, 1 − AER, on test_2016_flickr and its references, of each row with the links of"
-        " each column. The aligners have learned from the captions, lower-cased Moses tokens; their"
-        " links are of both directions, by grow-diag-final-and. The model that ends in -guided was"
-        " trained with fast_align's links."
+        "Agreement, 1 − AER, of each row with the links of each column, on test_2016_flickr and its"
+        " references. The aligners were trained on the captions, as lower-cased Moses tokens; their"
+        " two directions are combined by grow-diag-final-and. The model whose name ends in -guided"
+        " was trained with fast_align's links."
     ]
     return Page("Agreement of attention with word aligners on Multi30k", rows, [], text)
 
@@ -81,7 +81,7 @@ def _agreement(gold, links):
 
 
 def _links_of(work, model, kind):
-    """An aligner's links of the test captions, as the model cuts them into words."""
+    """An aligner's links of the test captions, tokenized like the model's."""
     from rnnsearch_tf.evaluation.words import tokenized
 
     translator = work.translator(model, work.seeds[0])

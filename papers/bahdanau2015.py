@@ -1,9 +1,9 @@
 """Bahdanau, Cho, Bengio 2015: RNNencdec and RNNsearch, trained on sentences of up to 30 and up to
 50 words.
 
-At the small scale a test text of every length is made of test_2016_flickr: its sentences alone, in
-twos, up to fives (corpora.py); at the paper's it is newstest2014. BLEU is of tokens, as the paper's
-(multi-bleu.perl), lower-cased where the models are.
+At the small scale a test text with all lengths is made from test_2016_flickr: its sentences one by
+one, joined in twos, and so on up to fives (corpora.py). At the paper's scale it is newstest2014.
+BLEU is of tokens, as in the paper (multi-bleu.perl), lower-cased if the models are.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from papers.page import Page, over_seeds
 
 BEAM = 12
 SCORED = 500
-"""Sentences whose negative log-likelihood is measured, of each text."""
+"""Number of sentences of each text whose negative log-likelihood is measured."""
 
 SHOWN_LENGTHS = 10, 20, 30, 40
-"""Words of the sentences whose alignments are drawn."""
+"""Lengths, in words, of the sentences whose alignments are plotted."""
 
 PHRASE_BASED = "table1-phrase-based"
-"""What is measured of the phrase-based system."""
+"""Key of the measurement of the phrase-based system."""
 
 ENOUGH = 50
-"""Sentences of a length whose BLEU says something."""
+"""Number of sentences of a length that makes its BLEU meaningful."""
 
 PAPER_TABLE_1 = [
     ("rnnencdec-30", 13.93, 24.19),
@@ -56,11 +56,11 @@ def test_text(work):
 
 
 def translations(work, name, seed, forbid_unknown=False) -> dict:
-    """{"tokens": with spaces between, "source_lengths": in tokens} of the test text.
+    """{"tokens": separated by spaces, "source_lengths": in tokens} of the translated test text.
 
-    BLEU is of the tokens that the model wrote. Its detokenized text is no way back to them: Moses's
-    rules split a full stop off in a line only where a capital follows, and these models write lower
-    case.
+    BLEU is of the tokens that the model wrote. They cannot be recovered from the detokenized text:
+    Moses's rules split off a full stop inside a line only if a capital follows, and these models
+    write lower case.
     """
     sources, _ = test_text(work)
 
@@ -78,8 +78,8 @@ def translations(work, name, seed, forbid_unknown=False) -> dict:
 
 
 def known(work, models) -> list:
-    """Positions of the test pairs all of whose words all of these models know, so that each is
-    scored on the same.
+    """Positions of the test pairs in which all of these models know all words, so that all models
+    are scored on the same pairs.
     """
     from rnnsearch_tf.evaluation.words import unknown_words
 
@@ -95,7 +95,7 @@ def known(work, models) -> list:
 
 
 def table_1(work, models) -> Page:
-    """BLEU of all sentences, and of those without unknown words with a decoder that may not produce
+    """BLEU of all sentences, and of those without unknown words, where the decoder may not write
     one.
     """
     columns = {
@@ -115,7 +115,7 @@ def table_1(work, models) -> Page:
     rows = [row(name, measured_bleu(work, name, models)) for name in models]
     text = (
         [
-            "Without the phrase-based system: its packages are not installed; pip install"
+            "The phrase-based system is missing because its packages are not installed; pip install"
             ' "rnnsearch-tf[smt]".'
         ]
         if work.scale.phrase_based
@@ -123,16 +123,16 @@ def table_1(work, models) -> Page:
     )
     if work.is_measured(PHRASE_BASED) or work.can_have_phrase_based():
         rows.append(row("phrase-based", [measured_phrase_based(work, models)]))
-        text = ["The phrase-based system was trained on the captions alone."]
+        text = ["The phrase-based system was trained on single captions."]
     text.append(
-        "BLEU of tokens. The sentences without UNK are those that all models know all words of."
+        "BLEU of tokens. Sentences without UNK are those in which all models know all words."
     )
     paper = [dict(zip(("model", "All", "No UNK"), row)) for row in PAPER_TABLE_1]
     return Page("Bahdanau et al. 2015, Table 1: BLEU", rows, paper, text)
 
 
 def measured_phrase_based(work, models) -> dict:
-    """What :func:`measured_bleu` has of a model, of the phrase-based system."""
+    """The measurements of :func:`measured_bleu` for the phrase-based system."""
     return work.measured(PHRASE_BASED, lambda: _phrase_based(work, models))
 
 
@@ -157,8 +157,8 @@ def _phrase_based(work, models):
 
 
 def measured_bleu(work, name, models) -> list:
-    """[{"all", "short" (where there are such), "no_unk" (BLEU), "no_unk_sentences"} of each seed]
-    of one of the models.
+    """[{"all", "short" (if the text has single sentences), "no_unk" (BLEU), "no_unk_sentences"} of
+    each seed] of one of the models.
     """
     return work.of_each_seed("table1", name, functools.partial(_table_1_of, models=models))
 
@@ -195,7 +195,7 @@ def _bleu(work, name, seed, texts, references):
 
 
 def table_2(work, models) -> Page:
-    """How long the models were trained, and how well they fit."""
+    """Training time of the models, and their negative log-likelihoods."""
     rows = []
     for name in models:
         found = work.of_each_seed("table2", name, _table_2_of)
@@ -208,7 +208,7 @@ def table_2(work, models) -> Page:
         "Bahdanau et al. 2015, Table 2: training",
         rows,
         paper,
-        ["NLL: negative log-likelihood of a sentence, in nats, its mean."],
+        ["NLL: mean negative log-likelihood of a sentence, in nats."],
     )
 
 
@@ -267,8 +267,8 @@ def figure_2(work, models) -> Page:
     counts = ", ".join(f"{length} words {count}" for length, count in sentences.items())
     means = " Its curves are means over the seeds." if len(work.seeds) > 1 else ""
     text = [
-        f"BLEU of tokens. Sentences of each length: {counts}. The picture has the lengths with"
-        f" {ENOUGH} sentences or more.{means}"
+        f"BLEU of tokens. Sentences of each length: {counts}. The picture shows the lengths"
+        f" with at least {ENOUGH} sentences.{means}"
     ]
     picture = curves_figure({"words of the source sentence": curves})
     return Page(
@@ -281,10 +281,10 @@ def figure_2(work, models) -> Page:
 
 
 def curves_figure(panels):
-    """Curves side by side; systems that attend are drawn solid, the others dashed.
+    """Plot curves side by side; systems with attention are solid, the others dashed.
 
     Args:
-        panels: {what stands along the x axis: {system: (list of places, list of BLEU)}}.
+        panels: {label of the x axis: {system: (list of x values, list of BLEU)}}.
 
     Returns:
         matplotlib Figure.
@@ -311,12 +311,12 @@ def curves_figure(panels):
 
 
 def with_enough_sentences(buckets) -> list:
-    """The lengths with ENOUGH sentences or more; all, where none has."""
+    """The lengths with at least ENOUGH sentences; all lengths if there are none."""
     return [bucket for bucket in buckets if bucket["sentences"] >= ENOUGH] or buckets
 
 
 def measured_lengths(work, name) -> list:
-    """[the buckets by length, as of evaluation.groups.by_length, of each seed]."""
+    """[buckets by length, see evaluation.groups.by_length, of each seed]."""
     return work.of_each_seed("figure2", name, _figure_2_of)
 
 
@@ -336,7 +336,7 @@ def _figure_2_of(work, name, seed):
 
 
 def figure_3(work, models) -> Page:
-    """Where a model looks."""
+    """Attention weights of translations."""
     from rnnsearch_tf.extras.plots.alignment import alignment_figure
 
     pictures = {}
@@ -350,13 +350,14 @@ def figure_3(work, models) -> Page:
             {"picture": number, "source": each["source"], "translation": each["translation"]}
         )
     text = [
-        "Source words along the top, target words down the side; α_ij from 0, black, to 1, white."
+        "Source words are along the top, target words down the side; α_ij from 0 (black) to 1"
+        " (white)."
     ]
     return Page("Bahdanau et al. 2015, Figure 3: alignments", rows, [], text, pictures)
 
 
 def _figure_3_of(work, name, seed):
-    """[{"source", "translation", and of the picture "source_tokens", "tokens", "alignment"}] for
+    """[{"source", "translation", and for the picture "source_tokens", "tokens", "alignment"}] for
     each of SHOWN_LENGTHS.
     """
     sources, _ = test_text(work)

@@ -1,13 +1,13 @@
 """Cho et al. 2014a: the RNN Encoder–Decoder scores the phrase pairs of a phrase-based system,
-beside a neural language model (CSLM).
+together with a neural language model (CSLM).
 
 The paper's decoder searches with the scores. Here they are features of n-best lists, which are then
-tuned and sorted anew:
+tuned and sorted again:
 
     RNN     Σ over the phrases of a derivation of  log p(target phrase | source phrase)
     CSLM    log p(sentence)
-    WP      words of the phrases, on both sides, that the RNN does not know: the paper's word
-    penalty
+    WP      number of words of the phrases, on both sides, that the RNN does not know: the word
+            penalty of the paper
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ VARIANTS = {
 PAPER_TABLE_1 = [(27.63, 29.33), (28.33, 29.58), (28.48, 29.96), (28.60, 30.64), (28.93, 31.18)]
 
 STARTS = 16
-"""Weights that tuning begins from. With 4, two seeds reach development BLEU 0.2 apart with the same
-features.
+"""Number of initial weight vectors for tuning. With 4, two seeds with the same features reach
+development BLEU that differs by 0.2.
 """
 
 LONG = 4
-"""Words that a source phrase of Tables 2 and 3 has at least."""
+"""Minimum number of words of a source phrase in Tables 2 and 3."""
 
 TRANSLATIONS = 3
 SHOWN = 3
 CHOSEN = 5
-"""Translations that such a phrase has at least, those shown of it, and phrases of each kind."""
+"""Minimum number of translations of such a phrase, number shown, and phrases of each kind."""
 
 SEED = 1
 SAMPLES = 50
@@ -61,10 +61,10 @@ def table_1(work, models) -> Page:
         for name, values in zip(VARIANTS, PAPER_TABLE_1)
     ]
     text = [
-        "BLEU of lower-cased tokens. The scores are features of n-best lists, which are sorted"
-        " anew; the paper's decoder searches with them. Every row but the first has its own"
-        " weights, tuned on the development lists by minimum error rate training, anew for each"
-        " seed. The phrase-based system is one, whatever the seeds."
+        "BLEU of lower-cased tokens. The scores are features of n-best lists, which are then sorted"
+        " again; the paper's decoder searches with them. Every row except the first has its own"
+        " weights, tuned on the development lists by minimum error rate training for each seed."
+        " All seeds share one phrase-based system."
     ]
     return Page(
         "Cho et al. 2014a, Table 1: phrase pairs scored by the RNN Encoder–Decoder",
@@ -75,8 +75,8 @@ def table_1(work, models) -> Page:
 
 
 def measured_rescoring(work, models) -> list:
-    """[{variant: {"development", "test": BLEU}} of each seed]; models are the phrase scorer and the
-    language model.
+    """[{variant: {"development", "test": BLEU}} of each seed]; `models` are the phrase scorer and
+    the language model.
     """
     return [
         work.measured(f"cho2014-table1-{seed}", lambda seed=seed: _rescored(work, models, seed))
@@ -145,8 +145,8 @@ def _sides(pairs):
 
 
 def _phrases(entry, source) -> list:
-    """[(source phrase, target phrase)] of a derivation; its fifth field has their places, ``0-1=0-1
-    2=2``.
+    """[(source phrase, target phrase)] of a derivation; its fifth field has their positions,
+    ``0-1=0-1 2=2``.
     """
     words = source.split(), entry.text.split()
     pairs = (word.split("=") for word in entry.fields[4].decode().split())
@@ -177,8 +177,8 @@ def table_2(work, models) -> Page:
     """The best translations of phrases by the table and by the model."""
     rows = work.measured(f"cho2014-table2-{work.seeds[0]}", lambda: list(_table_2(work, models[0])))
     text = [
-        f"Source phrases of {LONG} words or more with at least {TRANSLATIONS} translations in the"
-        " table, drawn at random; p(target | source)."
+        f"Random source phrases of at least {LONG} words, with at least {TRANSLATIONS} translations"
+        " in the table; the best translations by p(target | source)."
     ]
     return Page("Cho et al. 2014a, Table 2: the best translations of phrases", rows, [], text)
 
@@ -208,7 +208,7 @@ def table_3(work, models) -> Page:
         "Cho et al. 2014a, Table 3: samples",
         rows,
         [],
-        [f"The {TOP} likeliest of {SAMPLES} samples, with how often each was drawn."],
+        [f"The {TOP} most probable of {SAMPLES} samples, with their counts."],
     )
 
 
@@ -232,8 +232,8 @@ def _shown(phrases):
 
 
 def _chosen_phrases(work) -> dict:
-    """{"frequent", "rare": [(source, [(target, p(target | source))])]}: drawn from the tenth that
-    comes most often, and the half that least.
+    """{"frequent", "rare": [(source, [(target, p(target | source))])]}, drawn from the most
+    frequent tenth and the rarest half of the phrases.
     """
     targets = {}
     counts = {}

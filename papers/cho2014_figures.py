@@ -1,5 +1,5 @@
 """Cho et al. 2014a, the figures: phrase pairs by two scores; words and phrases in the plane;
-whether phrases near in meaning lie near.
+whether phrases of similar meaning are close.
 """
 
 from __future__ import annotations
@@ -14,23 +14,21 @@ from papers import phrase_based
 from papers.page import Page, over_seeds
 
 LONG = 4
-"""Words of a long phrase, at least."""
+"""Minimum number of words of a long phrase."""
 
 FREQUENT = 10
-"""How often a frequent source phrase was seen, at least."""
+"""Minimum count of a frequent source phrase."""
 
 PAIRS = 5000
 WORDS = 1500
 PHRASES = 1500
-"""Drawn at random for a picture; of words the most frequent ones."""
+"""Numbers for a picture: phrase pairs and phrases at random, the most frequent words."""
 
 PARAPHRASES = 1000
-"""Pairs of phrases of the same translation, at most."""
+"""Maximum number of pairs of phrases with the same translation."""
 
 LOOKED_AT = 3000
-"""Phrases that are looked at, at most, for one to compare with; a pair for which none fits is left
-out.
-"""
+"""Maximum number of phrases to try as the third of a pair; a pair without one is left out."""
 
 SEED = 1
 
@@ -54,15 +52,14 @@ def figure_3(work, models) -> Page:
             )
     text = [
         (
-            f"{len(found[0]['table'])} phrase pairs drawn at random from the table. Along: log"
-            " p(target | source) of the table, a relative frequency, the third of Moses's scores."
-            " Up: that of the model, the end symbol included; natural logarithms. The line is"
-            " where both are alike."
+            f"{len(found[0]['table'])} random phrase pairs of the table. x: log p(target | source)"
+            " of the table, a relative frequency, the third of Moses's scores. y: that of the"
+            " model, the end symbol included; natural logarithms. Both are equal on the line."
         ),
         (
             "Spearman's rank correlation. A source phrase that was seen once has p = 1 in the"
-            f" table: a column of points at 0. Dark points: source phrases seen {FREQUENT} times or"
-            " more. A dash: a score is the same for all pairs."
+            " table, which gives a column of points at 0. Dark points: source phrases seen at"
+            f" least {FREQUENT} times. A dash: a score is the same for all pairs."
         ),
         (
             "The paper: many phrase pairs are scored similarly by both, but as many are scored"
@@ -98,7 +95,7 @@ def _scores(work, name, seed):
 
 
 def _kinds(found):
-    """{which source phrases: places of the pairs}."""
+    """{kind of source phrases: indices of the pairs}."""
     counts = np.array(found["counts"])
     kinds = {
         "any": counts > 0,
@@ -109,7 +106,7 @@ def _kinds(found):
 
 
 def _rank_correlation(found, chosen):
-    """Spearman's; None where one of the scores is the same for all pairs."""
+    """Spearman's rank correlation; None if one of the scores is the same for all pairs."""
     from scipy.stats import spearmanr
 
     table, model = (np.array(found[key])[chosen] for key in ("table", "model"))
@@ -144,7 +141,7 @@ def _scatter(found):
 
 
 def figure_4(work, models) -> Page:
-    """The words of the source in the plane."""
+    """The source words in the plane."""
     plane = work.measured(
         f"cho-figure4-{work.seeds[0]}", lambda: _words_in_the_plane(work, models[0])
     )
@@ -162,7 +159,7 @@ def _words_in_the_plane(work, name):
 
 
 def figure_5(work, models) -> Page:
-    """Long phrases in the plane, and whether those of one translation lie near each other."""
+    """Long phrases in the plane, and whether those with the same translation are close."""
     columns = {
         "near": "nearer than a phrase with as many words in common",
         "same": "cosine, same translation",
@@ -183,16 +180,16 @@ def figure_5(work, models) -> Page:
     text = [
         _shown(
             plane["texts"],
-            f"phrases of {LONG} or more words, drawn at random: c, what the encoder makes of them",
+            f"random phrases of {LONG} or more words: their context c from the encoder",
         ),
         (
-            "Do phrases near in meaning lie near? Two source phrases count as near in meaning where"
-            " the table gives both the same likeliest translation. They share words, too. So each"
-            " pair is compared with a third phrase of as many words, which shares as many words"
-            " with the first and has another translation. Near is said by the cosine of the"
-            " phrases' states. The table has the mean cosines, and the share of the pairs whose"
-            " second phrase is nearer to the first than the third one is. Where meaning does not"
-            " matter, that is 1/2."
+            "Are phrases of similar meaning close? Two source phrases count as similar in meaning"
+            " if the table gives both the same likeliest translation. They share words, too. So"
+            " each pair is compared with a third phrase of the same length, which has as many words"
+            " in common with the first and another translation. Distance is the cosine of the"
+            " phrases' states. The table has the mean cosines, and the share of pairs whose second"
+            " phrase is nearer to the first than the third one is. If meaning does not matter,"
+            " that is 1/2."
         ),
     ]
     return Page(
@@ -217,15 +214,15 @@ def _phrases_in_the_plane(work, name):
 
 def _shown(items, what):
     return (
-        f"The {len(items)} {what}, of the model of the first seed, by t-SNE. A region in a frame is"
-        " shown by itself, in the same colour: those whose vectors are most alike. Labels that"
-        " would cover another are left out."
+        f"The {len(items)} {what}, of the model of the first seed, by t-SNE. Framed regions, those"
+        " with the most similar vectors, are also shown enlarged, in the same colour. Labels that"
+        " would cover another one are left out."
     )
 
 
 def _in_the_plane(texts, vectors):
-    """What :func:`zoomed_figures` draws, as JSON has it."""
-    from rnnsearch_tf.extras.plots.vectors import project
+    """The arguments of :func:`zoomed_figures`, in JSON types."""
+    from rnnsearch_tf.extras.plots.vectors import in_the_plane
 
     points = project(vectors)
     return {
@@ -236,7 +233,7 @@ def _in_the_plane(texts, vectors):
 
 
 def best_translations(table) -> dict:
-    """{long source phrase: its likeliest translation}; of translations as likely the first in the
+    """{long source phrase: its likeliest translation}; of equally likely ones the first in the
     alphabet.
 
     Args:
@@ -251,8 +248,8 @@ def best_translations(table) -> dict:
 
 
 def measured_paraphrases(work, name) -> list:
-    """[{"near": share, "same", "other", "random": mean cosines, "pairs"} of each seed], as the page
-    of Figure 5 explains.
+    """[{"near": share, "same", "other", "random": mean cosines, "pairs"} of each seed]; the page of
+    Figure 5 explains them.
     """
     return work.of_each_seed("paraphrases", name, _measure_paraphrases)
 
@@ -289,15 +286,15 @@ def _measure_paraphrases(work, name, seed):
 
 
 def paraphrases(translations, number: int) -> list:
-    """Pairs of phrases of one translation, each with a third to compare.
+    """Pairs of phrases with the same translation, each with a third phrase to compare with.
 
     Args:
         translations: {phrase: its translation}.
-        number: of pairs at most; a translation gives one pair.
+        number: maximum number of pairs; each translation gives at most one pair.
 
     Returns:
         list of (first, second, third): the third has another translation, as many words as the
-        second, and shares as many with the first.
+        second, and as many words in common with the first.
 
     Example:
         >>> table = {

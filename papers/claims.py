@@ -1,8 +1,8 @@
-"""The papers' claims, a line each: held, not held, or undecided here, with the number that says so.
+"""The papers' claims, one a line: held, not held, or undecided here, with the measured number.
 
-A claim is a difference that is above zero where it is true. With several seeds it is held, or not
-held, if zero lies outside the 95 % confidence interval of the mean of their differences (Student's
-t); else it is undecided. Of one seed the sign is all there is.
+A claim is a difference that is above zero if the claim is true. With several seeds it is held, or
+not held, if zero is outside the 95 % confidence interval of the mean difference (Student's t), and
+undecided otherwise. With one seed there is only the sign.
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ from papers.page import Page, over_seeds
 ASKED_HERE = "asked here"
 
 FLAT = 0.1
-"""The share of its BLEU that a system may lose from the shortest to the longest sentences and still
-be called flat.
-"""
+"""The share of BLEU that a flat system may lose from the shortest to the longest sentences."""
 
 
 def claims(work, models) -> Page:
-    """Every claim that the measurements speak of.
+    """Every claim that the measurements test.
 
     Args:
         work: Workspace.
@@ -53,18 +51,18 @@ def claims(work, models) -> Page:
         [],
         [
             (
-                "A claim is written as a difference. Where the claim is true, it is above zero."
+                "A claim is written as a difference, which is above zero if the claim is true."
                 f" For each seed, one model of each kind is compared. {ASKED_HERE}: no paper"
                 " claims it."
             ),
             (
                 "With several seeds a claim is held if the 95 % confidence interval of the mean"
                 " difference lies above zero, not held if it lies below, else undecided. With one"
-                " seed there is only the sign, which decides little. An ensemble is made once, and"
-                " so is the model that is trained longer."
+                " seed there is only the sign, which decides little. The ensemble and the model"
+                " that is trained longer are made once."
             ),
             (
-                "The shortest and the longest sentences are the first and the last ten words of"
+                "The shortest and the longest sentences are the first and the last length of"
                 f" Figure 2 with at least {bahdanau2015.ENOUGH} sentences. Flat: a system that"
                 f" loses at most {FLAT:.0%} of its BLEU between them, or between the first and the"
                 " last fifth of Figure 3."
@@ -74,7 +72,7 @@ def claims(work, models) -> Page:
 
 
 def verdict(differences) -> str:
-    """Whether differences that are to be above zero are.
+    """Whether the mean of the differences is above zero.
 
     Example:
         >>> verdict([1.0, 2.0, 1.5]), verdict([-1.0]), verdict([12.0, 3.0, 0.1])
@@ -254,7 +252,7 @@ def _cho(work, models):
 
 
 def _fall(buckets):
-    """BLEU of the shortest sentences less that of the longest of which there are enough."""
+    """BLEU of the shortest minus BLEU of the longest sentences, of lengths with ENOUGH of them."""
     enough = bahdanau2015.with_enough_sentences(buckets)
     return enough[0]["bleu"] - enough[-1]["bleu"]
 

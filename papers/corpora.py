@@ -1,8 +1,8 @@
 """The texts of the small scale: Multi30k with its short sentences joined to long ones.
 
-The papers train and test on sentences of up to 50 words and more; Multi30k's have 12. Captions that
-follow each other are joined, so that lengths up to 60 words are there, with all of their
-translations at hand. Every model of one comparison reads the same files.
+The papers train and test on sentences of up to 50 words and more; Multi30k's have 12 on average.
+Captions that follow each other are joined, which gives lengths up to 60 words with their
+translations. All models of one comparison read the same files.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ SEED = 1
 
 
 class JoinedTexts:
-    """The texts of the models of the small scale; those that are joined are written when they are
-    first asked for.
+    """The texts of the models of the small scale; joined texts are written when first needed.
 
     Args:
         folder: DIR of the experiment.
@@ -43,18 +42,16 @@ class JoinedTexts:
         self.data = data
 
     def corpora(self) -> list:
-        """The files that everything here is made of."""
+        """The files of the corpus."""
         return [path for part in FILES for path in _multi30k_files(self.data, part)]
 
     @property
     def single_sentences(self) -> int:
-        """How many sentences of the test text are one caption; they stand first."""
+        """Number of sentences of the test text that are one caption; they come first."""
         return len(read_multi30k(self.data, "test")[0])
 
     def settings(self, recipe, prepared: bool) -> list:
-        """The settings that name a model's texts, as ``section.key=value``; there are no prepared
-        ones.
-        """
+        """Settings that name a model's texts, as ``section.key=value``; `prepared` is ignored."""
         if recipe.corpus == "captions":
             return [f"data.folder={pathlib.Path(self.data).resolve() / 'multi30k'}"]
         if recipe.corpus == "phrasebook":
@@ -69,15 +66,13 @@ class JoinedTexts:
         return [f"data.folder={self._up_to(recipe.longest).resolve()}", *files]
 
     def guided_settings(self, recipe) -> list:
-        """The settings of guided alignment; the links of joined texts are written now if they are
-        not there.
-        """
+        """Settings of guided alignment; writes the links of joined texts if they are missing."""
         settings = [f"training.guided_alignment_weight={recipe.guided}"]
         if recipe.corpus == "phrasebook":
             return settings
         folder = self._up_to(recipe.longest)
         if not (folder / LINKS).exists():
-            log.warning("aligning the words of %s by fast_align: some minutes", folder)
+            log.warning("aligning the words of %s with fast_align; this takes minutes", folder)
             config = load_config(shipped_config(recipe.configuration), overrides=recipe.changes)
             write_links(folder, config.source, config.target)
         return [*settings, f"data.train_alignments={LINKS}"]
@@ -87,12 +82,12 @@ class JoinedTexts:
         return tuple(self._up_to(50) / f"test.{language}" for language in LANGUAGES)
 
     def steps_left(self, configs) -> list:
-        """No file is made by steps."""
+        """An empty list: no file of this scale is made in steps."""
         return []
 
     def _up_to(self, longest) -> pathlib.Path:
-        """The folder of the joined texts, written now if missing; only the training part
-        has a longest sentence.
+        """The folder of the joined texts, written if missing; only training text is limited in
+        length.
         """
         folder = self.folder / f"up-to-{longest}"
         if not folder.exists():
@@ -102,11 +97,11 @@ class JoinedTexts:
 
 
 def joined(pairs, sizes: Iterator[int]) -> Iterator[tuple[str, str]]:
-    """Pairs made of so many pairs that follow each other; what is left over at the end is left out.
+    """Join neighbouring pairs to longer ones; an incomplete group at the end is left out.
 
     Args:
         pairs: list of (source, target).
-        sizes: how many pairs each new one is made of.
+        sizes: number of pairs in each joined pair.
 
     Example:
         >>> list(joined([("a", "x"), ("b", "y"), ("c", "z")], iter([2, 1, 1])))
@@ -122,14 +117,14 @@ def joined(pairs, sizes: Iterator[int]) -> Iterator[tuple[str, str]]:
 
 
 def write_joined(data, folder, longest: int) -> None:
-    """Write the joined texts: train (once in groups of one to four, in random order of sizes, twice
-    over), development, test.
+    """Write the joined texts: train (twice, each time in groups of one to four pairs of random
+    size), development, test.
 
     Args:
         data: folder with ``multi30k/train.en.gz``, ``train.fr.gz``, ``val`` and
             ``test_2016_flickr`` of both languages.
-        folder: where ``train.en`` and so on are written.
-        longest: words a side of a training pair may have.
+        folder: folder to write ``train.en`` and so on to.
+        longest: maximum number of words on a side of a training pair.
 
     Raises:
         UserError: a file of the corpus is missing.
@@ -137,9 +132,8 @@ def write_joined(data, folder, longest: int) -> None:
     sizes = {
         "train": [_random_sizes(SEED), _random_sizes(SEED + 1)],
         "development": [_random_sizes(SEED)],
-        "test": map(
-            itertools.repeat, range(1, MOST_JOINED + 1)
-        ),  # the whole text in ones, then in twos, up to fives: it has every length
+        # the whole text in ones, then in twos, up to fives, so that it has all lengths
+        "test": map(itertools.repeat, range(1, MOST_JOINED + 1)),
     }
     for part, readings in sizes.items():
         pairs = list(zip(*read_multi30k(data, part)))
@@ -153,10 +147,10 @@ def write_joined(data, folder, longest: int) -> None:
 
 
 def write_links(folder, source: TextConfig, target: TextConfig) -> None:
-    """Write train.links: fast_align's links of the training text's words, as both sides cut them.
+    """Write train.links: fast_align's links of the training text's words, tokenized as configured.
 
     Args:
-        folder: with ``train.en`` and ``train.fr``; the links are written there.
+        folder: has ``train.en`` and ``train.fr``; the links are written to it.
         source, target: options of the sides.
 
     Raises:
@@ -194,6 +188,6 @@ def _multi30k_files(data, part):
 
 
 def _random_sizes(seed):
-    """One to four pairs together, without end."""
+    """An endless iterator of random sizes, one to four."""
     generator = random.Random(seed)
     return iter(lambda: generator.randint(1, MOST_JOINED - 1), None)

@@ -1,8 +1,7 @@
-"""Files that are downloaded: the archives of a parallel corpus by mtdata, test sets by sacreBLEU;
-and what is checked of each.
+"""Download and check files: archives of a parallel corpus by mtdata, test sets by sacreBLEU.
 
-A file is downloaded into a folder of its own, and has its name and place once it was checked. Files
-may also be placed there by hand; all are checked when they are read.
+A file is downloaded to a folder of its own and moved into place when it has passed its check. Files
+may also be placed there by hand; all files are checked when they are read.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from rnnsearch_tf.runs.folder import digest_of
 log = logging.getLogger("rnnsearch_tf")
 
 TIMES = 2
-"""How often a file is downloaded that does not pass its check."""
+"""Number of attempts to download a file that does not pass its check."""
 
 MOST_UNREADABLE = 0.001
-"""Share of the lines of a corpus that need not be UTF-8."""
+"""Maximum share of lines of a corpus that are not UTF-8."""
 
 
 class NotDownloaded(UserError):
-    """A file could not be had from where it is."""
+    """A file could not be downloaded."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,12 +44,11 @@ class Archive:
     """A tar archive that holds a parallel corpus.
 
     Attributes:
-        url: where it is; the end of it is its name here.
+        url: its address; the last part is its file name.
         size: bytes.
         sha256: of the archive, in hexadecimal.
-        members: names of the English and of the French text in it; those that end in .gz are
-            compressed once more.
-        pairs: lines of each.
+        members: names of the English and the French text in the archive, plain or .gz.
+        pairs: number of lines of each text.
     """
 
     url: str
@@ -71,7 +69,7 @@ class Archive:
 
         Raises:
             NotDownloaded: mtdata is not installed, or it could not download it.
-            UserError: what came is not what was expected, every time.
+            UserError: the file failed its check after every download.
         """
         try:
             from mtdata.cache import Cache
@@ -95,14 +93,14 @@ class Archive:
         )
 
     def fault(self, path, sum_too: bool = True) -> str | None:
-        """What is wrong with a file that should be the archive; None: nothing. Its size is looked
-        at, and its SHA-256 if asked for.
+        """What is wrong with a file that should be the archive, or None. Checks its size, and with
+        `sum_too` its SHA-256.
         """
         size = os.stat(path).st_size
         if size != self.size:
             return (
                 f"expected {self.size:,} bytes, got {size:,}:"
-                f" {'it is cut off' if size < self.size else 'it is another file'}"
+                f" {'it is incomplete' if size < self.size else 'it is another file'}"
             )
         if sum_too:
             with announced(f"checking {path}"):
@@ -112,16 +110,16 @@ class Archive:
         return None
 
     def check(self, folder, sum_too: bool = True) -> None:
-        """UserError unless the file in the folder is the archive; arguments as of :meth:`fault`."""
+        """Raise UserError unless the file in the folder is the archive; see :meth:`fault`."""
         [path] = self.paths(folder)
         if fault := self.fault(path, sum_too):
             raise UserError(f"{path}: {fault}; {AGAIN}")
 
     def copy_text(self, path, streams) -> None:
-        """Write its English and its French lines to two binary streams.
+        """Write the English and the French lines to two binary streams.
 
         Raises:
-            UserError: the text is missing, has other lines than expected, or is not UTF-8.
+            UserError: the text is missing, has another number of lines, or is not UTF-8.
         """
         counts = [
             self._copy_side(path, member, stream) for member, stream in zip(self.members, streams)
@@ -135,7 +133,7 @@ class Archive:
             )
 
     def _copy_side(self, path, member, stream) -> int:
-        """Lines of one side."""
+        """Copy one side; returns its number of lines."""
         lines = unreadable = 0
         try:
             with tarfile.open(path) as archive:
@@ -161,15 +159,15 @@ class Archive:
 
 @dataclasses.dataclass(frozen=True)
 class TestSet:
-    """A test set of sacreBLEU's, as two plain text files NAME.en and NAME.fr.
+    """A test set of sacreBLEU, as two plain text files NAME.en and NAME.fr.
 
     Attributes:
-        name: of the files.
-        sacrebleu: what sacreBLEU calls it.
-        pairs: lines of each side.
+        name: name of the files.
+        sacrebleu: its name in sacreBLEU.
+        pairs: number of lines of each side.
     """
 
-    __test__ = False  # pytest: no test
+    __test__ = False  # not a test, for pytest
 
     name: str
     sacrebleu: str
@@ -179,15 +177,15 @@ class TestSet:
         return tuple(pathlib.Path(folder) / f"{self.name}.{language}" for language in LANGUAGES)
 
     def command(self, side: str) -> list:
-        """sacreBLEU's words for the ``src`` or the ``ref`` side."""
+        """The sacreBLEU command for the ``src`` or the ``ref`` side."""
         return ["sacrebleu", "-t", self.sacrebleu, "-l", "-".join(LANGUAGES), "--echo", side]
 
     def fetch(self, folder) -> None:
-        """Write its two files with what sacreBLEU downloads, whose MD5 sums it checks itself.
+        """Download the two files by sacreBLEU, which checks their MD5 sums.
 
         Raises:
-            NotDownloaded: it could not.
-            UserError: what came is not what was expected.
+            NotDownloaded: sacreBLEU failed.
+            UserError: the files failed their check.
         """
         with _partial_folder(folder, self.name) as partial:
             for side, path in zip(("src", "ref"), self.paths(partial)):
@@ -224,19 +222,19 @@ class TestSet:
                 )
 
 
-AGAIN = "delete it, so that it is downloaded anew, or copy it again"
+AGAIN = "delete it to download it again, or copy it again"
 
 
 def join_archives(archives, folder, outputs) -> None:
-    """Write the texts of all archives one after the other; both files appear once all is checked.
+    """Concatenate the texts of all archives; both files appear when everything is checked.
 
     Args:
         archives: list of Archive.
-        folder: where they are.
+        folder: their folder.
         outputs: (English file, French file), .gz by name.
 
     Raises:
-        UserError: one of them is not what was expected; it is named.
+        UserError: an archive failed its check; the message names it.
     """
     for archive in archives:
         archive.check(folder)
@@ -247,9 +245,7 @@ def join_archives(archives, folder, outputs) -> None:
 
 
 def join_test_sets(test_sets, folder, outputs) -> None:
-    """Write the sentences of several test sets one after the other; arguments and errors as of
-    :func:`join_archives`.
-    """
+    """Concatenate several test sets; arguments and errors as of :func:`join_archives`."""
     for test_set in test_sets:
         test_set.check(folder)
     for paths, output in zip(zip(*(test_set.paths(folder) for test_set in test_sets)), outputs):
@@ -259,9 +255,7 @@ def join_test_sets(test_sets, folder, outputs) -> None:
 
 @contextlib.contextmanager
 def _partial_folder(folder, name):
-    """An empty folder for what is being downloaded, which is gone afterwards; a killed process's
-    too.
-    """
+    """An empty folder for a download; removed afterwards, as is one left by a killed process."""
     path = make_folder(folder) / (PARTIAL + name)
     shutil.rmtree(path, ignore_errors=True)
     try:
@@ -280,4 +274,4 @@ def _one_line(error) -> str:
 
 
 def _last_line(text: bytes) -> str:
-    return (text.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"])[-1]
+    return (text.decode("utf-8", "replace").strip().splitlines() or ["no error message"])[-1]

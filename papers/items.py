@@ -1,6 +1,4 @@
-"""What can be reproduced: the item's name, what it shows, the models it needs, the function that
-makes its page.
-"""
+"""The items: name, description, required models, and the function that makes the page."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ CLAIMED = (
     *(f"sutskever2014-{item}" for item in ("table1", "table2", "figure2", "figure3")),
     *(f"cho2014-{item}" for item in ("table1", "figure5")),
 )
-"""The items that claims are about."""
+"""The items whose measurements the claims use."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,12 +34,11 @@ class Item:
     """A table or figure of a paper; ``make`` makes its Page from a Workspace and the models.
 
     Attributes:
-        phrase_based: it needs the phrase-based system, see phrase_based.py.
-        aligners: it needs the word aligners of the extra smt.
-        beside_phrase_based: it has a row of that system where its packages are installed.
-        one_seed: it shows the first seed's models alone.
-        made_of: the items whose measurements it shows, and none of its own; they are made before
-            it.
+        phrase_based: needs the phrase-based system, see phrase_based.py.
+        aligners: needs the word aligners of the extra smt.
+        beside_phrase_based: has a row for the phrase-based system if its packages are installed.
+        one_seed: shows only the models of the first seed.
+        made_of: items whose measurements it shows instead of its own; they are made before it.
     """
 
     shows: str

@@ -1,7 +1,7 @@
 """Luong, Pham, Manning 2015: the forms of attention, with and without input feeding, on the
 built-in corpus.
 
-Its grammar knows which word stands for which, so that the alignment error rate is exact.
+Its grammar knows the correct word alignment, so the alignment error rate is exact.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ def attention(work, models) -> Page:
     """BLEU and alignment error rate of each form of attention."""
     rows = [{"model": name.removeprefix("phrasebook-")} | measured(work, name) for name in models]
     text = [
-        "The held-out sentences of the built-in corpus, beam 5. Links: each target word to the"
-        " source word it attends to most, of the model's own alignment of the reference; the gold"
-        " links are the grammar's, all of them sure."
+        "The held-out sentences of the built-in corpus, beam 5. Links: each target word is linked"
+        " to the source word it attends to most while the model is fed the reference. The gold"
+        " links are the grammar's; all are sure."
     ]
     # Table 6
     paper = [
@@ -32,7 +32,7 @@ def attention(work, models) -> Page:
 
 
 def measured(work, name) -> dict:
-    """Measure a model of the built-in corpus, of the first seed.
+    """Measure a model of the built-in corpus, with the first seed.
 
     Returns:
         {"BLEU", "AER", "precision", "recall"}.
@@ -57,8 +57,8 @@ def _measure(work, name, seed):
 
 
 def error_rates(gold, found) -> dict:
-    """{"AER", "precision", "recall"} of lists of links, each of one sentence; all gold links are
-    sure.
+    """{"AER", "precision", "recall"} of lists of links, one list for each sentence; all gold links
+    are sure.
     """
     from rnnsearch_tf.alignment.aer import LinkCounts
 

@@ -1,4 +1,4 @@
-"""Bahdanau, Cho, Bengio 2015, §5.2.1: alignments go forward mostly, and adjectives and nouns change
+"""Bahdanau, Cho, Bengio 2015, §5.2.1: alignments are mostly monotone, and adjectives and nouns swap
 places.
 """
 
@@ -16,14 +16,14 @@ KINDS = {
     "one word back": lambda step: step == -1,
     "further back": lambda step: step < -1,
 }
-"""How far the attention moves, in source words, from one target word to the next."""
+"""Kinds of steps of the attention, in source words, from one target word to the next."""
 
 SHOWN_SWAPS = 15
 
 
 def page(work, models) -> Page:
     """How the most attended source position moves from one target word to the next, and which words
-    change places.
+    swap places.
     """
     found = {name: measured_steps(work, name) for name in models}
     rows = [
@@ -34,14 +34,14 @@ def page(work, models) -> Page:
     swaps = found[models[0]][0]["swaps"]
     text = [
         (
-            "Every target word is taken to look at the source word that it attends to most. From"
-            " one target word to the next, how far does this place move? Shares of all steps, in"
-            f" the alignments of the model's own translations (beam {bahdanau2015.BEAM}, no unknown"
-            f" word) of {work.texts.test_name}. The end symbols are left out."
+            "How far does the source position with the highest attention move from one target word"
+            " to the next? Shares of all steps, in the alignments of the model's translations (beam"
+            f" {bahdanau2015.BEAM}, no unknown word) of {work.texts.test_name}. The end symbols are"
+            " left out."
         ),
         (
-            "A step back by one word is a swap: two words change places. There are"
-            f" {sum(count for _, count in swaps)} of {models[0]}, first seed. The most frequent:"
+            "A step back by one word is a swap: two words change places. With the first seed,"
+            f" {models[0]} has {sum(count for _, count in swaps)}. The most frequent:"
         ),
         *(f"- {words}: {count}" for words, count in swaps[:SHOWN_SWAPS]),
     ]
@@ -49,8 +49,8 @@ def page(work, models) -> Page:
 
 
 def measured_steps(work, name) -> list:
-    """[{"steps": [[step, count]], "swaps": [["source words → target words", count]], the most
-    frequent first} of each seed].
+    """[{"steps": [[step, count]], "swaps": [["source words → target words", count]]} of each seed],
+    the most frequent swaps first.
     """
     return work.of_each_seed("alignment-steps", name, _measure)
 
@@ -69,10 +69,10 @@ def _measure(work, name, seed):
 
 
 def attended(alignment) -> list:
-    """The source word that each target word attends to most, from 0; end symbols are left out.
+    """The source position that each target word attends to most, from 0, without end symbols.
 
     Args:
-        alignment: float [I, J], end symbols last on both sides.
+        alignment: float [I, J], with the end symbols last.
 
     Example:
         >>> attended([[0.1, 0.2, 0.7], [0.8, 0.1, 0.1], [0.0, 0.0, 1.0]])
@@ -102,7 +102,7 @@ def shares(steps) -> dict:
     """The share of each kind of step, from 0 to 1.
 
     Args:
-        steps: (step in words, count) of each step that was seen.
+        steps: (step in words, count) of each observed step.
 
     Example:
         >>> shares([(-3, 1), (-1, 2), (0, 1), (1, 4), (2, 2)])

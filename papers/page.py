@@ -15,13 +15,13 @@ from rnnsearch_tf.files.atomic import write_file
 
 @dataclasses.dataclass
 class Page:
-    """What an item found.
+    """The results of an item.
 
     Attributes:
-        title: what the paper calls it.
-        ours, paper: tables, as lists of rows {column: value, or the list of each seed's}; the
-            paper's may be empty.
-        text: what the page says besides.
+        title: its name in the paper.
+        ours, paper: tables, as lists of rows {column: value, or list of one value for each seed};
+            the paper's may be empty.
+        text: paragraphs below the tables.
         pictures: {name: matplotlib Figure}.
     """
 
@@ -59,7 +59,7 @@ class Page:
 
 
 def _listed(name, value):
-    """A line of a Markdown list; several things, between semicolons, stand below it."""
+    """An entry of a Markdown list; values separated by semicolons become a nested list."""
     first, *others = value.split("; ")
     return (
         "\n".join([f"- {name}:", *(f"    - {each}" for each in (first, *others))])
@@ -82,8 +82,8 @@ def table(rows) -> list:
 
 
 def over_seeds(values):
-    """What a cell has of each seed's value: that of one seed, the list of several; None where one
-    has none.
+    """The value of a cell from one value for each seed: a single value, a list of several, or None
+    if one is None.
     """
     if None in values:
         return None
@@ -91,8 +91,8 @@ def over_seeds(values):
 
 
 def shown(value) -> str:
-    """The value as text: a list as ``mean ± standard deviation``, numbers with two digits, those
-    from −1 to 1 with three.
+    """A value as text: a list as ``mean ± standard deviation``, numbers with two digits, from −1
+    to 1 with three.
 
     Example:
         >>> shown([10.0, 11.0, 13.5]), shown([1500, 1500, 1500]), shown(0.0625), shown(None)
@@ -109,15 +109,13 @@ def shown(value) -> str:
 
 
 def _cell(value):
-    """The value as text, in which nothing means something to Markdown: words may be ``<unk>`` and
-    ``|``.
-    """
+    """A value as text, escaped for Markdown: words may be ``<unk>`` and ``|``."""
     text = html.escape(shown(value), quote=False)
     return re.sub(r"([\[\]|*_`\\])", r"\\\1", text).replace("\n", " ")
 
 
 def _joined(parts):
-    """Paragraphs with a blank line between, list entries without."""
+    """Join paragraphs by blank lines, list entries by line breaks."""
     text = parts[0]
     for before, part in zip(parts, parts[1:]):
         text += ("\n" if before.startswith("- ") and part.startswith("- ") else "\n\n") + part

@@ -1,11 +1,11 @@
-"""The phrase-based system of the small scale: Multi30k's captions as lower-cased Moses tokens, made
-once and kept.
+"""The phrase-based system of the small scale, trained once on Multi30k's captions as lower-cased
+Moses tokens.
 
 ::
 
     DIR/phrase-based/texts/train.en …                train, development and test, English and French
     DIR/phrase-based/model/                          sil-thot's files, and weights.json
-    DIR/phrase-based/nbest.development, nbest.test   in Moses's format, with the phrases behind
+    DIR/phrase-based/nbest.development, nbest.test   in Moses's format, with the phrases after
                                                      the score
     DIR/phrase-based/phrase-table.gz                 in Moses's format
 """
@@ -29,22 +29,21 @@ TABLE = "phrase-table.gz"
 MODEL = "model"
 PARTS = "development", "test"
 MADE = TABLE, *(f"nbest.{part}" for part in PARTS)
-"""What the items read of the system; where they are there, it is made."""
+"""The files that the items read; the system is complete if they exist."""
 
 MINUTES = 10
-"""Of one core, about."""
+"""Approximate training time on one core."""
 
 
 def made_in(folder, data) -> pathlib.Path:
-    """The folder with all of its files, missing ones made now.
+    """Create the missing files of the system; returns its folder.
 
     Args:
         folder: DIR/phrase-based.
         data: folder of the corpora.
 
     Raises:
-        UserError: something is to be made and sil-machine is not installed, or the corpus is not
-            there.
+        UserError: a file is missing, and sil-machine is not installed or the corpus is missing.
     """
     folder, lacking = pathlib.Path(folder), missing(folder)
     if lacking:
@@ -61,12 +60,12 @@ def made_in(folder, data) -> pathlib.Path:
 
 
 def missing(folder) -> list:
-    """Names of the files that are still to be made."""
+    """Names of the missing files."""
     return [name for name in MADE if not (pathlib.Path(folder) / name).exists()]
 
 
 def check(folder, data) -> None:
-    """Raise the errors of :func:`made_in` now, before anything is made."""
+    """Raise the errors of :func:`made_in` before the work."""
     if missing(folder):
         require("a phrase-based system", *THOT)
         for part in FILES:
@@ -74,8 +73,8 @@ def check(folder, data) -> None:
 
 
 class Row(typing.NamedTuple):
-    """A phrase pair of the table: both phrases, p(target | source) as a relative frequency, and how
-    often the source phrase was seen.
+    """A phrase pair of the table: both phrases, p(target | source) as a relative frequency, and the
+    count of the source phrase.
     """
 
     source: str
@@ -102,19 +101,19 @@ def rows(folder):
 
 
 def text(folder, part, language) -> list:
-    """Lines of ``train``, ``development`` or ``test`` as tokens with spaces between."""
+    """Lines of ``train``, ``development`` or ``test`` as tokens separated by spaces."""
     return read_all(pathlib.Path(folder) / "texts" / f"{part}.{language}")
 
 
 def translated(folder, sources) -> list:
-    """Translations of other text; list[str] of tokens with spaces between, as the sources are."""
+    """Translate text; sources and results are list[str] of tokens separated by spaces."""
     return [
         entries[0].text for entries in PhraseBased(pathlib.Path(folder) / MODEL).nbest(sources, 1)
     ]
 
 
 def tokens(lines, language) -> list:
-    """Lines as lower-cased Moses tokens with spaces between; list[str]."""
+    """Lines as lower-cased Moses tokens separated by spaces; list[str]."""
     import tensorflow as tf
 
     from rnnsearch_tf.text.moses import tokenize
@@ -136,7 +135,7 @@ def bleu(texts, references) -> float:
 
 
 def _trained(folder, data) -> PhraseBased:
-    """The system, untuned if it was not tuned before."""
+    """Train the system if it is missing; it may still be untuned."""
     if not (folder / "texts").exists():
         with new_folder(folder / "texts") as partial:
             for part in FILES:

@@ -1,10 +1,10 @@
-"""Words that the vocabulary lacks, the weakness that Bahdanau et al. 2015 name, and what can be
-done about them.
+"""Words outside the vocabulary, the weakness that Bahdanau et al. 2015 name, and remedies.
 
-Luong et al. 2015b put the aligned source word, or its translation, in an unknown word's place; here
-attention aligns. Guided alignment (Chen et al. 2016) is to make it align better. A shortlist (Jean
-et al. 2015) bounds the search, not the vocabulary. Subwords (Sennrich et al. 2016) leave no word
-unknown, and subword regularization (Kudo 2018) draws them anew every time.
+Luong et al. 2015b replace an unknown word by the aligned source word or its translation; here
+attention aligns. Guided alignment (Chen et al. 2016) improves these alignments. A shortlist (Jean
+et al. 2015) limits the words of the search, not the vocabulary. With subwords (Sennrich et al.
+2016) no word is unknown; subword regularization (Kudo 2018) samples the segmentation anew each
+time.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from papers.page import Page
 
 BEAM = 5
 ALIGNED = 20_000
-"""Training pairs whose words make the lexicon and the shortlist."""
+"""Number of training pairs from which lexicon and shortlist are learned."""
 
 LEAST = 1e-4
-"""Word pairs less probable stay out of the shortlist."""
+"""Minimum probability of a word pair in the shortlist."""
 
 
 def table(work, models) -> Page:
-    """BLEU of each way, of all captions and of those that have a word that the first model does not
+    """BLEU of each method on all captions, and on those with a word that the first model does not
     know.
 
     Args:
         work: Workspace.
-        models: of words, of words with guided alignment, of subwords, of sampled subwords.
+        models: with words, words and guided alignment, subwords, sampled subwords.
     """
     words, guided, subwords, sampling = models
     ways = [
@@ -65,8 +65,8 @@ def table(work, models) -> Page:
         rows.append({"unknown words": way, "model": name} | found)
     text = [
         f"BLEU of lower-cased Moses tokens on test_2016_flickr, beam {BEAM}. The second BLEU is of"
-        f" the sentences that have, or whose reference has, a word that {words} does not know."
-        f" Lexicon and shortlist are of {ALIGNED:,} training pairs."
+        f" sentences with a word, in themselves or their reference, that {words} does not know."
+        f" Lexicon and shortlist are learned from {ALIGNED:,} training pairs."
     ]
     return Page("Rare words", rows, [], text)
 
@@ -110,8 +110,8 @@ def _measure(work, name, seed, words, search):
 
 
 def _sentences_with_unknown_words(work, name, seed) -> list:
-    """Positions of the captions with a word, theirs or their reference's, that a model does not
-    know.
+    """Positions of the captions that have a word that a model does not know, in themselves or in
+    their reference.
     """
     from rnnsearch_tf.evaluation.words import unknown_words
 
@@ -126,7 +126,7 @@ def _sentences_with_unknown_words(work, name, seed) -> list:
 
 
 def _file(work, option, name, seed):
-    """The file that an option of the search names, made from the model's training text."""
+    """The file for a search option, made from the model's training text if missing."""
     path = work.folder / "outputs" / f"{option}-{name}-{seed}.txt"
     if not path.exists():
         lines = (_lexicon if option == "lexicon" else _shortlist)(work, name, seed)
@@ -142,7 +142,7 @@ def _training_text(work, name, seed):
 
 
 def _lexicon(work, name, seed):
-    """Lines `source-word target-word`, of the model's own alignment of its training text."""
+    """Lines `source-word target-word` from the model's own alignment of its training text."""
     from rnnsearch_tf.alignment.links import links
     from rnnsearch_tf.alignment.lexicon import lexicon
 
@@ -156,7 +156,7 @@ def _lexicon(work, name, seed):
 
 
 def _shortlist(work, name, seed):
-    """Lines `source-word target-word probability`, of IBM Model 1."""
+    """Lines `source-word target-word probability` by IBM Model 1."""
     from rnnsearch_tf.alignment.word_translations import translation_probabilities
 
     texts = work.translator(name, seed).source_text, work.translator(name, seed).target_text

@@ -1,5 +1,5 @@
-"""The models of the small scale, each meant for at most 20 minutes of one CPU core, and those of
-the paper's; items share them.
+"""The models of the small scale, each trained for at most 20 minutes on one CPU core, and those of
+the paper's scale. Items share models.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from papers.bahdanau2015 import PAPER_TABLE_2
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """How a model of the experiments is trained.
+    """The training of one model of the experiments.
 
     Attributes:
         configuration: name of a shipped configuration.
-        changes: ``section.key=value`` of what differs from it.
+        changes: settings that differ from it, ``section.key=value``.
         corpus: ``joined``: Multi30k's captions joined to long texts, see corpora.py; ``captions``:
-            as they are; ``phrasebook``: built in; ``phrases``: the phrase-based system's table, see
-            phrase_based.py; ``wmt14``: see wmt14.py.
-        longest: words a side of a training pair may have, of joined ones and of WMT'14.
-        member: of an ensemble, from 0. They differ in nothing but the seed.
-        first_seed: whether it is trained for the first seed alone.
-        minutes: of the cores of the scale, about.
-        gigabytes: of its RUN, about.
-        guided: weight of guided alignment. The links are the built-in corpus's own, of joined texts
-            fast_align's.
+            single captions; ``phrasebook``: built in; ``phrases``: the phrase-based system's table,
+            see phrase_based.py; ``wmt14``: see wmt14.py.
+        longest: maximum number of words on a side of a training pair, in joined texts and WMT'14.
+        member: index in an ensemble, from 0. Members differ only in the seed.
+        first_seed: whether it is trained with the first seed only.
+        minutes: approximate training time on the cores of the scale.
+        gigabytes: approximate size of its RUN.
+        guided: weight of guided alignment. The built-in corpus has links of its own; those of
+            joined texts are fast_align's.
     """
 
     configuration: str
@@ -50,8 +50,8 @@ WORDS = (
     "training.average=0",
     "training.evaluate_sentences=500",
 )
-"""Whole words, and so few that some are unknown, as in the papers. Tokens are more than words, by
-punctuation.
+"""Whole words, with vocabularies so small that some words are unknown, as in the papers. Lengths
+are in tokens, which include punctuation.
 
 What learns fast in a few passes: RESULTS.md, "What was tried beside the recipes".
 """
@@ -63,24 +63,21 @@ UPDATES = {
     "rnnsearch-50": 1800,
     "rnnsearch-50-longer": 3600,
 }
-"""As many as fit ten minutes, so that all have the same time, as in §4.2; fewer of longer sentences
-and of attention, as in Table 2.
+"""Updates that fit into ten minutes, so that all models have the same training time, as in §4.2:
+fewer with longer sentences and with attention, as in Table 2.
 
-The last is trained twice as long: in the paper 2.3 times.
+The last model is trained twice as long; in the paper 2.3 times.
 """
 
 
 def _updates(number):
-    """So many, with eight evaluations."""
+    """Settings for a number of updates, with eight evaluations."""
     return f"training.maximum_updates={number}", f"training.evaluate_every={number // 8}"
 
 
 def _bahdanau():
-    # it has none: the default
-    without_attention = (
-        "model.system=rnnencdec",
-        "model.alignment_size=1000",
-    )
+    # alignment_size has no effect here, so it is at its default
+    without_attention = "model.system=rnnencdec", "model.alignment_size=1000"
     for name, updates in UPDATES.items():
         system, longest, *longer = name.split("-")
         changes = without_attention if system == "rnnencdec" else ()
@@ -128,11 +125,11 @@ PHRASES = (
     "model.hidden_dropout=0.2",
     "model.readout_dropout=0.2",
 )
-"""Each distinct pair as often, whatever its counts; scores are to be probabilities, so nothing is
-smoothed.
+"""Each distinct pair is used equally often, whatever its count. Labels are not smoothed, because
+scores must be probabilities.
 
-The updates see fewer than half of the pairs, so the whole table, which is not in random order, has
-to be shuffled.
+The updates see fewer than half of the pairs, so the whole table is shuffled; it is not in random
+order.
 """
 
 LOWER_CASED_WORDS = (
@@ -147,11 +144,8 @@ LOWER_CASED_WORDS = (
 
 def _cho():
     yield "phrase-scorer", Recipe("multi30k-en-fr-encoder-decoder", PHRASES, "phrases", minutes=15)
-    # its loss says when to stop
-    development = (
-        "data.development_source=val.en.gz",
-        "data.development_target=val.fr.gz",
-    )
+    # for its loss, which decides when to stop
+    development = "data.development_source=val.en.gz", "data.development_target=val.fr.gz"
     yield (
         "cslm",
         Recipe(
@@ -195,7 +189,7 @@ def _subwords():
 
 
 MEMBER_SEEDS = 1000
-"""How far apart the seeds of an ensemble's members are: further than anyone asks for seeds."""
+"""Distance of the seeds of an ensemble's members; larger than any --seeds."""
 
 GUIDED = (
     "rnnsearch-50",
@@ -204,7 +198,7 @@ GUIDED = (
         for system in ("rnnsearch", "lstm", "coverage", "windows", "general", "general-feeding")
     ),
 )
-"""Models that are trained with guided alignment too."""
+"""Models that are also trained with guided alignment."""
 
 RECIPES = dict([*_bahdanau(), *_sutskever(), *_cho(), *_attending(), *_luong(), *_subwords()])
 RECIPES |= {f"{name}-guided": dataclasses.replace(RECIPES[name], guided=1.0) for name in GUIDED}
@@ -216,17 +210,20 @@ OPERATIONS = {
     "rnnsearch-50": 555e9,
     "rnnsearch-50-longer": 555e9,
 }
-"""Of one update (benchmarks/products.py): 80 pairs of 18 tokens a side where the longest have 30,
-of 25 where they have 50, as is assumed.
+"""Operations of one update (benchmarks/products.py) of 80 pairs, with an assumed average of 18
+tokens a side for a maximum of 30, and 25 for 50.
 """
 
 RATE = 0.4e12 * 0.76
-"""Operations a second of two cores in float32, as docs/scaling.md has them."""
+"""Operations per second of two cores in float32, see docs/scaling.md."""
 
 
 def _paper():
     for name, updates, *_ in PAPER_TABLE_2:
-        changes = "training.epochs=100", f"training.maximum_updates={updates}"  # the updates end it
+        changes = (
+            "training.epochs=100",
+            f"training.maximum_updates={updates}",
+        )  # the updates end the training
         minutes = round(updates * OPERATIONS[name] / RATE / 60)
         configuration = name.removesuffix("-longer")
         longest = int(configuration.rpartition("-")[2])
@@ -245,6 +242,6 @@ def _paper():
 
 
 PAPER_RECIPES = dict(_paper())
-"""Section 4.2 and Table 2: minibatches of 80, Adadelta, words up to 30 and 50, as the shipped
-configurations have them.
+"""Section 4.2 and Table 2: minibatches of 80, Adadelta, up to 30 and 50 words, as in the shipped
+configurations.
 """

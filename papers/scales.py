@@ -1,6 +1,4 @@
-"""The scales at which the papers are reproduced: what can be made, from which models and which
-texts.
-"""
+"""The scales at which the papers are reproduced: their items, models and texts."""
 
 from __future__ import annotations
 
@@ -15,16 +13,16 @@ from papers.wmt14 import Wmt14Texts
 
 @dataclasses.dataclass(frozen=True)
 class Scale:
-    """One of them.
+    """One scale.
 
     Attributes:
         items: {name: Item}.
         recipes: {name of a model: Recipe}.
-        texts: called with the folder of the experiment and that of the corpora: JoinedTexts or
-            Wmt14Texts.
-        cores: the machine whose minutes the recipes tell.
-        settings: the words of the command line that name it, beside its ``--set``.
-        phrase_based: whether there is a phrase-based system beside the models, see phrase_based.py.
+        texts: JoinedTexts or Wmt14Texts; called with the folder of the experiment and that of the
+            corpora.
+        cores: the machine that the minutes of the recipes refer to.
+        settings: command-line arguments that select it, without ``--set``.
+        phrase_based: whether it has a phrase-based system, see phrase_based.py.
     """
 
     items: dict

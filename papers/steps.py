@@ -1,4 +1,4 @@
-"""Steps from files to files, each made once: which of them are left, and what they need."""
+"""Steps from files to files, each run once: which are left, and what they need."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rnnsearch_tf.runtime.progress import duration
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """Something that is made once and kept.
+    """A step whose results are made once and kept.
 
     Attributes:
-        does: what, for people.
-        outputs: the files or folders that it leaves; they appear when they are whole.
-        make: makes them.
-        inputs: the files that it reads.
-        gigabytes: what it leaves on the disk, about.
-        minutes: of one core, about; of a download at 10 MB a second.
+        does: description of the step.
+        outputs: files or folders that it writes; they appear when they are complete.
+        make: runs the step.
+        inputs: files that it reads.
+        gigabytes: approximate size of the outputs.
+        minutes: approximate time on one core, or of a download at 10 MB a second.
     """
 
     does: str
@@ -37,19 +37,19 @@ class Step:
 
 
 def steps_left(steps, wanted) -> list:
-    """Those that are to be made for some files, in their order: a file that is there needs none of
-    what it was made from.
+    """The steps that are needed to make some files, in order. An existing file does not need the
+    files that it was made from.
 
     Args:
-        steps: list of Step; each stands behind those that make its inputs.
-        wanted: paths.
+        steps: list of Step, each after those that make its inputs.
+        wanted: paths of the files.
 
     Example:
-        >>> there = pathlib.Path(".")
-        >>> get = Step("get", (there / "no-a",), print)
-        >>> cut = Step("cut", (there,), print, (there / "no-a",))
-        >>> sew = Step("sew", (there / "no-b",), print, (there,))
-        >>> [step.does for step in steps_left([get, cut, sew], [there / "no-b"])]
+        >>> existing = pathlib.Path(".")
+        >>> get = Step("get", (existing / "no-a",), print)
+        >>> cut = Step("cut", (existing,), print, (existing / "no-a",))
+        >>> sew = Step("sew", (existing / "no-b",), print, (existing,))
+        >>> [step.does for step in steps_left([get, cut, sew], [existing / "no-b"])]
         ['sew']
     """
     left = []
@@ -62,10 +62,10 @@ def steps_left(steps, wanted) -> list:
 
 
 def check_space(needs) -> None:
-    """UserError where a disk has less room than is needed.
+    """Raise UserError if a disk has too little free space.
 
     Args:
-        needs: list of (path to be written, gigabytes).
+        needs: list of (path to write, gigabytes).
     """
     disks = {}
     for path, gigabytes in needs:

@@ -1,4 +1,4 @@
-"""Sutskever, Vinyals, Le 2014: the deep LSTM with the source as it is and reversed, beams of 1, 2
+"""Sutskever, Vinyals, Le 2014: the deep LSTM with the source in order and reversed, beams of 1, 2
 and 12, an ensemble; n-best lists of a phrase-based system rescored.
 """
 
@@ -10,15 +10,13 @@ from papers.page import Page, over_seeds
 
 BEAMS = 1, 2, 12
 EVEN = 0.5
-"""Share of the LSTM in the score of a hypothesis, §3.2."""
+"""Weight of the LSTM in the score of a hypothesis, §3.2."""
 
-OF_ONE_SEED = " The ensemble is made once, whatever the seeds."
+OF_ONE_SEED = " The ensemble is made once, not for each seed."
 
 
 def table_1(work, models) -> Page:
-    """BLEU by size of the beam; the first model reads the source as it is, the others, an ensemble,
-    reversed.
-    """
+    """BLEU by beam size; the first model reads the source in order, the ensemble reversed."""
     rows = [
         {"LSTM": system}
         | {f"beam {beam}": over_seeds([each[str(beam)] for each in found]) for beam in BEAMS}
@@ -36,13 +34,13 @@ def table_1(work, models) -> Page:
         "Sutskever et al. 2014, Table 1: reversed source, beams, ensembles",
         rows,
         paper,
-        [f"BLEU in 13a on test_2016_flickr.{OF_ONE_SEED}"],
+        [f"BLEU (13a) on test_2016_flickr.{OF_ONE_SEED}"],
     )
 
 
 def measured_systems(work, models) -> dict:
-    """{system: [{beam as str: BLEU} of each seed]} of the forward and the reversed LSTM; of the
-    ensemble, and of the best of its models, for the first seed.
+    """{system: [{beam as str: BLEU} of each seed]} of the forward and the reversed LSTM; with the
+    first seed only, of the ensemble and the best of its models.
     """
     forward, *ensemble = models
     systems = {"forward": [forward], "reversed": ensemble[:1]}
@@ -65,7 +63,7 @@ def measured_beams(work, names, seed) -> dict:
 
 
 def table_2(work, models) -> Page:
-    """BLEU of a phrase-based system whose n-best lists are rescored by LSTMs; models as of
+    """BLEU of a phrase-based system whose n-best lists are rescored by LSTMs; models as in
     :func:`table_1`.
     """
     found = measured_rescoring(work, models)
@@ -79,16 +77,16 @@ def table_2(work, models) -> Page:
     ]
     text = [
         "BLEU of lower-cased tokens on test_2016_flickr. The score of a hypothesis is the even"
-        " average of the phrase-based system's, whose weights sum to 1, and the LSTM's"
-        " log-probability. The LSTMs know cased text: a hypothesis is detokenized and begins with a"
-        " capital letter." + OF_ONE_SEED
+        " average of the phrase-based system's score, whose weights sum to 1, and the LSTM's"
+        " log-probability. The LSTMs were trained on cased text, so each hypothesis is detokenized"
+        " and gets a capital first letter." + OF_ONE_SEED
     ]
     return Page("Sutskever et al. 2014, Table 2: n-best lists rescored", rows, paper, text)
 
 
 def measured_rescoring(work, models) -> dict:
-    """{system: [BLEU of each seed]}; of the ensemble for the first seed, of the lists by themselves
-    once.
+    """{system: [BLEU of each seed]}; the ensemble with the first seed only, the lists without
+    rescoring once.
     """
     forward, *ensemble = models
 
@@ -149,7 +147,7 @@ def _test_lists(work):
 
 
 def _as_sentences(lines) -> list:
-    """French tokens as captions are written: detokenized, the first letter a capital."""
+    """French tokens as captions: detokenized, with a capital first letter."""
     import tensorflow as tf
 
     from rnnsearch_tf.text.moses import detokenize

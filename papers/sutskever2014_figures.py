@@ -1,5 +1,5 @@
-"""Sutskever, Vinyals, Le 2014, the figures: sentence states under word order and voice, BLEU by
-length and by frequency of the words.
+"""Sutskever, Vinyals, Le 2014, the figures: sentence states by word order and voice, BLEU by length
+and by word frequency.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ VERBS = [
     ("watching", "watched"),
     ("photographing", "photographed"),
 ]
-"""Active and passive form; all of them, and the nouns, are words of Multi30k's captions."""
+"""Active and passive form; verbs and nouns are words of Multi30k's captions."""
 
 WORD_ORDER = (
     [f"A man is {verb} a child." for verb in ("holding", "watching", "pulling")],
@@ -38,13 +38,13 @@ VOICE = (
         "A man is being held by a dog in the park.",
     ],
 )
-"""Sentences of the pictures, in groups of one meaning."""
+"""Sentences of the pictures, in groups of the same meaning."""
 
 BEAM = "12"
 
 
 def figure_2(work, models) -> Page:
-    """States of sentences in the plane, and what they are sensitive to."""
+    """Sentence states in the plane, and how they depend on word order and voice."""
     columns = {
         "order": "word order",
         "voice": "voice",
@@ -60,11 +60,11 @@ def figure_2(work, models) -> Page:
         )
     text = [
         (
-            "Principal components of the states of all layers after the last word, of the model of"
-            " the first seed. A colour for each meaning: who does it to whom."
+            "Principal components of the states of all layers after the last word, for the model of"
+            " the first seed. Colours show the meaning: who does it to whom."
         ),
         (
-            f"The table is of the whole states, of sentences of {len(NOUNS)} nouns and {len(VERBS)}"
+            f"The table uses the whole states of sentences with {len(NOUNS)} nouns and {len(VERBS)}"
             " verbs."
         ),
         "- active: `A man is holding a child.`",
@@ -72,11 +72,11 @@ def figure_2(work, models) -> Page:
         "- exchanged: `A child is holding a man.`, the same words as active",
         "- passive: `A child is being held by a man.`",
         (
-            "Word order: how often active is nearer to the other verb than to exchanged; a bag of"
-            " words would give 0. Voice: how often passive is nearer to active than to exchanged."
-            " It means what active means, and has its nouns in the order of exchanged. So 1 says"
-            " that states follow the meaning alone, 0 that they follow the order alone. Then the"
-            " mean distances that voice compares."
+            "Word order: how often active is nearer to other verb than to exchanged; a bag of words"
+            " would give 0. Voice: how often passive is nearer to active than to exchanged. Passive"
+            " means the same as active, but has its nouns in the order of exchanged. So 1 means"
+            " that states depend on the meaning only, 0 that they depend on the order only. The"
+            " last columns are the mean distances that voice compares."
         ),
     ]
     groups = {"word-order": WORD_ORDER, "voice": VOICE}
@@ -95,8 +95,8 @@ def figure_2(work, models) -> Page:
 
 
 def measured_states(work, name) -> list:
-    """[{"order", "voice": shares from 0 to 1, "same", "exchanged": mean distances} of each seed],
-    as the page of Figure 2 explains.
+    """[{"order", "voice": shares from 0 to 1, "same", "exchanged": mean distances} of each seed];
+    the page of Figure 2 explains them.
     """
     return work.of_each_seed("sentence-states", name, _measure_states)
 
@@ -151,7 +151,7 @@ def _places(work, name, groups):
 
 
 def _meanings_figure(groups, places):
-    """Numbered points in a colour for each meaning, and the sentences beside them."""
+    """Plot numbered points, in one colour for each meaning, with a legend of the sentences."""
     from matplotlib.figure import Figure
 
     points = iter(places)
@@ -163,7 +163,7 @@ def _meanings_figure(groups, places):
             axes.scatter(*point, color=colour, marker=marker, label=f"{k}  {sentence}")
             axes.annotate(str(k), point, (offset, offset), textcoords="offset points")
     axes.margins(0.1)
-    axes.set_aspect("equal", adjustable="datalim")  # distances along both components are alike
+    axes.set_aspect("equal", adjustable="datalim")  # same scale for both components
     figure.legend(loc="outside right center", fontsize=9, frameon=False)
     return figure
 
@@ -173,7 +173,7 @@ def figure_3(work, models) -> Page:
 
     Args:
         work: Workspace.
-        models: LSTMs, then an RNNsearch of whole words, whose vocabulary gives the ranks.
+        models: LSTMs, then an RNNsearch with whole words, whose vocabulary gives the ranks.
     """
     rows = []
     panels = {"words of the source sentence": {}, "average frequency rank of its words": {}}
@@ -190,10 +190,10 @@ def figure_3(work, models) -> Page:
     text = [
         (
             "test_2016_flickr, beam 12, BLEU of lower-cased tokens. The sentences are sorted by"
-            " length, then by the average frequency rank of their words, and divided in fifths; a"
-            " point stands in the middle of its fifth. A word's rank is its place in the English"
-            f" vocabulary of {models[-1]}, in which words stand by falling frequency. {models[-1]}"
-            " was trained on joined captions."
+            " length, or by the average frequency rank of their words, and divided into fifths; a"
+            " point is in the middle of its fifth. A word's rank is its position in the English"
+            f" vocabulary of {models[-1]}, which is sorted by falling frequency. {models[-1]} was"
+            " trained on joined captions."
         ),
         "The paper: no degradation on sentences of fewer than 35 words.",
     ]
@@ -208,7 +208,7 @@ def figure_3(work, models) -> Page:
 
 def measured_fifths(work, name, words) -> list:
     """[{"length", "rank": fifths of the sentences, each with its BLEU} of each seed] of a model;
-    `words` is the one with whole words.
+    `words` is the model with whole words.
     """
     return work.of_each_seed(
         "sutskever-figure3", name, functools.partial(_figure_3_of, words=words)
@@ -221,9 +221,7 @@ def _row(name, kind, group, bleu):
 
 
 def _figure_3_of(work, name, seed, words):
-    """{"length", "rank": fifths of the sentences by either, as of
-    evaluation.groups.by_frequency_rank}.
-    """
+    """{"length", "rank": fifths of the sentences, see evaluation.groups.by_frequency_rank}."""
     from rnnsearch_tf.evaluation.groups import average_ranks, by_frequency_rank
     from rnnsearch_tf.evaluation.words import tokenized
     from papers.corpora import read_multi30k

@@ -2,17 +2,15 @@
 
 ::
 
-    DATA/wmt14/training-….tgz                     the five corpora, as statmt.org has them
+    DATA/wmt14/training-….tgz                     the five corpora from statmt.org
     DATA/wmt14/newstest2012.en, .fr, …            the test sets of 2012, 2013 and 2014
     DATA/wmt14/newstest2012-2013.en.gz, .fr.gz    the development text
-    DATA/wmt14/all.en.gz, all.fr.gz               the five corpora together
-    DATA/wmt14/train.en.gz, train.fr.gz           what of them looks most like news: the training
-                                                  text
+    DATA/wmt14/all.en.gz, all.fr.gz               the five corpora joined
+    DATA/wmt14/train.en.gz, train.fr.gz           training text: the part most similar to news
     DIR/ids/up-to-30, up-to-50                    vocabularies and ids, as ``rnnsearch prepare``
                                                   writes them
 
-Sizes and sums of the archives are those that TensorFlow Datasets knows; the lines are those that
-the authors of Lingvo counted.
+Sizes and checksums of the archives are from TensorFlow Datasets, numbers of lines from Lingvo.
 """
 
 from __future__ import annotations
@@ -67,34 +65,34 @@ ARCHIVES = [
         22_520_376,
     ),
 ]
-"""Section 4.1: Europarl, news commentary, UN, and the two crawled corpora. Of the last, the 10^9
-corpus, the paper took 272.5 million French words that others had chosen before; here the selection
-chooses from all of it.
+"""Section 4.1: Europarl, news commentary, UN, and two crawled corpora. Of the last one, 10^9, the
+paper used 272.5 million French words that others had selected before; here the selection uses all
+of it.
 """
 
 DEVELOPMENT = [TestSet("newstest2012", "wmt12", 3003), TestSet("newstest2013", "wmt13", 3000)]
 TEST = TestSet("newstest2014", "wmt14", 3003)
 
 TARGET_WORDS = 348_000_000
-"""Section 4.1: French words of the selection, tokens of Moses's rules."""
+"""Section 4.1: number of French words to select, as Moses tokens."""
 
 SELECTION_ORDER = 4
-"""Words of the n-grams: Axelrod et al. (2011) took 4."""
+"""Order of the n-gram models: Axelrod et al. (2011) used 4."""
 
 PAIRS = sum(archive.pairs for archive in ARCHIVES)
 SELECTED_PAIRS = 12_000_000
-"""About; Sutskever et al. (2014), Section 3.1, count so many in the same selection."""
+"""Approximate number; from Sutskever et al. (2014), Section 3.1, for the same selection."""
 
 TEXT_BYTES = 125
 ID_BYTES = 130
-"""Of a pair on the disk, about: both sides as .gz, and as ids."""
+"""Approximate size of a pair on disk: both sides as .gz, and as ids."""
 
 DOWNLOADED = 10e6
 JOINED = 25_000
 SELECTED = 850
 PREPARED = 8_500
-"""How much a second, about, for the minutes told beforehand: bytes of a download; pairs that one
-core joins, selects from, prepares.
+"""Approximate rates a second, for estimates of time: bytes of a download; pairs that one core
+joins, selects from, prepares.
 """
 
 
@@ -117,16 +115,16 @@ class Wmt14Texts:
         )
 
     def corpora(self) -> list:
-        """None: each download is checked against a sum that is known, and what is made of them lies
-        beside them.
+        """An empty list: downloads have known checksums, and files made from them are in their
+        folder.
         """
         return []
 
     def settings(self, recipe, prepared: bool) -> list:
-        """The settings that name a model's texts, as ``section.key=value``: the ids it learns from,
-        or the text that they are made of.
+        """The settings that name a model's texts, as ``section.key=value``: the prepared ids, or
+        the text that they are made from.
         """
-        # the shipped configuration has the names of the files in it
+        # the shipped configuration has the names of the files
         settings = [f"data.folder={self.folder.resolve()}"]
         if not prepared:
             return settings
@@ -142,14 +140,13 @@ class Wmt14Texts:
         return TEST.paths(self.folder)
 
     def steps_left(self, configs) -> list:
-        """The steps that are left until models can be trained and measured.
+        """The remaining steps before models can be trained and measured.
 
         Args:
-            configs: {longest: Config of the text whose ids are made}.
+            configs: {longest: Config of the text to prepare}.
 
         Raises:
-            UserError: a file placed by hand has another size than it should have: now, and not
-                hours later.
+            UserError: a file placed by hand has the wrong size; raised before the work.
         """
         for archive in ARCHIVES:
             if archive.paths(self.folder)[0].exists():
@@ -213,11 +210,15 @@ class Wmt14Texts:
     def _ids(self, longest):
         return self.ids / f"up-to-{longest}"
 
-    def _download(self, what, size, told) -> Step:
+    def _download(self, what, size, description) -> Step:
         paths = what.paths(self.folder)
         fetch = functools.partial(self._fetch, what)
         return Step(
-            f"download {told}", paths, fetch, gigabytes=size / 1e9, minutes=size / DOWNLOADED / 60
+            f"download {description}",
+            paths,
+            fetch,
+            gigabytes=size / 1e9,
+            minutes=size / DOWNLOADED / 60,
         )
 
     def _fetch(self, what):
@@ -230,8 +231,8 @@ class Wmt14Texts:
             missing = ", ".join(path.name for path in everything if not path.exists())
             raise UserError(
                 f"{what.paths(self.folder)[0]}: expected a file that can be downloaded, got:"
-                f" {error}. To go on, place the files that are missing in {self.folder} by hand and"
-                f" start again: {missing}; docs/guides/reproduce.md says where they are"
+                f" {error}. To continue, place the missing files in {self.folder} by hand and run"
+                f" the command again: {missing}; docs/guides/reproduce.md has their addresses"
             ) from None
 
     def _select(self):

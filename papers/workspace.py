@@ -1,21 +1,20 @@
-"""The folder that reproducing works in: texts, models and measurements are each made once, and
-kept.
+"""The folder of the experiments: texts, models and measurements are each made once and kept.
 
 ::
 
     DIR/texts/, DIR/ids/             the texts of the scale, see corpora.py and wmt14.py
     DIR/phrase-based/                a phrase-based system and its files, see phrase_based.py
     DIR/models/NAME-SEED/            a RUN for each model and seed
-    DIR/outputs/….json               what they wrote: translations, links
-    DIR/measured/….json              what was measured of them
-    DIR/measured/made-ITEM-SEED.json     the models of which all is measured that an item shows
-    DIR/settings.json                what differs from the recipes in all of this
-    DIR/corpora.json                 the SHA-256 of each file of the corpora that it was begun with
+    DIR/outputs/….json               outputs of the models: translations, links
+    DIR/measured/….json              measurements
+    DIR/measured/made-ITEM-SEED.json     the models for which an item has all its measurements
+    DIR/settings.json                settings that differ from the recipes
+    DIR/corpora.json                 SHA-256 of each file of the corpora
     DIR/ITEM.md, ITEM.json, ITEM-….png    the pages
 
-A page is made of measurements alone. Where they are there, no model is trained and no text is read:
-pages can be made anew elsewhere, from ``measured/``, ``settings.json`` and ``corpora.json``, and
-further seeds be added there.
+Pages are made from measurements only. If these exist, no model is trained and no text is read:
+pages can be rewritten elsewhere from ``measured/``, ``settings.json`` and ``corpora.json``, and
+more seeds can be added there.
 """
 
 from __future__ import annotations
@@ -46,18 +45,18 @@ from rnnsearch_tf.runs.folder import Run, digest_of
 log = logging.getLogger("rnnsearch_tf")
 
 _COUNTS = "batches", "epoch", "batches_of_epoch", "seconds"
-"""What is kept of the state of a training."""
+"""Fields of a training's state that are kept."""
 
 
 class Workspace:
-    """What is there of an experiment, and how the rest is made.
+    """An experiment: its results so far, and how to make the rest.
 
     Args:
         folder: DIR, created if missing.
         data: folder of the corpora.
-        seeds: list[int], of the models.
-        overrides: list of ``section.key=value`` for every training, to try things out; the pages
-            say so.
+        seeds: list[int], one for each model of a kind.
+        overrides: list of ``section.key=value`` for every training, for experiments; the pages list
+            them.
         scale: Scale.
     """
 
@@ -70,11 +69,10 @@ class Workspace:
         self._loaded = None, None
 
     def begin(self) -> None:
-        """Write down the settings that differ from the recipes, and what the corpora hold.
+        """Save the settings that differ from the recipes, and the corpora's checksums.
 
         Raises:
-            UsageError: what is there was made with others, and would be shown as if it had been
-                made with these.
+            UsageError: the existing results were made with other settings or corpora.
         """
         self._begin_settings()
         self._begin_corpora()
@@ -90,13 +88,13 @@ class Workspace:
         if before != settings:
             shown = [self._flags(each) or " no --set" for each in (before, settings)]
             raise UsageError(
-                f"{self.folder}: expected{shown[0]}, with which it was begun, got{shown[1]}; choose"
-                " another --output"
+                f"{self.folder}: expected{shown[0]}, with which it was started,"
+                f" got{shown[1]}; choose another --output"
             )
 
     def _begin_corpora(self):
-        """Missing files do not count: nothing can be made of them, and what was made of
-        them is kept.
+        """Compare the corpora with the saved checksums. Missing files are ignored: results made
+        from them are kept.
         """
         path = self.folder / "corpora.json"
         before = _read(path) if path.exists() else {}
@@ -105,22 +103,20 @@ class Workspace:
             name for name, digest in found.items() if before.get(name, digest) != digest
         ]:
             raise UsageError(
-                f"{self.folder}: expected the corpora with which it was begun, got another"
+                f"{self.folder}: expected the corpora with which it was started, got another"
                 f" {', another '.join(changed)} under {self.data}; choose another --output"
             )
         if before | found != before:
             write_file(path, json.dumps(before | found, indent=1) + "\n")
 
     def _check_recipes(self):
-        """What was measured of models that were trained otherwise does not go with what is made
-        now.
-        """
+        """Refuse measurements of models that were trained by another recipe."""
         for path in sorted((self.folder / "measured").glob("trained-*.json")):
             name = path.stem.removeprefix("trained-").rpartition("-")[0]
             if name in self.scale.recipes and _read(path).get("recipe") != self._recipe(name):
                 raise UsageError(
-                    f"{path}: expected a model trained by today's recipe of {name}, got one trained"
-                    " by another; choose another --output"
+                    f"{path}: expected a model trained by the current recipe of {name}, got one"
+                    " trained by another; choose another --output"
                 )
 
     def _recipe(self, name):
@@ -129,7 +125,7 @@ class Workspace:
 
     @staticmethod
     def _flags(settings):
-        """Settings as the command line has them."""
+        """Settings as command-line arguments."""
         return "".join(
             f" {each}" if each.startswith("--") else f" --set {each}" for each in settings
         )
@@ -138,10 +134,9 @@ class Workspace:
         """The configuration of a model.
 
         Args:
-            name, seed: of the model.
-            prepared: False: where it learns from prepared ids, the text is named that they were
-                made of.
-            guided: False: without guided alignment, so that no links are made.
+            name, seed: name and seed of the model.
+            prepared: False: name the text, not the prepared ids that were made from it.
+            guided: False: leave out guided alignment, so that no links are made.
         """
         recipe = self.scale.recipes[name]
         files = self.texts.settings(recipe, prepared)
@@ -154,16 +149,14 @@ class Workspace:
         if recipe.guided and guided:
             changes += self.texts.guided_settings(recipe)
         config = load_config(shipped_config(recipe.configuration), overrides=changes)
-        # phrases have no development text, whatever --set says to all trainings
+        # phrases have no development text, also if --set names one for all trainings
         return with_default_evaluations(config, set())
 
     def steps(self, models) -> list:
-        """The steps that are left until these (name, seed) can be trained and measured; none for
-        none.
+        """The remaining steps before these models, (name, seed), can be trained and measured.
 
         Raises:
-            UserError: a file that was placed there by hand is not what it should be, or a disk is
-                too small for all that will be made.
+            UserError: a file that was placed by hand is wrong, or a disk has too little space.
         """
         if not models:
             return []
@@ -182,20 +175,19 @@ class Workspace:
         return steps
 
     def phrase_based(self) -> pathlib.Path:
-        """The folder of the phrase-based system's files, made now if missing; see
-        phrase_based.py.
+        """The folder of the phrase-based system's files, made if missing; see phrase_based.py.
 
         Raises:
-            UsageError: it is not the one of which something was measured before. Another machine
-                makes another.
+            UsageError: existing measurements are of another system; each machine makes a different
+                one.
         """
         folder = phrase_based.made_in(self._phrase_based, self.data)
         digests = {name: digest_of(folder / name) for name in phrase_based.MADE}
         if self.measured("phrase-based", lambda: digests) != digests:
             raise UsageError(
-                f"{folder}: expected the phrase-based system of which something is measured here,"
-                f" whose files have the SHA-256 of {self._measured('phrase-based')}, got another,"
-                " as another machine makes it; bring that folder from where it was made, or choose"
+                f"{folder}: expected the phrase-based system of the measurements here, whose files"
+                f" have the SHA-256 of {self._measured('phrase-based')}, got another, as another"
+                " machine makes it; copy that folder from the machine that made it, or choose"
                 " another --output"
             )
         return folder
@@ -205,17 +197,15 @@ class Workspace:
         return self.folder / "phrase-based"
 
     def can_have_phrase_based(self) -> bool:
-        """Whether the scale has a phrase-based system, and its files are there or the packages to
-        make them.
+        """Whether the scale has a phrase-based system, and its files or the packages to make them
+        are available.
         """
         return self.scale.phrase_based and (
             not phrase_based.missing(self._phrase_based) or has(*THOT)
         )
 
     def wants_phrase_based(self, name: str, item) -> bool:
-        """Whether an Item, as far as it is not made yet, asks the phrase-based system for
-        something.
-        """
+        """Whether an Item that is not complete needs the phrase-based system."""
         beside = (
             item.beside_phrase_based
             and self.can_have_phrase_based()
@@ -224,7 +214,7 @@ class Workspace:
         return beside or item.phrase_based and bool(self.needed({name: item}))
 
     def phrase_based_minutes(self, name: str, item) -> int:
-        """Minutes of one core that :meth:`phrase_based` takes now, if an Item makes it."""
+        """Minutes of one core that :meth:`phrase_based` takes for an Item; 0 if not needed."""
         return (
             phrase_based.MINUTES
             if self.wants_phrase_based(name, item) and phrase_based.missing(self._phrase_based)
@@ -232,20 +222,18 @@ class Workspace:
         )
 
     def check_phrase_based(self) -> None:
-        """Raise what :meth:`phrase_based` would, a missing package or corpus, before anything is
-        made.
-        """
+        """Raise UserError early if :meth:`phrase_based` lacks a package or a corpus."""
         phrase_based.check(self._phrase_based, self.data)
 
     def run(self, name: str, seed: int) -> Run:
         return Run(self.folder / "models" / f"{name}-{seed}")
 
     def is_trained(self, name: str, seed: int) -> bool:
-        return self.run(name, seed).model_card.exists()  # the last thing that a training writes
+        return self.run(name, seed).model_card.exists()  # written at the end of a training
 
     def needed(self, items: dict) -> list:
-        """(name, seed) of the models, each once, of which something is still to be measured for
-        some Items, {name: Item}.
+        """(name, seed) of the models, each once, that are still to be measured for some Items,
+        {name: Item}.
         """
         return list(
             dict.fromkeys(
@@ -258,18 +246,18 @@ class Workspace:
         )
 
     def untrained(self, items: dict) -> list:
-        """Those of the :meth:`needed` models that are to be trained or trained on."""
+        """The :meth:`needed` models whose training is not complete."""
         return [model for model in self.needed(items) if not self.is_trained(*model)]
 
     def note_made(self, name: str, item) -> None:
-        """Write down of which models an Item has measured all that it shows."""
+        """Save the models for which an Item is measured."""
         for seed, models in self._models(item).items():
             _write(
                 self._measured(f"made-{name}-{seed}"), sorted({*self._made(name, seed), *models})
             )
 
     def _models(self, item):
-        """{seed: names of the models of that seed that an Item measures itself}."""
+        """{seed: names of the models that an Item measures itself with that seed}."""
         return (
             {}
             if item.made_of
@@ -295,24 +283,24 @@ class Workspace:
         return self.seeds[:1] if self.scale.recipes[name].first_seed else self.seeds
 
     def minutes(self, models) -> int:
-        """Minutes of the scale's cores that the trainings of these (name, seed) take."""
+        """Training time of these models, (name, seed), in minutes of the scale's cores."""
         return sum(self.scale.recipes[name].minutes for name, _ in models)
 
     def gigabytes(self, models) -> float:
-        """What the RUNs of these (name, seed) take on the disk."""
+        """Size of the RUNs of these models, (name, seed)."""
         return sum(self.scale.recipes[name].gigabytes for name, _ in models)
 
     def cost(self, models, more: float = 0) -> str:
-        """These minutes and some more, for people."""
+        """Training time of models, plus `more` minutes, as text."""
         return f"about {duration(60 * (self.minutes(models) + more))} of {self.scale.cores}"
 
     def train(self, name: str, item) -> None:
-        """Train the models that an Item needs and that are not trained yet."""
+        """Train the untrained models of an Item."""
         for model in self.untrained({name: item}):
             self.trained_run(*model)
 
     def trained_run(self, name: str, seed: int) -> Run:
-        """The RUN of a model, trained now if it is not; a training that was stopped goes on."""
+        """The RUN of a model; trains it if needed, and resumes a stopped training."""
         from rnnsearch_tf.training.fit import train
 
         run = self.run(name, seed)
@@ -320,13 +308,13 @@ class Workspace:
             if self.scale.recipes[name].corpus == "phrases":
                 self.phrase_based()
             log.warning("%s, seed %d: %s", name, seed, self.cost([(name, seed)]))
-            with contextlib.redirect_stdout(sys.stderr):  # Keras's
+            with contextlib.redirect_stdout(sys.stderr):  # Keras prints there
                 train(self.config(name, seed), run, resume=run.state.exists())
-            self.trained(name, seed)  # so that its recipe is known, whenever it is measured
+            self.trained(name, seed)  # saves its recipe for later measurements
         return run
 
     def translator(self, names, seed: int):
-        """The Translator of a model, or of an ensemble of a list of them; the last one is kept."""
+        """The Translator of a model, or of an ensemble for a list of names; caches the last one."""
         from rnnsearch_tf.translation import Translator
 
         names = (names,) if isinstance(names, str) else tuple(names)
@@ -338,22 +326,22 @@ class Workspace:
         return self._loaded[1]
 
     def measured(self, key: str, measure: Callable[[], object]):
-        """What was measured under this name, measured now if it was not."""
+        """The measurement with this key; measured now if it is missing."""
         return _kept(self._measured(key), measure)
 
     def is_measured(self, key: str) -> bool:
         return self._measured(key).exists()
 
     def output(self, key: str, make: Callable[[], object]):
-        """What models wrote, as :meth:`measured`: large, and needed only until it is measured."""
+        """Output of models, like :meth:`measured`; large, and only needed until it is measured."""
         return _kept(self.folder / "outputs" / f"{key}.json", make)
 
     def _measured(self, key):
         return self.folder / "measured" / f"{key}.json"
 
     def trained(self, name: str, seed: int) -> dict:
-        """{"batches", "epoch", "batches_of_epoch", "seconds", "recipe"} of a training, None each
-        where its checkpoints were deleted before this was asked.
+        """{"batches", "epoch", "batches_of_epoch", "seconds", "recipe"} of a training; None each if
+        its checkpoints were deleted before these were saved.
         """
         state = self.run(name, seed).state
         key = f"trained-{name}-{seed}"
@@ -364,8 +352,8 @@ class Workspace:
             lambda: {each: _read(state)[each] for each in _COUNTS} | {"recipe": self._recipe(name)},
         )
 
-    def made(self, asked, item) -> dict:
-        """How the page of an Item says that it was made, by the command that asked for it."""
+    def made(self, requested, item) -> dict:
+        """How an Item was made, for its page, with the command that requested it."""
         settings = self._flags([*self.scale.settings, *self.overrides])
         seeds = f" --seed {self.seeds[0]} --seeds {len(self.seeds)}"
         versions = ", ".join(
@@ -375,7 +363,7 @@ class Workspace:
         shown = self.for_item(item)
         trained = "; ".join(f"{name} {shown._trained(name)}" for name in item.models)
         return {
-            "command": f"`python -m papers {asked} --data DATA{seeds}{settings}`",
+            "command": f"`python -m papers {requested} --data DATA{seeds}{settings}`",
             "models": trained,
             "page written with": versions,
         }
@@ -391,7 +379,7 @@ class Workspace:
         )
 
     def of_each_seed(self, key: str, name: str, measure: Callable) -> list:
-        """[what ``measure(work, name, seed)`` gives] for every seed of a model."""
+        """[result of ``measure(work, name, seed)``] for every seed of a model."""
         return [
             self.measured(f"{key}-{name}-{seed}", functools.partial(measure, self, name, seed))
             for seed in self._seeds_of(name)
@@ -399,7 +387,7 @@ class Workspace:
 
 
 def _kept(path, make):
-    """What a file holds, made now if missing."""
+    """The content of a file; made now if it is missing."""
     if not path.exists():
         _write(path, make())
     return _read(path)
@@ -411,11 +399,11 @@ def _write(path, found):
 
 
 def _read(path):
-    """What a file of the folder holds."""
+    """The content of a JSON file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise UserError(
-            f"{path}: expected JSON as it was written here, got: {error}; delete it, and the"
-            " made-….json of its item, so that it is made anew"
+            f"{path}: expected valid JSON, got: {error}; delete it, and the made-….json of its"
+            " item, to make it again"
         ) from None

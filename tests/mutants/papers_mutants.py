@@ -150,8 +150,8 @@ PAGES = [
     Mutant(
         "papers/workspace.py",
         "a trained model's recipe is forgotten",
-        "            self.trained(name, seed)  # so",
-        "            pass  # so",
+        "            self.trained(name, seed)  # saves",
+        "            pass  # saves",
         (f"{REPRODUCE}::test_the_recipe_of_a_model_is_known_once_it_is_trained",),
     ),
     Mutant(

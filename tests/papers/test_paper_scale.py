@@ -169,7 +169,7 @@ def test_a_file_that_was_cut_off_is_named_before_anything_is_made(data, capsys):
     assert reproduce(command(data)) == 1
     size = path.stat().st_size
     assert (
-        f"{path}: expected {size + 1:,} bytes, got {size:,}: it is cut off; delete it"
+        f"{path}: expected {size + 1:,} bytes, got {size:,}: it is incomplete; delete it"
         in capsys.readouterr().err
     )
     assert not texts(data).all[0].exists()
@@ -285,7 +285,7 @@ def test_a_download_that_is_never_whole_is_refused(server, data):
     with pytest.raises(
         UserError,
         match=(
-            rf"{archive.url}: expected [\d,]+ bytes, got 100: it is cut off, each time of 2; try"
+            rf"{archive.url}: expected [\d,]+ bytes, got 100: it is incomplete, each time of 2; try"
             r" again later"
         ),
     ):
@@ -308,7 +308,7 @@ def test_what_is_missing_is_said_at_the_first_download(server, data, capsys):
         "newstest2013.en",
         "newstest2013.fr",
     ]
-    assert f"by hand and start again: {', '.join(missing)}; docs/guides/reproduce.md" in " ".join(
+    assert f"by hand and run the command again: {', '.join(missing)}; docs/guides/reproduce.md" in " ".join(
         error.split()
     )
     assert (data / "wmt14" / wmt14.ARCHIVES[0].name).exists()
@@ -456,7 +456,7 @@ def test_a_folder_of_one_scale_is_refused_at_the_other(tmp_path):
     with pytest.raises(
         UsageError,
         match=(
-            r"expected no --set, with which it was begun, got --scale paper; choose another"
+            r"expected no --set, with which it was started, got --scale paper; choose another"
             r" --output"
         ),
     ):

@@ -268,7 +268,7 @@ def test_another_phrase_based_system_is_refused(place):
     with pytest.raises(
         UsageError,
         match=(
-            r"phrase-based: expected the phrase-based system of which something is measured"
+            r"phrase-based: expected the phrase-based system of the measurements here"
             r" here.*measured/phrase-based\.json, got another"
         ),
     ):

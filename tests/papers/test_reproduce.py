@@ -227,7 +227,7 @@ def test_what_another_recipe_has_trained_is_refused(tmp_path):
     with pytest.raises(
         UsageError,
         match=(
-            r"trained-cslm-1234\.json: expected a model trained by today's recipe of cslm, got one"
+            r"trained-cslm-1234\.json: expected a model trained by the current recipe of cslm, got one"
             r" trained by another"
         ),
     ):
@@ -413,7 +413,7 @@ def test_a_damaged_file_is_named(tmp_path):
     with pytest.raises(
         UserError,
         match=(
-            r"beams\.json: expected JSON as it was written here, got: .*; delete it, and the"
+            r"beams\.json: expected valid JSON, got: .*; delete it, and the"
             r" made-….json of its item, so"
         ),
     ):
@@ -675,7 +675,7 @@ def test_what_was_made_with_other_settings_is_not_shown_as_ones_own(tmp_path):
     with pytest.raises(
         UsageError,
         match=(
-            r"expected --set training.maximum_updates=2, with which it was begun, got no --set;"
+            r"expected --set training.maximum_updates=2, with which it was started, got no --set;"
             r" choose another --output"
         ),
     ):
@@ -692,7 +692,7 @@ def test_what_was_made_of_other_texts_is_not_shown_as_ones_own(tmp_path):
     with pytest.raises(
         UsageError,
         match=(
-            r"expected the corpora with which it was begun, got another train\.en\.gz, another"
+            r"expected the corpora with which it was started, got another train\.en\.gz, another"
             r" train\.fr\.gz, .* under .*other"
         ),
     ):
