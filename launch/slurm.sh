@@ -1,7 +1,7 @@
 #!/bin/bash
-# A training on several machines under Slurm, one worker each: sbatch --nodes=2 slurm.sh --config F.yaml --output RUN
-# RUN and the text lie on a file system that all machines see. Before the time limit Slurm sends SIGTERM: training is saved,
-# and the job goes back into the queue.
+# A training on several machines under Slurm, one worker on each: sbatch --nodes=2 slurm.sh --config F.yaml --output RUN
+# RUN and the text are on a shared file system. Before the time limit Slurm sends SIGTERM: the training is saved and the job
+# is queued again.
 #SBATCH --job-name=rnnsearch
 #SBATCH --ntasks-per-node=1
 #SBATCH --signal=TERM@120
