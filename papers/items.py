@@ -84,17 +84,17 @@ ITEMS = {
         monotone.page,
     ),
     "sutskever2014-table1": Item(
-        "a deep LSTM with the source as it is and reversed, beams, an ensemble",
+        "a deep LSTM with the source in order and reversed, beams, an ensemble",
         SUTSKEVER,
         sutskever2014.table_1,
     ),
     "sutskever2014-figure2": Item(
-        "sentence states of the LSTM under word order and voice",
+        "sentence states of the LSTM by word order and voice",
         ("lstm-reversed",),
         sutskever2014_figures.figure_2,
     ),
     "sutskever2014-figure3": Item(
-        "BLEU of LSTMs by length and by frequency of the words, beside RNNsearch",
+        "BLEU of LSTMs by length and by word frequency, compared with RNNsearch",
         ("lstm-forward", "lstm-reversed", "rnnsearch-50"),
         sutskever2014_figures.figure_3,
     ),
@@ -138,7 +138,7 @@ ITEMS = {
         one_seed=True,
     ),
     "cho2014-figure5": Item(
-        "long phrases in the plane; do those near in meaning lie near?",
+        "long phrases in the plane; are phrases of similar meaning close?",
         CHO[:1],
         cho2014_figures.figure_5,
         phrase_based=True,
