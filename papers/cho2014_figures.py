@@ -186,7 +186,7 @@ def figure_5(work, models) -> Page:
             "Are phrases of similar meaning close? Two source phrases count as similar in meaning"
             " if the table gives both the same likeliest translation. They share words, too. So"
             " each pair is compared with a third phrase of the same length, which has as many words"
-            " in common with the first and another translation. Distance is the cosine of the"
+            " in common with the first and another translation. Similarity is the cosine of the"
             " phrases' states. The table has the mean cosines, and the share of pairs whose second"
             " phrase is nearer to the first than the third one is. If meaning does not matter,"
             " that is 1/2."
