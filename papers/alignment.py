@@ -33,8 +33,8 @@ def phrasebook(work, models) -> Page:
         "The held-out sentences of the built-in corpus, beam 5. Links: each target word is linked"
         " to the source word it attends to most while the model is fed the reference. The gold"
         " links are the grammar's; all are sure. A model whose name ends in -guided was trained"
-        " with the gold links of the training text. The aligners were trained on the training text of"
-        " RNNsearch without links; their two directions are combined by grow-diag-final-and."
+        " with the gold links of the training text. The aligners were trained on the training text"
+        " of RNNsearch without links; their two directions are combined by grow-diag-final-and."
     ]
     return Page("Alignment error rate on the built-in corpus", rows, [], text)
 

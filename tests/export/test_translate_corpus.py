@@ -95,7 +95,10 @@ def translate_corpus(capsys, model, corpus, output, *words, code=0):
 def test_a_run_gives_what_translate_gives(capsys, run_folder, translator, corpus, tmp_path):
     result, errors = translate_corpus(capsys, run_folder, corpus, tmp_path / "out", "--workers", 1)
     assert result == {"output": str(tmp_path / "out"), "files": 3, "translated": 3, "bad_lines": 3}
-    assert f"3 lines were not translated; {tmp_path}/out/bad-lines lists them with the reasons" in errors
+    assert (
+        f"3 lines were not translated; {tmp_path}/out/bad-lines lists them with the reasons"
+        in errors
+    )
     check(tmp_path / "out", corpus, translator)
     result, _ = translate_corpus(
         capsys, run_folder, corpus, tmp_path / "out", "--workers", 1, "--batch-size", 7

@@ -308,8 +308,9 @@ def test_what_is_missing_is_said_at_the_first_download(server, data, capsys):
         "newstest2013.en",
         "newstest2013.fr",
     ]
-    assert f"by hand and run the command again: {', '.join(missing)}; docs/guides/reproduce.md" in " ".join(
-        error.split()
+    assert (
+        f"by hand and run the command again: {', '.join(missing)}; docs/guides/reproduce.md"
+        in " ".join(error.split())
     )
     assert (data / "wmt14" / wmt14.ARCHIVES[0].name).exists()
     assert (
