@@ -227,8 +227,8 @@ def test_what_another_recipe_has_trained_is_refused(tmp_path):
     with pytest.raises(
         UsageError,
         match=(
-            r"trained-cslm-1234\.json: expected a model trained by the current recipe of cslm, got one"
-            r" trained by another"
+            r"trained-cslm-1234\.json: expected a model trained by the current recipe of cslm, got"
+            r" one trained by another"
         ),
     ):
         work.begin()
