@@ -414,7 +414,7 @@ def test_a_damaged_file_is_named(tmp_path):
         UserError,
         match=(
             r"beams\.json: expected valid JSON, got: .*; delete it, and the"
-            r" made-….json of its item, so"
+            r" made-….json of its item, to make it again"
         ),
     ):
         Workspace(tmp_path, None).measured("beams", lambda: {})
