@@ -222,7 +222,7 @@ def _shown(items, what):
 
 def _in_the_plane(texts, vectors):
     """The arguments of :func:`zoomed_figures`, in JSON types."""
-    from rnnsearch_tf.extras.plots.vectors import in_the_plane
+    from rnnsearch_tf.extras.plots.vectors import project
 
     points = project(vectors)
     return {

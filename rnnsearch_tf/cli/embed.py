@@ -82,15 +82,19 @@ def run(arguments: Namespace) -> None:
     lines = None if arguments.what == "words" else _lines(arguments)
     translator = load_translator(arguments)
     from rnnsearch_tf.extras.plots.vectors import project, sentence_vectors, word_vectors
+    from rnnsearch_tf.models.translation_model import TranslationModel
+
+    model = translator.model
+    assert isinstance(model, TranslationModel)  # no ensemble, since one model is named
 
     if lines is None:
         side = arguments.side or "source"
         texts, vectors = word_vectors(
-            translator.model, getattr(translator, f"{side}_text"), side, arguments.number
+            model, getattr(translator, f"{side}_text"), side, arguments.number
         )
     else:
         texts = lines
-        vectors = sentence_vectors(translator.model, translator.source_text, lines)
+        vectors = sentence_vectors(model, translator.source_text, lines)
     points = project(vectors, arguments.method)
     path = folder / f"{arguments.what}-{arguments.method}"
     write_file(f"{path}.png", png(vectors_figure(points, texts)))

@@ -178,7 +178,7 @@ def _correlation(pairs: np.ndarray) -> float:
 
 
 def _features(
-    translator: Any, sources: Sequence[str], translations: Sequence[str]
+    translator: Any, sources: Sequence[str | bytes], translations: Sequence[str]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The features of each translation: of the sentence, float64 [4], and of its words, float64
     [words, 3].

@@ -83,9 +83,7 @@ def test_weights_that_are_nan(tmp_path):
     for beam_size in (1, 3):
         with pytest.raises(
             UserError,
-            match=(
-                "sentence 2 .'The door is white .'.: expected finite probabilities, got none"
-            ),
+            match=("sentence 2 .'The door is white .'.: expected finite probabilities, got none"),
         ):
             translator.translate(["", "The door is white."], beam_size=beam_size)
 

@@ -230,10 +230,7 @@ def test_a_file_that_is_read_is_not_written_over(tmp_path):
     for other in (str(tmp_path / "." / "a.txt"), str(tmp_path / "link")):
         with pytest.raises(
             UsageError,
-            match=(
-                "a.txt: expected another file than the input, got the same; write"
-                " elsewhere"
-            ),
+            match=("a.txt: expected another file than the input, got the same; write elsewhere"),
         ):
             Output(name, ["-", None, "missing", other])
     assert read_all(name) == ["one"]

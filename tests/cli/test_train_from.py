@@ -76,8 +76,7 @@ def test_interrupted_and_resumed_without_the_run(general, new_text, tmp_path):
     new = [word for word in SOURCE.split() if word not in known]
     assert (
         0 < len(new) < 5
-        and f"starting from the best weights of {general}, with {len(new)} new source and"
-        in errors
+        and f"starting from the best weights of {general}, with {len(new)} new source and" in errors
     )
     assert f"Resume with: rnnsearch train --output {output} --resume" in errors
     state = output / "checkpoints" / "state.json"

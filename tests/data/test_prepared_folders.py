@@ -569,8 +569,8 @@ def test_there_is_no_text_to_read(made):
             dict(train_source="part.*.en", train_target="part.0.fr"),
             UsageError,
             (
-                r"data.train_source, data.train_target: expected the same number of files on both sides, got 3"
-                r" \(.*part.0.en … .*part.2.en\) and 1 \(.*part.0.fr\)"
+                r"data.train_source, data.train_target: expected the same number of files on both"
+                r" sides, got 3 \(.*part.0.en … .*part.2.en\) and 1 \(.*part.0.fr\)"
             ),
         ),
         (
@@ -581,7 +581,8 @@ def test_there_is_no_text_to_read(made):
         (
             dict(corpora=[{"source": ["part.0.en"], "target": ["part.0.fr", "part.2.fr"]}]),
             UsageError,
-            "data.corpora: entry 1: source, data.corpora: entry 1: target: expected the same number",
+            "data.corpora: entry 1: source, data.corpora: entry 1: target: expected the same"
+            " number",
         ),
     ],
 )

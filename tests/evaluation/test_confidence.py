@@ -219,7 +219,8 @@ def test_what_is_missing_or_damaged_is_said(calibrated, tmp_path, capsys):
     bare = Run(write_run(tmp_path / "run"))
     with pytest.raises(
         UserError,
-        match="found none; create it with development text: rnnsearch evaluate --model .* --calibrate",
+        match="found none; create it with development text: rnnsearch evaluate --model .*"
+        " --calibrate",
     ):
         Calibration.load(bare)
     for text in (

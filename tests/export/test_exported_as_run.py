@@ -125,7 +125,7 @@ def test_no_links_are_invented_where_nothing_is_aligned(
     capsys, exported, source, monkeypatch, form
 ):
     """As the export of a system without attention answers: zeros."""
-    ask = ExportedTranslator._ask
+    ask = ExportedTranslator._request
 
     def without_attention(self, signature, **inputs):
         answer = ask(self, signature, **inputs)
@@ -135,7 +135,7 @@ def test_no_links_are_invented_where_nothing_is_aligned(
         ]
         return answer | {"alignment": np.array(zeros, object)}
 
-    monkeypatch.setattr(ExportedTranslator, "_ask", without_attention)
+    monkeypatch.setattr(ExportedTranslator, "_request", without_attention)
     out, err = translate(capsys, exported, "--alignment", form, source, code=2)
     assert (
         not out

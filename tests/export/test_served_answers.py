@@ -409,7 +409,7 @@ def test_as_many_alignment_weights_as_an_answer_may_have(monkeypatch):
     }
 
     def answered(*texts):
-        Served._within_the_answer(served, tf.constant(texts))
+        Served._check_answer_size(served, tf.constant(texts))
         return sum(map(rows.get, texts))
 
     most = 2 * 4 * 6

@@ -1,4 +1,4 @@
-"""py.typed promises types: what is public has them. mypy, in ``make lint``, holds them to be true."""
+"""py.typed promises types: public functions have them; ``make lint`` checks that they are true."""
 
 import ast
 

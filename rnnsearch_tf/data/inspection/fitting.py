@@ -112,8 +112,8 @@ class Inspection:
     """
 
     report: Report
-    lengths: tuple
-    languages: tuple
+    lengths: tuple[Lengths, Lengths]
+    languages: tuple[str, str]
 
 
 def inspect(

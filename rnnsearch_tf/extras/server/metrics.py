@@ -85,7 +85,7 @@ class Metrics:
 class _Metric:
     """A name and its series, one for each tuple of label values."""
 
-    kind = None
+    kind: str
 
     def __init__(self, name, labels):
         self.name = f":tensorflow:{name}"

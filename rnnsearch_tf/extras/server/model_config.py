@@ -120,7 +120,7 @@ def labels(models, current, available, allow_new=False, allow_any=False) -> dict
     Raises:
         ServingError: FAILED_PRECONDITION, a label of a version that does not answer.
     """
-    result = {}
+    result: dict[str, dict[str, int]] = {}
     for model in models:
         for label, version in model.version_labels.items():
             moved = current.get(model.name, {}).get(label, version) != version
