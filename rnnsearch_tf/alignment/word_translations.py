@@ -14,8 +14,8 @@ def translation_probabilities(
     probabilities.
 
         each occurrence of a target word f is shared among the source words e of its pair:
-        c(f, e) = Σ over occurrences of f  t(f | e) / Σ_e' t(f | e'),    t(f | e) = c(f, e) / Σ_f'
-        c(f', e)
+        c(f, e) = Σ over occurrences of f  t(f | e) / Σ_e' t(f | e'),
+        t(f | e) = c(f, e) / Σ_f' c(f', e)
 
     Args:
         pairs: (source ids, target ids) of each pair. An id in every source, such as the end
