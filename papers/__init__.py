@@ -1,3 +1,3 @@
 """Reproduce the papers' tables and figures: each item trains its models, measures them and writes a
-page.
+page. items.py lists the items, page.py writes the pages.
 """

@@ -211,9 +211,8 @@ def _dispatch(argv) -> int:
         print(START)
         return EXIT_DONE
     name, *rest = argv
-    before = list(
-        itertools.takewhile(VERBOSITY.__contains__, argv)
-    )  # also accepted before the verb
+    # --quiet and its like are also accepted before the verb
+    before = list(itertools.takewhile(VERBOSITY.__contains__, argv))
     if before and argv[len(before) :]:
         verb, *words = argv[len(before) :]
         return _dispatch([verb, *before, *words])

@@ -3,8 +3,8 @@
 Training on the result starts and resumes at once, and shuffles all pairs together:
 
   rnnsearch prepare --config F.yaml --output DIR
-  rnnsearch train --config F.yaml --output RUN --set data.prepared=DIR --set data.train_source=null
-      --set data.train_target=null
+  rnnsearch train --config F.yaml --output RUN --set data.prepared=DIR \\
+      --set data.train_source=null --set data.train_target=null
 
 Vocabularies and SentencePiece models that F.yaml does not name are built, too. Several files on
 each side (a list or a pattern in data.train_source) are read in parallel. If it is stopped (by

@@ -10,8 +10,8 @@ and lines of the batch; --resume --skip-batch resumes without it.
 
 --from RUN starts from a trained model, for more text or text of another domain:
 
-  rnnsearch train --from runs/general --output runs/mine --set data.train_source=F --set
-  data.train_target=F
+  rnnsearch train --from runs/general --output runs/mine \\
+      --set data.train_source=F --set data.train_target=F
 
 It takes RUN's best weights, vocabularies, SentencePiece models and settings; --config and --set
 change the settings. The optimizer, the counters, the schedule and the best score start anew.

@@ -25,8 +25,8 @@ from rnnsearch_tf.files.untrusted import MOST_TOKENS
 PAD_ID = 0
 END_ID = 1
 UNKNOWN_ID = 2
-"""Ids of the special tokens, in both vocabularies. Id 0 is padding, and the previous word of the
-first target position.
+"""Ids of the special tokens, in both vocabularies. Id 0 is padding, and also serves as the
+previous word at the first target position.
 """
 
 SPECIAL_TOKENS = ("<pad>", "</s>", "<unk>")

@@ -131,8 +131,8 @@ def _base_file(
 class _Loader(yaml.SafeLoader):
     """Refuses a key that occurs twice in a section; PyYAML takes the last.
 
-    Numbers are decimal: what YAML 1.1 reads as octal or base 60, 010 and 12:30, is text, which an
-    option with a number refuses.
+    Numbers are decimal: 010 and 12:30, octal and base 60 in YAML 1.1, are read as strings, which a
+    numeric option refuses.
     """
 
     yaml_implicit_resolvers = {
@@ -196,7 +196,7 @@ def _size(tree: Any, known: dict[int, int]) -> int:
     if not isinstance(tree, (dict, list)):
         return 1
     if id(tree) not in known:
-        known[id(tree)] = MOST_CHARACTERS + 1  # applies if it contains itself
+        known[id(tree)] = MOST_CHARACTERS + 1  # for an alias inside itself
         known[id(tree)] = 1 + sum(
             _size(value, known) for value in (tree.values() if isinstance(tree, dict) else tree)
         )

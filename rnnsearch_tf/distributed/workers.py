@@ -69,7 +69,7 @@ class SingleWorker:
         return list(numbers)
 
     def barrier(self) -> None:
-        """Wait for all workers before this one ends, which would be an error for the others."""
+        """Wait for all workers: if one exits early, the others fail."""
         with contextlib.suppress(PeerLost):
             self.all_reduce(0)
 
@@ -189,7 +189,7 @@ class Workers(SingleWorker):
             )
         total = tf.zeros(shape, values.dtype)
         received = tf.cast(sent, values.dtype)
-        # in a fixed order, for the same bits
+        # in a fixed order, so that all workers get the same bits
         for indices, values in zip(tf.split(indices, self.count), tf.split(received, self.count)):
             total = tf.tensor_scatter_nd_add(total, indices[:, tf.newaxis], values)
         return total
@@ -206,7 +206,7 @@ class Workers(SingleWorker):
 
     def _gather(self, values: tf.Tensor, name: str, size: tf.Tensor) -> tf.Tensor:
         """All-gather: values [N, ...] -> those of all workers [count·N, ...]; ``size``, an int32
-        scalar, differs for every N.
+        scalar, must be unique for each N: it becomes part of the key.
         """
         # TensorFlow cannot gather bfloat16
         sent = tf.bitcast(values, tf.float16) if values.dtype == tf.bfloat16 else values

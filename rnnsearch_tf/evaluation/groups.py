@@ -73,7 +73,8 @@ def by_frequency_rank(
     lowercase: bool = False,
     tokenize: str = "13a",
 ) -> list[Group]:
-    """BLEU and chrF of fifths of the sentences, those with the most frequent words first.
+    """BLEU and chrF of five groups of sentences of equal size, those with the most frequent words
+    first.
 
     Args:
         hypotheses, references, lowercase, tokenize: as for `bleu`.

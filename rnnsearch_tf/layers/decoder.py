@@ -207,7 +207,9 @@ class Decoder(PaperLayer):
     def all_steps(
         self, inputs: tf.Tensor, state: State, memory: Nest
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """All steps with given words (training). State and memory may differ in dropout.
+        """All steps with given words (training).
+
+        The caller makes state and memory, since dropout treats the annotations of each differently.
 
         Args:
             inputs: float [B, I, 3n or 4n], from :meth:`inputs`.

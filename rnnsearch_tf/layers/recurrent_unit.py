@@ -3,7 +3,8 @@ context.
 
     gru               the gated hidden unit, see ``kernels/gru.py``
     gru_reset_after   the gated unit of cuDNN, see ``kernels/gru_reset_after.py``
-    cho               the gated unit of Cho et al. 2014a, see ``kernels/gru_reset_after.py``
+    cho               the gated unit of Cho et al. 2014a, see ``kernels/gru_reset_after.py``; only the
+                      system encoder_decoder uses it, it is no value of ``model.unit``
     lstm              see ``kernels/lstm.py``
 
 Layer normalization is applied to every product with a weight, and to the cell inside an LSTM's
@@ -40,8 +41,11 @@ GATES = {
     "cho": _GATED,
     "lstm": ("", "_input", "_forget", "_output"),
 }
-"""Suffixes of the letters of a unit's blocks, in the order in which they are stored side by side;
-the candidate comes first.
+"""Suffix of each gate's weights, in the order of the columns of the stored matrix; the candidate
+comes first.
+
+To add a unit, add it here, in KEEP_GATES, `build`, `initial_state` and `advance`, and to the choices
+of the option ``model.unit``; a fast kernel in ``kernels/`` is optional.
 """
 
 KEEP_GATES = {

@@ -116,6 +116,6 @@ class Ensemble:
         """Logits [members, B, K, V] → [B, K, V]."""
         if self.combine == "probabilities":
             log_probabilities = logits - log_sum_exp(logits, tf.nn.softmax(logits))[..., tf.newaxis]
-            # logarithm of the sum instead of the mean: these are logits
+            # the log of the mean differs by a constant, which logits may
             return tf.reduce_logsumexp(log_probabilities, axis=0)
         return tf.reduce_mean(logits, axis=0)

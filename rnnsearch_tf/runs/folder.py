@@ -161,8 +161,8 @@ class Run:
             )
 
     def clear(self) -> None:
-        """Remove the files of a training that has learned nothing: its vocabularies may come from
-        other settings or another text.
+        """Remove the files of a training that has not completed a batch: its vocabularies may come
+        from other settings or another text.
         """
         shutil.rmtree(self.checkpoints, ignore_errors=True)
         for path in self.text_files():

@@ -72,7 +72,7 @@ class Finished(typing.NamedTuple):
     keys: tf.Tensor  # float32 [B, K], descending: the score by which the search ranks
     log_probabilities: tf.Tensor  # float32 [B, K]
     lengths: tf.Tensor  # int32 [B, K]
-    places: tf.Tensor  # int32 [B, K], place in the beam of the hypothesis that END_ID was added to
+    places: tf.Tensor  # int32 [B, K], index in the beam of the hypothesis it ends
 
 
 class Outcome(typing.NamedTuple):
@@ -172,7 +172,7 @@ def beam_search(
     beam = advance(sentences, beam, step, rules)  # first word outside of the loop: k is 1
     *_, beam, outcome = tf.while_loop(
         lambda sentences, *_: tf.size(sentences.rows) > 0,
-        lambda sentences, beam, outcome: _drop_finished(
+        lambda sentences, beam, outcome: _drop_done(
             sentences, _advance_all(sentences, beam, advance, step, rules), outcome
         ),
         (sentences, beam, outcome),
@@ -241,7 +241,7 @@ def _advance_all(
     return beam
 
 
-def _drop_finished(
+def _drop_done(
     sentences: Sentences, beam: Beam, outcome: Outcome
 ) -> tuple[Sentences, Beam, Outcome]:
     """Drop the sentences that are done: (sentences, beam, outcome of all sentences)."""
@@ -323,8 +323,8 @@ def _fill_beam(
     places: int,
     rules: Rules,
 ) -> tuple[tf.Tensor, Finished]:
-    """The beam after the step to `length` words: (log-probabilities of the live hypotheses,
-    finished hypotheses).
+    """Prune the beam after the step to `length` words: of finished, ending and continuing hypotheses
+    keep the best K. Returns (log-probabilities of the continuing hypotheses, finished hypotheses).
     """
     beam_size = rules.config.beam_size
     new = tf.concat([ending, continuing], axis=1)  # [b, k + K]
@@ -332,8 +332,9 @@ def _fill_beam(
     # on a tie the earlier one wins
     keys = tf.concat([finished_ranks(finished, rules), new_keys], axis=1)
     best = tf.math.top_k(keys, beam_size).indices  # [b, K]
+    # indices below K are hypotheses that were finished before: one_hot of a negative index is False
     in_beam = tf.one_hot(best - beam_size, places + beam_size, True, False, dtype=tf.bool)
-    in_beam = tf.reduce_any(in_beam, axis=1)  # [b, k + K]: of the new hypotheses
+    in_beam = tf.reduce_any(in_beam, axis=1)  # [b, k + K]: whether a new hypothesis is kept
     continuing = tf.where(in_beam, new, NO_HYPOTHESIS)[:, places:]
 
     ending_keys = tf.where(in_beam, new_keys, NO_HYPOTHESIS)[:, :places]
@@ -341,8 +342,8 @@ def _fill_beam(
 
 
 def finished_ranks(finished: Finished, rules: Rules) -> tf.Tensor:
-    """The keys [b, K] by which finished hypotheses compete for places. In a shrinking beam they
-    outrank all others, so that they never give a place back.
+    """The keys [b, K] by which finished hypotheses compete for the beam. In a shrinking beam they
+    outrank all others, so that each keeps its slot for good.
     """
     return (
         tf.where(exists(finished.keys), -NO_HYPOTHESIS, NO_HYPOTHESIS)

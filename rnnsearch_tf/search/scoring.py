@@ -64,7 +64,7 @@ def score_targets(state: Nest, memory: Nest, step: Step, target_ids: tf.Tensor) 
         chosen = (
             tf.gather(logits[:, 0], by_position[i], batch_dims=1) - next_words(logits).log_sum[:, 0]
         )
-        chosen = tf.minimum(tf.cast(chosen, tf.float32), 0.0)  # as in the beam
+        chosen = tf.minimum(tf.cast(chosen, tf.float32), 0.0)  # clipped at 0, as in topk.py
         alignment = tf.cast(alignment[:, 0], tf.float32)  # [B, J]
         return (
             i + 1,

@@ -1,4 +1,8 @@
-"""Language codes, and the Moses rules that exist for them."""
+"""Language codes, and the Moses rules that exist for them.
+
+To add a language, add its abbreviations as ``prefixes/CODE.txt``; apostrophes are in moses.py, the
+letters by which `doctor` recognizes a language in characters.py.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +50,8 @@ def warn_once(code: str) -> None:
     """Warn, once per process, if the Moses rules do not cover a language."""
     if base(code) in UNSEGMENTED:
         log.warning(
-            "warning: language %r: Moses does not segment it into words, which it writes without"
-            " spaces between them; set tokenization=sentencepiece, or tokenization=space for text"
+            "warning: language %r: it is written without spaces between words, and Moses does not"
+            " segment it; set tokenization=sentencepiece, or tokenization=space for text"
             " that is segmented already",
             code,
         )

@@ -50,7 +50,8 @@ class TrainingState:
         batches: batches trained on, over all epochs.
         epoch: current epoch, from 0.
         batches_of_epoch: batches of the current epoch already trained on.
-        epoch_read: whether these are all batches of the epoch, so that only its end is left.
+        epoch_read: True if all batches of the epoch are trained on, and only the work at its end is
+            left.
         means: {name: [total, count]} of the metrics averaged over the epoch so far.
         seconds: training time so far, including evaluations.
         best_bleu: best development BLEU so far, or None.
@@ -99,8 +100,8 @@ class TrainingState:
 def save_state(
     run: str | os.PathLike[str], model: TranslationModel, state: TrainingState, config: Config
 ) -> None:
-    """Write a checkpoint to RUN/checkpoints; the last but one is deleted once the new one is
-    complete.
+    """Write a checkpoint to RUN/checkpoints. It and the previous one are kept; older ones are deleted
+    once it is complete.
 
     Raises:
         UserError: it cannot be written, for example because the disk is full; the older checkpoints

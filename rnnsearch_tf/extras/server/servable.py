@@ -25,9 +25,9 @@ class Servable:
     """A version that can be run from many threads.
 
     Args:
-        name, version: what it answers to.
+        name, version: of the model, in requests.
         path: folder of the SavedModel.
-        tags: which of its graphs.
+        tags: of the MetaGraph to load.
         session_config: tf.compat.v1.ConfigProto, or None.
         metrics: counters, or None.
 
@@ -87,8 +87,8 @@ class Servable:
 
 
 def _run(session, fetches, feeds, options):
-    """Session.run without its check of shapes, which only Python makes: the stock server leaves
-    them to the operations.
+    """Session.run without the shape check that Python adds; the stock server leaves shapes to the
+    operations.
 
     Args:
         fetches: names of tensors.
@@ -120,7 +120,7 @@ def as_serving_error(error) -> ServingError:
             grpc.StatusCode.DEADLINE_EXCEEDED, "Timed out waiting for the run to end"
         )
     if isinstance(error, tf.errors.OpError):
-        original = error.__context__  # as the runtime said it, without Python's stack
+        original = error.__context__  # the C++ runtime's message, without Python's stack
         message = original.message if isinstance(original, tf.errors.OpError) else error.message
         return ServingError(_CODES.get(error.error_code, grpc.StatusCode.UNKNOWN), message)
     if isinstance(error, (ValueError, TypeError)):  # an array that cannot be fed
