@@ -16,6 +16,7 @@ out. Needs the extra `plots`.
 import itertools
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
+from typing import Any
 
 from rnnsearch_tf.cli.shared import (
     add_files,
@@ -82,10 +83,8 @@ def run(arguments: Namespace) -> None:
     lines = None if arguments.what == "words" else _lines(arguments)
     translator = load_translator(arguments)
     from rnnsearch_tf.extras.plots.vectors import project, sentence_vectors, word_vectors
-    from rnnsearch_tf.models.translation_model import TranslationModel
 
-    model = translator.model
-    assert isinstance(model, TranslationModel)  # no ensemble, since one model is named
+    model: Any = translator.model  # a TranslationModel, since one model is named
 
     if lines is None:
         side = arguments.side or "source"

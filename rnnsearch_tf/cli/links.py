@@ -34,9 +34,7 @@ class Links:
     def __init__(self, translator: Translator | ExportedTranslator, pieces: bool = False) -> None:
         self._pieces = pieces
         self._subwords: tuple[bool, ...] | None = None
-        from rnnsearch_tf.translation import Translator
-
-        if isinstance(translator, Translator):
+        if hasattr(translator, "source_text") and hasattr(translator, "target_text"):
             texts = translator.source_text, translator.target_text
             self._subwords = tuple(text.config.tokenization == "sentencepiece" for text in texts)
 

@@ -171,8 +171,8 @@ def finish_graph(folder: str | os.PathLike[str]) -> None:
     """Declare in the signatures that every input is a vector, and remove the names of gradients,
     which are not saved.
 
-    The graph asserts the rank. Were it declared there, TensorFlow would remove the assertion, so only
-    the signature declares it. The names of gradients would make ``tf.saved_model.load`` warn.
+    The graph asserts the rank. Were it declared there, TensorFlow would remove the assertion, so
+    only the signature declares it. The names of gradients would make ``tf.saved_model.load`` warn.
     """
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 

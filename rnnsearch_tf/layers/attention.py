@@ -4,8 +4,8 @@ e_ij = v_aᵀ tanh(W_a s_{i−1} + U_a h_j)
 α_i = softmax of e_i over the real source positions, the end symbol included
 c_i = Σ_j α_ij h_j
 
-Training with the gated unit runs these equations in kernels/gru.py (`attending_gru`), with a gradient
-written by hand: change both.
+Training with the gated unit runs these equations in kernels/gru.py (`attending_gru`), with a
+gradient written by hand: change both.
 """
 
 from __future__ import annotations

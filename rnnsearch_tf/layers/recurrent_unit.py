@@ -3,8 +3,8 @@ context.
 
     gru               the gated hidden unit, see ``kernels/gru.py``
     gru_reset_after   the gated unit of cuDNN, see ``kernels/gru_reset_after.py``
-    cho               the gated unit of Cho et al. 2014a, see ``kernels/gru_reset_after.py``; only the
-                      system encoder_decoder uses it, it is no value of ``model.unit``
+    cho               the gated unit of Cho et al. 2014a, see ``kernels/gru_reset_after.py``; only
+                      the system encoder_decoder uses it, it is no value of ``model.unit``
     lstm              see ``kernels/lstm.py``
 
 Layer normalization is applied to every product with a weight, and to the cell inside an LSTM's
@@ -44,8 +44,8 @@ GATES = {
 """Suffix of each gate's weights, in the order of the columns of the stored matrix; the candidate
 comes first.
 
-To add a unit, add it here, in KEEP_GATES, `build`, `initial_state` and `advance`, and to the choices
-of the option ``model.unit``; a fast kernel in ``kernels/`` is optional.
+To add a unit, add it here, in KEEP_GATES, `build`, `initial_state` and `advance`, and to the
+choices of the option ``model.unit``; a fast kernel in ``kernels/`` is optional.
 """
 
 KEEP_GATES = {

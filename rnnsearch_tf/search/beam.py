@@ -323,8 +323,9 @@ def _fill_beam(
     places: int,
     rules: Rules,
 ) -> tuple[tf.Tensor, Finished]:
-    """Prune the beam after the step to `length` words: of finished, ending and continuing hypotheses
-    keep the best K. Returns (log-probabilities of the continuing hypotheses, finished hypotheses).
+    """Prune the beam after the step to `length` words: of finished, ending and continuing
+    hypotheses keep the best K. Returns (log-probabilities of the continuing hypotheses, finished
+    hypotheses).
     """
     beam_size = rules.config.beam_size
     new = tf.concat([ending, continuing], axis=1)  # [b, k + K]

@@ -100,8 +100,8 @@ class TrainingState:
 def save_state(
     run: str | os.PathLike[str], model: TranslationModel, state: TrainingState, config: Config
 ) -> None:
-    """Write a checkpoint to RUN/checkpoints. It and the previous one are kept; older ones are deleted
-    once it is complete.
+    """Write a checkpoint to RUN/checkpoints. It and the previous one are kept; older ones are
+    deleted once it is complete.
 
     Raises:
         UserError: it cannot be written, for example because the disk is full; the older checkpoints

@@ -153,7 +153,7 @@ def test_folders_and_names_that_would_cost_something(tmp_path, inputs):
         UserError,
         match=(
             "translate-corpus.json: expected a file of rnnsearch translate-corpus, got a damaged"
-            " file"
+            " one"
         ),
     ):
         CorpusFolder(out, inputs, IDENTITY).__enter__()

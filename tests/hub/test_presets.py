@@ -60,7 +60,7 @@ def test_a_run_goes_to_a_preset_and_back(run, tmp_path, capsys):
     assert (data.maximum_source_length, data.maximum_target_length) == (40, 12)
     assert "from_preset" in (tmp_path / "preset" / "README.md").read_text(encoding="utf-8")
     assert command(["preset", str(run), str(tmp_path / "preset")]) == 1
-    assert "found something" in capsys.readouterr().err
+    assert "expected a new folder, found an existing one" in capsys.readouterr().err
     with pytest.raises(UserError):
         run_to_preset(tmp_path, tmp_path / "new")
 

@@ -216,8 +216,8 @@ def attending_gru(
 ) -> list[tf.Tensor]:
     """The states after every target position, and the attention weights of each step.
 
-    The gradient recomputes tanh(W_a s + U_a h) instead of storing it: stored for all I steps, it would
-    need more memory than everything else together.
+    The gradient recomputes tanh(W_a s + U_a h) instead of storing it: stored for all I steps, it
+    would need more memory than everything else together.
 
     Args:
         inputs: float [B, I, 3n].
