@@ -52,7 +52,7 @@ class Ours:
         import sizes
         from rnnsearch_tf.models import build_model
         from rnnsearch_tf.runtime.cores import training_shards
-        from rnnsearch_tf.training.fit import compile_model
+        from rnnsearch_tf.training.optimizers import compile_model
 
         self.name, self.size = size, sizes.with_lengths(sizes.SIZES[size], **(lengths or {}))
         self.config = sizes.configuration(self.size, system, precision)

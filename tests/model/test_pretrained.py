@@ -158,7 +158,7 @@ def test_weights_of_another_model_are_refused(packed):
 def test_a_run_holds_weights_alone(trained, tmp_path):
     """The optimizer's moments belong to the checkpoints."""
     model, *_, config = load_run(trained)
-    from rnnsearch_tf.training.fit import compile_model
+    from rnnsearch_tf.training.optimizers import compile_model
 
     compile_model(model, config)
     model.optimizer.build(model.trainable_variables)
