@@ -47,7 +47,7 @@ def test_an_existing_version_is_never_overwritten(run_folder, exported, capsys):
         )
         == 1
     )
-    assert "expected a version that is not there yet" in capsys.readouterr().err
+    assert "expected a new version, got one that exists" in capsys.readouterr().err
     assert {path: path.stat().st_mtime_ns for path in exported.rglob("*")} == before
 
 

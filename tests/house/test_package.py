@@ -98,7 +98,7 @@ def test_a_package_index_shows_all_of_the_description(wheel):
     assert (
         description.startswith("# rnnsearch_tf")
         and "## Serve" in description
-        and "Source words along the top" not in description
+        and "White is where the model looks" not in description
     )
     assert not [
         target

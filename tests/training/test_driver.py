@@ -21,9 +21,8 @@ from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import load_text
 from rnnsearch_tf.training import development
 from rnnsearch_tf.training import fit as training_run
-from rnnsearch_tf.training.optimizers import Adadelta
+from rnnsearch_tf.training.optimizers import Adadelta, compile_model
 from rnnsearch_tf.training.fit import train
-from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.checkpoint import TrainingState, _digest, load_state, save_state
 from rnnsearch_tf.translation import Translator
 

@@ -241,7 +241,7 @@ def test_an_error_is_not_tried_again(tmp_path):
     assert (
         code == 2
         and "expected a folder without a training, found one" in errors
-        and "starting again" not in errors
+        and "restarting" not in errors
     )
 
 
