@@ -126,7 +126,11 @@ def test_interrupted_and_resumed_without_the_run(general, new_text, tmp_path):
             2,
             "--new-words: expected a whole number, at least 0, got '-1'",
         ),
-        (["--from", "RUN", "--set", "model.hidden_size=9"], 2, "model.hidden_size: expected 8 as in"),
+        (
+            ["--from", "RUN", "--set", "model.hidden_size=9"],
+            2,
+            "model.hidden_size: expected 8 as in",
+        ),
         (
             ["--from", "RUN/best"],
             1,

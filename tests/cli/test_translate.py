@@ -166,8 +166,7 @@ def test_an_overlong_sentence_is_cut_with_a_warning(rnnsearch, run_folder, tmp_p
     out, err = rnnsearch("translate", "--model", run_folder, "--beam-size", 1, path)
     assert len(out) == 1 and out[0]
     assert (
-        err
-        == "rnnsearch: warning: a source sentence of 5000 tokens was cut to 50, the maximum"
+        err == "rnnsearch: warning: a source sentence of 5000 tokens was cut to 50, the maximum"
         " length: cat cat cat cat cat cat …\n"
     )
 

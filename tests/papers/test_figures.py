@@ -230,9 +230,9 @@ def test_the_page_of_steps(workspace, monkeypatch):
         row[kind]
         for kind in ("same word", "next word", "further ahead", "one word back", "further back")
     ] == pytest.approx(expected)
-    assert f"There are {sum(step == -1 for step in steps)} of rnnsearch-50, first seed." in (
-        workspace.folder / "bahdanau2015-monotone.md"
-    ).read_text(encoding="utf-8")
+    swaps = sum(step == -1 for step in steps)
+    page = (workspace.folder / "bahdanau2015-monotone.md").read_text(encoding="utf-8")
+    assert f"With the first seed, rnnsearch-50 has {swaps}." in page
 
 
 def test_the_page_of_lengths_and_ranks(workspace, monkeypatch):
