@@ -17,14 +17,10 @@ from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.evaluation.confidence import Confidence
 from rnnsearch_tf.export.profile import FILE as PROFILE, ROWS_AT_ONCE, read_profile
 from rnnsearch_tf.export.lazy_session import LazySession
+from rnnsearch_tf.text.counting import Line
+from rnnsearch_tf.text.pipeline import list_of_texts
 from rnnsearch_tf.translation import Hypothesis, Translation
-from rnnsearch_tf.translation.arguments import (
-    Line,
-    constraint_lines,
-    search_options,
-    strings,
-    too_many_tokens,
-)
+from rnnsearch_tf.translation.arguments import constraint_lines, search_options, too_many_tokens
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -105,7 +101,7 @@ class ExportedTranslator:
             UsageError: an option is unknown or differs from the export's, or `texts` are not
                 sentences.
         """
-        texts = strings(texts, "texts")
+        texts = list_of_texts(texts, "texts")
         config = self.search_config(**search)
         signatures = self.profile.signatures
         if constraints is not None:

@@ -147,8 +147,8 @@ class Decoder(PaperLayer):
         return self.recurrent_unit.inputs(embeddings)
 
     def project_context(self, annotations: tf.Tensor) -> tf.Tensor:
-        """The values that attention sums for the unit, from h_j [..., 2n]: C h_j, C_z h_j and C_r h_j
-        side by side, [..., 3n]. The same function projects c_i.
+        """The values that attention sums for the unit, from h_j [..., 2n]: C h_j, C_z h_j and
+        C_r h_j side by side, [..., 3n]. The same function projects c_i.
 
         With layer normalization, C c_i is not a sum over j; attention then sums the h_j themselves.
         """

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, Config, TextConfig
 from rnnsearch_tf.config.option import names_with
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.files.reading import read_lines
@@ -248,6 +248,31 @@ class TracedText:
     def texts_and_tokens(self, tokens: tf.RaggedTensor) -> tuple[list[str], list[list[str]]]:
         """(texts, tokens) of a RaggedTensor [B, None], as lists."""
         return [text.decode("utf-8") for text in self._detokenize(tokens).numpy()], strings(tokens)
+
+
+def list_of_texts(texts: Iterable[Line], name: str, what: str = "sentence") -> list[Line]:
+    """Check that an argument is an iterable of str, or of bytes in UTF-8, and list its items.
+
+    Args:
+        texts: the argument; a single string is refused.
+        name: its name in messages.
+        what: what an item is called in messages.
+
+    Raises:
+        UsageError: it is something else, or an item is.
+    """
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
+        raise UsageError(
+            f"{name}: expected a list of {what}s, got {type(texts).__name__} {texts!r}; one {what}"
+            " goes in a list too"
+        )
+    texts = list(texts)
+    for number, text in enumerate(texts):
+        if not isinstance(text, (str, bytes)):
+            raise UsageError(
+                f"{name}[{number}]: expected a {what} as str, got {type(text).__name__} {text!r}"
+            )
+    return texts
 
 
 def strings(tokens: tf.RaggedTensor) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Check the arguments of translators: texts, constraints and search options."""
+"""Check the arguments of translators: constraints and search options."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import SearchConfig, check_value
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.phrases import MOST_BYTES, MOST_TOKENS
-
-Line = str | bytes
-"""A sentence or phrase: str, or bytes of UTF-8."""
+from rnnsearch_tf.text.pipeline import list_of_texts
 
 
 def search_options(changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,31 +27,6 @@ def search_options(changes: Mapping[str, Any]) -> dict[str, Any]:
             f"unknown search option {name!r}; expected one of {', '.join(sorted(known))}"
         )
     return {name: check_value(f"search.{name}", value) for name, value in changes.items()}
-
-
-def strings(texts: Iterable[Line], name: str, what: str = "sentence") -> list[Line]:
-    """Check that an argument is an iterable of str, or of bytes in UTF-8, and list its items.
-
-    Args:
-        texts: the argument; a single string is refused.
-        name: its name in messages.
-        what: what an item is called in messages.
-
-    Raises:
-        UsageError: it is something else, or an item is.
-    """
-    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
-        raise UsageError(
-            f"{name}: expected a list of {what}s, got {type(texts).__name__} {texts!r}; one {what}"
-            " goes in a list too"
-        )
-    texts = list(texts)
-    for number, text in enumerate(texts):
-        if not isinstance(text, (str, bytes)):
-            raise UsageError(
-                f"{name}[{number}]: expected a {what} as str, got {type(text).__name__} {text!r}"
-            )
-    return texts
 
 
 def constraint_lines(constraints: Iterable[Iterable[Line]], texts: Sequence[Line]) -> list[bytes]:
@@ -71,7 +45,7 @@ def constraint_lines(constraints: Iterable[Iterable[Line]], texts: Sequence[Line
             f" {type(constraints).__name__} {constraints!r}"
         )
     constraints = [
-        strings(phrases, f"constraints[{number}]", "phrase")
+        list_of_texts(phrases, f"constraints[{number}]", "phrase")
         for number, phrases in enumerate(constraints)
     ]
     if len(constraints) != len(texts):

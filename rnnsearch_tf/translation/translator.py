@@ -31,15 +31,10 @@ from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.search.scoring import TargetScores
 from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
+from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.phrases import PhraseTokens, read_phrases
-from rnnsearch_tf.text.pipeline import Text, TracedText, padded
-from rnnsearch_tf.translation.arguments import (
-    Line,
-    constraint_lines,
-    search_options,
-    strings,
-    too_many_tokens,
-)
+from rnnsearch_tf.text.pipeline import Text, TracedText, list_of_texts, padded
+from rnnsearch_tf.translation.arguments import constraint_lines, search_options, too_many_tokens
 from rnnsearch_tf.translation.loading import Paths, load_runs
 from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation
 
@@ -163,7 +158,7 @@ class Translator:
         Example:
             translator.translate(["the room is free"], constraints=[["chambre"]])[0].text
         """
-        texts = strings(texts, "texts")
+        texts = list_of_texts(texts, "texts")
         config = self.search_config(**search)
         phrases = (
             [b""] * len(texts) if constraints is None else constraint_lines(constraints, texts)
@@ -212,8 +207,8 @@ class Translator:
             UsageError: `sources` or `targets` are not sentences.
             UserError: there are more of one than of the other.
         """
-        sources = strings(sources, "sources")
-        targets = strings(targets, "targets")
+        sources = list_of_texts(sources, "sources")
+        targets = list_of_texts(targets, "targets")
         if len(sources) != len(targets):
             raise UserError(
                 f"expected as many targets as sources, got {len(targets)} and {len(sources)}"
@@ -323,7 +318,7 @@ class Translator:
         Raises:
             UsageError: `texts` are not sentences, or a number is out of range.
         """
-        texts = strings(texts, "texts")
+        texts = list_of_texts(texts, "texts")
         check_temperature(temperature)
         if number < 1:
             raise UsageError(f"number: expected at least 1 sample a sentence, got {number}")

@@ -394,8 +394,8 @@ def test_a_damaged_state_is_an_error(tmp_path):
     with pytest.raises(
         UserError,
         match=(
-            "(batch-[23].keras: expected a saved training, got a damaged one.*){2}copy"
-            " .*checkpoints again"
+            "(batch-[23].keras: expected a saved training, got a damaged one.*){2}restore"
+            " .*checkpoints from a good copy"
         ),
     ):
         load_state(tmp_path)
