@@ -148,7 +148,7 @@ def test_a_killed_worker_is_started_again(tmp_path, alone, workers, victim):
     assert (
         code == 0
         and "a worker was lost; restarting, at most 2 more times" in errors
-        and "going on after batch" in errors
+        and "resuming after batch" in errors
     )
     assert json.loads(output)["run"] == str(tmp_path / "run")
     assert_alike(alone, tmp_path / "run")
