@@ -363,14 +363,13 @@ class Translator:
         if config.shortlist is None:
             return None
         file = config.shortlist, config.shortlist_frequent, config.shortlist_translations
-        shortlist: Shortlist = self._cached(
+        return self._cached(
             Shortlist.load,
             *file,
             self.source_text.vocabulary,
             self.target_text.vocabulary,
             *self.unicode_forms,
         )
-        return shortlist
 
     def _graph(
         self, build: Callable[..., Any], config: SearchConfig | None = None, *more: Any
@@ -378,10 +377,9 @@ class Translator:
         """The traced function of one task under one search configuration; traced once."""
         not_in_graph = dict(batch_size=1, lexicon=None, replace_unknown=False)
         options = config and tuple((vars(config) | not_in_graph).values())
-        graph: Callable[..., Any] = self._cached(
+        return self._cached(
             build, self.model, config, len(self.source_texts), *more, key=(build, options, *more)
         )
-        return graph
 
     def _cached(
         self, make: Callable[..., Any], *arguments: Any, key: tuple[Any, ...] | None = None
@@ -473,11 +471,11 @@ class Translator:
             rows.tolist(), columns.tolist(), *self._target.texts_and_tokens(tokens)
         ):
             alignment = _rows(result.alignments[row, n], len(words) + 1)[:, : len(shard[row].ids)]
-            numbers = float(result.scores[row, n]), float(result.log_probabilities[row, n])
-            lists[row].append(Hypothesis(text, *numbers, words, alignment))
+            score = float(result.scores[row, n])
+            log_probability = float(result.log_probabilities[row, n])
+            lists[row].append(Hypothesis(text, score, log_probability, words, alignment))
         for source, nbest in zip(shard, lists):
-            log_probability = nbest[0].log_probability if nbest else None
-            if log_probability is None or not math.isfinite(log_probability):
+            if not nbest or not math.isfinite(nbest[0].score):
                 raise UserError(
                     f"sentence {source.index + 1} ({' '.join(source.tokens)[:60]!r}): expected"
                     " finite probabilities, got none; the model's weights contain NaN or Inf, or"

@@ -269,7 +269,7 @@ def test_another_phrase_based_system_is_refused(place):
         UsageError,
         match=(
             r"phrase-based: expected the phrase-based system of the measurements here"
-            r" here.*measured/phrase-based\.json, got another"
+            r".*measured/phrase-based\.json, got another"
         ),
     ):
         Workspace(place / "out", place / "data").phrase_based()

@@ -19,7 +19,7 @@ from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import load_text
-from rnnsearch_tf.training import development
+from rnnsearch_tf.training import callbacks, development
 from rnnsearch_tf.training import fit as training_run
 from rnnsearch_tf.training.optimizers import Adadelta, compile_model
 from rnnsearch_tf.training.fit import train
@@ -190,7 +190,7 @@ def test_a_checkpoint_is_written_every_so_many_minutes(tmp_path, monkeypatch):
         save_state(run, model, state, settings)
 
     monkeypatch.setattr(training_run, "SaveState", Later)
-    monkeypatch.setattr(training_run, "save_state", save)
+    monkeypatch.setattr(callbacks, "save_state", save)
     monkeypatch.setattr(time, "monotonic", lambda: now() + later)
     train(
         language_model(

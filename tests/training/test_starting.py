@@ -297,10 +297,10 @@ def test_what_is_refused(tmp_path, trained):
     for change, message in (
         (
             "model.hidden_size=9",
-            "model.hidden_size: expected 7, as .*, got 9; .*leave the option out",
+            "model.hidden_size: expected 7 as in .*, got 9; .*leave the option out",
         ),
-        ("source.lowercase=true", "source.lowercase: expected False, as"),
-        ("target.language=de", "target.language: expected fr, as"),
+        ("source.lowercase=true", "source.lowercase: expected False as in"),
+        ("target.language=de", "target.language: expected fr as in"),
     ):
         with pytest.raises(UsageError, match=message):
             train(

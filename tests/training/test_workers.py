@@ -77,7 +77,7 @@ def test_a_signal_is_kept_until_all_know():
     workers = Several(1, [])
     interruption = Interruption(workers)
     interruption.on_train_batch_end(0)
-    interruption._note(signal.SIGTERM, None)
+    interruption._handle(signal.SIGTERM, None)
     interruption.on_train_batch_begin(1)
     assert interruption.received == signal.SIGTERM and interruption.agreed is None
 
