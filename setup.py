@@ -49,7 +49,7 @@ EXTRAS["dev"] = sorted(
     {package for extra in EXTRAS.values() for package in extra}
     | {"pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "nbclient>=0.10", "ipykernel>=6"}
     | {"ruff>=0.17,<0.18"}  # a newer one may format otherwise
-    | {"mypy>=2.4,<3"}
+    | {"mypy>=2.4,<2.5"}
     | {"prometheus-client>=0.20"}  # the tests read the server's metrics with its parser
 )
 EXTRAS["beam"] = [
