@@ -18,7 +18,7 @@ mean so much memory.
 STRING_BYTES = 100
 """What a string takes beside its characters, in TensorFlow and in Python."""
 
-_FIELDS = {
+_FIELDS: dict[np.dtype, str] = {
     np.dtype(np.float32): "float_val",
     np.dtype(np.float64): "double_val",
     np.dtype(np.int64): "int64_val",
