@@ -94,7 +94,10 @@ def main():
                 [stands(phrase, text) for phrase in wanted]
                 for wanted, text in zip(constraints, texts)
             ]
-            share = lambda values: f"{100 * sum(values) / max(len(values), 1):.2f} %"  # noqa: E731
+
+            def share(values):
+                return f"{100 * sum(values) / max(len(values), 1):.2f} %"
+
             rows.append(
                 [
                     name,

@@ -104,13 +104,18 @@ def main():
 
     cores = sorted(os.sched_getaffinity(0))
     addresses = free_addresses(arguments.workers)
-    start = lambda number, variable: measuring.Worker(  # noqa: E731
-        [
-            sys.executable,
-            __file__,
-            json.dumps([arguments.size, cores[number % len(cores)], variable, arguments.gradients]),
-        ]
-    )
+
+    def start(number, variable):
+        return measuring.Worker(
+            [
+                sys.executable,
+                __file__,
+                json.dumps(
+                    [arguments.size, cores[number % len(cores)], variable, arguments.gradients]
+                ),
+            ]
+        )
+
     workers = [
         start(number, worker_variable(number, addresses)) for number in range(arguments.workers)
     ]

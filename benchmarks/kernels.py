@@ -29,7 +29,10 @@ def cases(size, precision):
 
     m, n, batch, length = SIZES[size]
     random = np.random.default_rng(1)
-    numbers = lambda width: tf.constant(random.normal(size=(batch, length, width)), tf.float32)  # noqa: E731
+
+    def numbers(width):
+        return tf.constant(random.normal(size=(batch, length, width)), tf.float32)
+
     mask = tf.sequence_mask(random.integers(length // 2, length + 1, batch), length)
     options = dict(initialization="variance_preserving", dtype=precision)
     words = numbers(m)

@@ -102,16 +102,19 @@ class JoeyNMT:
         source[:, -1] = SPECIALS.eos_id
         batch = self._batch(source)
         self.model.eval()
-        task = lambda: search(  # noqa: E731
-            self.model,
-            batch,
-            max_output_length=length,
-            beam_size=beam_size,
-            beam_alpha=1.0,
-            n_best=1,
-            min_output_length=length,
-            autocast=self.autocast,
-        )
+
+        def task():
+            return search(
+                self.model,
+                batch,
+                max_output_length=length,
+                beam_size=beam_size,
+                beam_alpha=1.0,
+                n_best=1,
+                min_output_length=length,
+                autocast=self.autocast,
+            )
+
         return measuring.in_turns({"search": task}, repeats, warm_up)["search"]
 
     def _batch(self, source, target=None):

@@ -35,7 +35,10 @@ class OpenNMT:
         self.size, self.folder = size, tempfile.TemporaryDirectory()
         units = size["hidden_size"]
         cell = tf.keras.layers.GRUCell
-        words = lambda: opennmt.inputters.WordEmbedder(embedding_size=size["embedding_size"])  # noqa: E731
+
+        def words():
+            return opennmt.inputters.WordEmbedder(embedding_size=size["embedding_size"])
+
         self.model = opennmt.models.SequenceToSequence(
             words(),
             words(),

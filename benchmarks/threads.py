@@ -30,10 +30,16 @@ def measure(size, beams, batches, repeats):
         measuring.Worker(next(commands)) as a_core_each,
     ):
         workers = all_cores, a_core_each
-        update = lambda worker: median(row["seconds"] for row in worker("updates", updates=4))  # noqa: E731
+
+        def update(worker):
+            return median(row["seconds"] for row in worker("updates", updates=4))
+
         yield "an update", *in_turns([lambda w=w: update(w) for w in workers], repeats)
         for beam in beams:
-            search = lambda w, **options: median(w("search", beam_size=beam, repeats=3, **options))  # noqa: B023, E731
+
+            def search(w, **options):
+                return median(w("search", beam_size=beam, repeats=3, **options))  # noqa: B023
+
             for batch in batches:
                 both = [lambda w=w: search(w, batch_size=batch) for w in workers]  # noqa: B023
                 yield f"search, beam {beam}, batch {batch}", *in_turns(both, repeats)

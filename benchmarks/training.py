@@ -77,7 +77,10 @@ def beside_deterministic(repeats, **options):
         [[median(row[name] for row in rows) for rows in both] for both in rounds]
         for name in ("seconds", "cpu")
     )
-    ratio = lambda pairs: median(second / first for first, second in pairs)  # noqa: E731
+
+    def ratio(pairs):
+        return median(second / first for first, second in pairs)
+
     return [*(1000 * median(values) for values in zip(*clock)), ratio(clock), ratio(cpu)]
 
 

@@ -45,7 +45,10 @@ def _phrasebook_of(kind, config):
 
     seed = config.data.phrasebook_seed
     sizes = {"train": config.data.phrasebook_size, "test": HELD_OUT_SIZE}
-    joined = lambda sides: [[" ".join(words) for words in side] for side in sides]  # noqa: E731
+
+    def joined(sides):
+        return [[" ".join(words) for words in side] for side in sides]
+
     train, test = (joined(phrasebook_tokens(size, seed, part)) for part, size in sizes.items())
     gold = phrasebook_alignments(HELD_OUT_SIZE, seed, "test")
     return luong2015.error_rates(gold, align(kind, train, test))

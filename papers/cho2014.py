@@ -247,7 +247,10 @@ def _chosen_phrases(work) -> dict:
     )
     generator = random.Random(SEED)
     parts = {"frequent": known[: -(-len(known) // 10)], "rare": known[len(known) // 2 :]}
-    draw = lambda phrases: generator.sample(phrases, min(CHOSEN, len(phrases)))  # noqa: E731
+
+    def draw(phrases):
+        return generator.sample(phrases, min(CHOSEN, len(phrases)))
+
     return {
         kind: [(source, targets[source]) for source in draw(phrases)]
         for kind, phrases in parts.items()

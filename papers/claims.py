@@ -157,7 +157,10 @@ def _bahdanau(work, models):
         _less(swaps, further),
     )
     phrases = bahdanau2015.measured_phrase_based(work, models)
-    above = lambda part, name=models[3]: [each[part] - phrases[part] for each in measured[name]]  # noqa: E731
+
+    def above(part, name=models[3]):
+        return [each[part] - phrases[part] for each in measured[name]]
+
     yield (
         paper,
         "RNNsearch trained longer is better than the phrase-based system where all words are known",
@@ -172,7 +175,10 @@ def _bahdanau(work, models):
 def _sutskever(work, models, words):
     paper = "Sutskever et al. 2014"
     forward, reversed_, [best], [ensemble] = sutskever2014.measured_systems(work, models).values()
-    wide = lambda found: [each["12"] for each in found]  # noqa: E731
+
+    def wide(found):
+        return [each["12"] for each in found]
+
     yield (
         paper,
         "reversing the source helps the LSTM",
@@ -185,7 +191,10 @@ def _sutskever(work, models, words):
         "BLEU, beam 12",
         [ensemble["12"] - best["12"]],
     )
-    gain = lambda each: 2 * each["2"] - each["1"] - each["12"]  # noqa: E731
+
+    def gain(each):
+        return 2 * each["2"] - each["1"] - each["12"]
+
     more = "(beam 2 − beam 1) − (beam 12 − beam 2), BLEU"
     yield (
         paper,
@@ -232,7 +241,10 @@ def _sutskever(work, models, words):
 def _cho(work, models):
     paper = "Cho et al. 2014a"
     found = cho2014.measured_rescoring(work, models)
-    better = lambda name, other: [each[name]["test"] - each[other]["test"] for each in found]  # noqa: E731
+
+    def better(name, other):
+        return [each[name]["test"] - each[other]["test"] for each in found]
+
     yield (
         paper,
         "the RNN Encoder–Decoder's phrase scores add to the table's frequencies",

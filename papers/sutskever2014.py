@@ -128,7 +128,10 @@ def _rescored(work, names, seed):
         dict.fromkeys((captions[entry.sentence], sentences[entry.text]) for entry in entries)
     )
     scores = dict(zip(pairs, work.translator(names, seed).score(*map(list, zip(*pairs)))))
-    value = lambda entry: scores[captions[entry.sentence], sentences[entry.text]]  # noqa: E731
+
+    def value(entry):
+        return scores[captions[entry.sentence], sentences[entry.text]]
+
     best = {
         each[0].sentence: rescore(each, [value(entry) for entry in each], "LSTM", EVEN)[0].text
         for each in lists

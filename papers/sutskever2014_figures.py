@@ -236,5 +236,8 @@ def _figure_3_of(work, name, seed, words):
         tokens = tokenized(target, translations(work, [name], seed)[BEAM])
     compared = tokens, tokenized(target, references)
     lengths = [len(tokens) for tokens in side.tokenize(sources).to_list()]
-    fifths = lambda numbers: by_frequency_rank(*compared, numbers, lowercase=True, tokenize="none")  # noqa: E731
+
+    def fifths(numbers):
+        return by_frequency_rank(*compared, numbers, lowercase=True, tokenize="none")
+
     return {"length": fifths(lengths), "rank": fifths(average_ranks(side, sources))}

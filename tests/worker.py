@@ -156,7 +156,10 @@ def gradients(index):
     the indices [N] of their words.
     """
     generator = np.random.default_rng(index)
-    normal = lambda *shape: generator.normal(size=shape).astype(np.float32)  # noqa: E731
+
+    def normal(*shape):
+        return generator.normal(size=shape).astype(np.float32)
+
     return dict(
         matrix=normal(7, 6),
         bias=normal(6),

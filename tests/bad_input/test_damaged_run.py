@@ -40,7 +40,10 @@ def test_a_whole_run_loads_without_a_word(run, caplog):
 )
 def test_damage_is_one_clear_error(run, name, damage):
     if damage is swap_lines and name.endswith(".h5"):
-        damage = lambda path: flip(path, 0.9)  # noqa: E731
+
+        def damage(path):
+            return flip(path, 0.9)
+
     damage(run / name)
     with pytest.raises(UserError, match="expected the file that training wrote") as raised:
         Translator.load(run)

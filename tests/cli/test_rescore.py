@@ -80,7 +80,10 @@ def test_tokens_stay_tokens(rnnsearch, run_folder, files, tmp_path):
         " ||| 2\n"
     )
     words = ["rescore", "--model", run_folder, "--source", files[0]]
-    value = lambda line: line.split(" ||| ")[2].split()[-1]  # noqa: E731
+
+    def value(line):
+        return line.split(" ||| ")[2].split()[-1]
+
     plain, _ = rnnsearch(*words, files[1])
     (tmp_path / "source").write_text("The door is white .\n")
     tokens, _ = rnnsearch(*words, "--tokenized", tmp_path / "tokens")

@@ -62,7 +62,10 @@ def test_weights_are_times_an_epoch(numbers, data_config, buffer):
 
 def test_epochs_are_the_same_for_a_seed(numbers, data_config):
     data = data_config(batching="unsorted", batch_size=16, shuffle_buffer=50)
-    corpora = lambda: [(numbered(1000, 60), 1.0), (numbered(3000, 90), 0.5)]  # noqa: E731
+
+    def corpora():
+        return [(numbered(1000, 60), 1.0), (numbered(3000, 90), 0.5)]
+
     one, same = (list(epochs(numbers, data, corpora(), 2)) for _ in range(2))
     assert one == same and one[0] != one[1]
     assert one != list(epochs(numbers, data, corpora(), 2, seed=4))

@@ -109,7 +109,10 @@ def test_every_epoch_has_other_pieces_of_the_same_sentences(lines, buffer):
         assert sorted(
             sides[1].decode(row).numpy()[0] for row in map(lambda ids: [ids], epoch)
         ) == sorted(t.encode() for t in lines[1])
-    without_padding = lambda epoch: sorted([token for token in row if token] for row in epoch)  # noqa: E731
+
+    def without_padding(epoch):
+        return sorted([token for token in row if token] for row in epoch)
+
     assert without_padding(first) != without_padding(second)
     assert [first, second] == epochs(sides, lines, data)
     assert [first, second] != epochs(sides, lines, data, seed=4)

@@ -166,7 +166,10 @@ def test_a_piece_has_the_links_of_its_word(sampling):
 
 def test_a_share_of_a_batch_has_its_links():
     matrix = np.arange(3 * 4 * 5, dtype=np.float32).reshape(3, 4, 5)
-    ids = lambda rows: tf.constant(rows, tf.int32)  # noqa: E731
+
+    def ids(rows):
+        return tf.constant(rows, tf.int32)
+
     batch = {
         "source_ids": ids([[5, 1, 0, 0, 0], [5, 6, 7, 8, 1], [5, 6, 1, 0, 0]]),
         "target_ids": ids([[9, 9, 9, 1], [1, 0, 0, 0], [9, 1, 0, 0]]),

@@ -81,7 +81,10 @@ def test_slope_along_a_direction_of_every_weight(name):
     model = tiny_system(name)
     inputs = linked_batch([0, 1, 3], extra_source=1)
     generator = np.random.default_rng(3)
-    loss = lambda: tf.reduce_sum(model.token_losses(inputs, guided_alignment_weight=WEIGHT)[0])  # noqa: E731
+
+    def loss():
+        return tf.reduce_sum(model.token_losses(inputs, guided_alignment_weight=WEIGHT)[0])
+
     with tf.GradientTape() as tape:
         value = loss()
     gradients = [

@@ -53,7 +53,10 @@ def test_gated_unit_with_context():
     context = normal(2 * N, seed=2)
     blocks = [word @ weights["W" + g] + context @ weights["C" + g] for g in ("", "_z", "_r")]
     state_gates = np.concatenate([state @ weights["U_z"], state @ weights["U_r"]])[None]
-    times_U = lambda x: x @ weights["U"]  # noqa: E731
+
+    def times_U(x):
+        return x @ weights["U"]
+
     new_state, _ = gated_unit(
         tf.constant(np.concatenate(blocks)[None]),
         tf.constant(state_gates),

@@ -122,9 +122,15 @@ class CuDNN:
         """i: update, r: reset, h': candidate; parameters in the order r, i, h' of W, of R, of b_W,
         of b_R; zeros behind a sentence.
         """
-        sigmoid = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
+
+        def sigmoid(x):
+            return 1 / (1 + np.exp(-x))
+
         (size, n), take = (input.shape[-1], input_h.shape[-1]), iter(params)
-        block = lambda *shape: np.array([next(take) for _ in range(np.prod(shape))]).reshape(shape)  # noqa: E731
+
+        def block(*shape):
+            return np.array([next(take) for _ in range(np.prod(shape))]).reshape(shape)
+
         W = [block(n, size) for _ in range(3)]
         R = [block(n, n) for _ in range(3)]
         b_W = [block(n) for _ in range(3)]
@@ -230,7 +236,10 @@ def test_the_graphs_on_a_machine_with_a_gpu(monkeypatch, name, options):
 
 def test_products_in_bfloat16_and_normalized_ones_are_the_loops(monkeypatch):
     monkeypatch.setattr(recurrent_unit, "gpu_with_cudnn", lambda: True)
-    fits = lambda **options: RecurrentUnit(N, **options)._fits_cudnn()  # noqa: E731
+
+    def fits(**options):
+        return RecurrentUnit(N, **options)._fits_cudnn()
+
     assert fits(**UNIT) and fits(dtype="float64", **UNIT)
     assert not (
         fits()

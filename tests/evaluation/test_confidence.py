@@ -142,7 +142,10 @@ def test_the_features_of_pieces_are_those_of_words():
     calibration = Calibration([0.1, -0.2, 0.3, -0.4], [0.5, 0.6, -0.7], 50, "")
     scorer = Scorer([["▁the", "▁c", "at"], []], [logs, np.log([0.3])])
     found, empty = calibration(scorer, ["a", "b"], ["the cat", ""])
-    sigmoid = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
+
+    def sigmoid(x):
+        return 1 / (1 + np.exp(-x))
+
     assert found.sentence == pytest.approx(
         sigmoid(0.1 - 0.2 * logs.mean() + 0.3 * np.log(0.25) - 0.4 * np.log(4))
     )

@@ -45,7 +45,10 @@ def scores(hypotheses, references, drawn):
         "chrf": sacrebleu.corpus_chrf,
         "ter": lambda *texts: sacrebleu.corpus_ter(*texts, case_sensitive=True),
     }
-    pick = lambda lines, rows: [lines[row] for row in rows]  # noqa: E731
+
+    def pick(lines, rows):
+        return [lines[row] for row in rows]
+
     return {
         name: np.array(
             [score(pick(hypotheses, rows), [pick(references, rows)]).score for rows in drawn]

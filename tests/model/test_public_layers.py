@@ -278,7 +278,10 @@ def test_arguments_of_other_axes_are_refused_in_words(name):
     built(*values)
     for layer in (CASES[name][0](), built):
         for k, value in enumerate(values):
-            change = lambda new: [*values[:k], new, *values[k + 1 :]]  # noqa: B023, E731
+
+            def change(new):
+                return [*values[:k], new, *values[k + 1 :]]  # noqa: B023
+
             named = list(layer.shapes)[k]
             refused(
                 layer,

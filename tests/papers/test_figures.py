@@ -305,7 +305,10 @@ def test_paraphrases_and_what_they_are_compared_with():
     translations = phrases(300)
     triples = cho2014_figures.paraphrases(translations, 40)
     assert len(triples) == 40 == len({translations[first] for first, _, _ in triples})
-    words = lambda phrase: set(phrase.split())  # noqa: E731
+
+    def words(phrase):
+        return set(phrase.split())
+
     for first, second, third in triples:
         assert (
             first != second and translations[first] == translations[second] != translations[third]

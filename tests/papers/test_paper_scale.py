@@ -374,7 +374,10 @@ def test_what_is_there_is_not_made_again(data, tmp_path):
         Step("b", (there,), print, (gone / "a",)),
         Step("c", (gone / "c",), print, (there,)),
     ]
-    left = lambda *wanted: [step.does for step in steps_left(chain, wanted)]  # noqa: E731
+
+    def left(*wanted):
+        return [step.does for step in steps_left(chain, wanted)]
+
     assert (left(gone / "c"), left(there), left(gone / "a")) == (["c"], [], ["a"])
     there.unlink()
     assert left(gone / "c") == ["a", "b", "c"]

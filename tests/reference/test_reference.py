@@ -34,7 +34,9 @@ def test_one_unit_by_hand():
     """x = (2, 1), y = (2, 1) in scalars, every order."""
     w = one_unit_weights()
     scalar = {k: v.item() for k, v in w.items() if v.size == 1}
-    sigmoid = lambda a: 1 / (1 + math.exp(-a))  # noqa: E731
+
+    def sigmoid(a):
+        return 1 / (1 + math.exp(-a))
 
     def unit(p, x, h, c=(0.0, 0.0)):
         cz, cr, cc = (sum(a * float(b) for a, b in zip(c, w[k][:, 0])) for k in ("C_z", "C_r", "C"))

@@ -80,7 +80,9 @@ class Toy:
         )
 
     def step(self, previous_ids, state, memory):
-        constant = lambda x: tf.constant(x, tf.float64)  # noqa: E731
+        def constant(x):
+            return tf.constant(x, tf.float64)
+
         energies = tf.einsum("bkd,bjd->bkj", state["hidden"], memory["keys"])
         alignment = tf.nn.softmax(
             tf.where(memory["mask"][:, None], energies, tf.constant(-1e9, tf.float64))

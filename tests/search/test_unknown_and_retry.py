@@ -43,7 +43,10 @@ def test_replacement_is_that_of_plain_lists(lexicon):
         return replace_unknown(tokens, alignments, source, table)
 
     table = Lexicon(lexicon) if lexicon else None
-    ragged = lambda rows: tf.ragged.constant(rows, tf.string)  # noqa: E731
+
+    def ragged(rows):
+        return tf.ragged.constant(rows, tf.string)
+
     found = replace(ragged(tokens), tf.constant(alignments), ragged(source))
     expected = plain(tokens, alignments, source, lexicon or {})
     assert [[word.decode() for word in row] for row in found.to_list()] == expected

@@ -237,7 +237,10 @@ def test_idle_connections_make_way_before_those_that_are_sending(rest, monkeypat
     monkeypatch.setattr(connections, "SPARE_CONNECTIONS", 0)
     monkeypatch.setattr(connections, "NEW", 0.1)
     address, _ = rest(threads=2, waiting=2)
-    connect = lambda: stack.enter_context(socket.create_connection(address, timeout=LONG))  # noqa: E731
+
+    def connect():
+        return stack.enter_context(socket.create_connection(address, timeout=LONG))
+
     with contextlib.ExitStack() as stack:
         sending = connect()
         sending.sendall(HEAD)

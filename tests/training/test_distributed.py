@@ -43,7 +43,10 @@ def check_sums_in_bfloat16(chief, *others):
     not, and small gradients never.
     """
     each = [worker.gradients(index) for index in range(1 + len(others))]
-    rounded = lambda values: values.astype(ml_dtypes.bfloat16).astype(np.float32)  # noqa: E731
+
+    def rounded(values):
+        return values.astype(ml_dtypes.bfloat16).astype(np.float32)
+
     rows = np.zeros((worker.WORDS, 6), np.float32)
     for own in each:
         rows[own["indices"]] += rounded(own["rows"])

@@ -145,14 +145,17 @@ def test_an_epoch_that_is_over_by_larger_batches_ends(tmp_path, prepared):
     """Stopped after 5 of 6 batches of 10 pairs, it goes on with batches of 30, of which an epoch
     has 2.
     """
-    config = lambda size, updates: load_config(  # noqa: E731
-        overrides=[
-            *TINY,
-            f"data.prepared={prepared}",
-            f"data.batch_size={size}",
-            f"training.maximum_updates={updates}",
-        ]
-    )
+
+    def config(size, updates):
+        return load_config(
+            overrides=[
+                *TINY,
+                f"data.prepared={prepared}",
+                f"data.batch_size={size}",
+                f"training.maximum_updates={updates}",
+            ]
+        )
+
     train(config(10, 5), tmp_path)
     train(config(30, 8), tmp_path, resume=True)
     state = load_state(tmp_path)[1]
