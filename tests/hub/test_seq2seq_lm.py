@@ -4,23 +4,22 @@ after fit on raw pairs.
 
 import contextlib
 
+import keras_nlp
 import numpy as np
 import pytest
 import tensorflow as tf
 
-keras_nlp = pytest.importorskip("keras_nlp")
-
-import rnnsearch_tf  # noqa: E402
-from rnnsearch_tf.config import END_ID, PAD_ID, as_dictionary, load_config  # noqa: E402
-from rnnsearch_tf.data.phrasebook import phrasebook  # noqa: E402
-from rnnsearch_tf.errors import UsageError  # noqa: E402
-from rnnsearch_tf.extras.hub import (  # noqa: E402
+import rnnsearch_tf
+from rnnsearch_tf.config import END_ID, PAD_ID, as_dictionary, load_config
+from rnnsearch_tf.data.phrasebook import phrasebook
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.extras.hub import (
     RNNSearchBackbone,
     RNNSearchSeq2SeqLM,
     RNNSearchSeq2SeqLMPreprocessor,
     RNNSearchTokenizer,
 )
-from rnnsearch_tf.extras.hub.seq2seq_lm import _texts  # noqa: E402
+from rnnsearch_tf.extras.hub.seq2seq_lm import _texts
 
 SHORT = ["My sister sells an old book.", "the red car", "", "été ☃", "I see a cat."]
 """Those that samplers of keras-nlp read whole, whose source has a fixed length."""
