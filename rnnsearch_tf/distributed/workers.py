@@ -18,6 +18,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.distributed.addresses import this_worker
 from rnnsearch_tf.errors import PeerLost, UsageError, UserError
+from rnnsearch_tf.runtime.tensorflow_internals import collective_gather, collective_reduce
 
 _GROUP = 7001  # key of our collective operations, used by no other in the cluster
 # elements of a tensor that is sent by itself: concatenating it with others would take longer
@@ -210,7 +211,7 @@ class Workers(SingleWorker):
         """
         # TensorFlow cannot gather bfloat16
         sent = tf.bitcast(values, tf.float16) if values.dtype == tf.bfloat16 else values
-        gathered = tf.raw_ops.CollectiveGatherV2(
+        gathered = collective_gather(
             input=sent,
             group_size=self.count,
             group_key=_GROUP,
@@ -220,7 +221,7 @@ class Workers(SingleWorker):
         return tf.bitcast(gathered, values.dtype)
 
     def _sum(self, values: tf.Tensor, name: str, merge: str = "Add") -> tf.Tensor:
-        return tf.raw_ops.CollectiveReduceV2(
+        return collective_reduce(
             input=values,
             group_size=self.count,
             group_key=_GROUP,

@@ -190,7 +190,7 @@ def _with_dynamic_shape(tensor: tf.Tensor, shape: tf.TensorShape) -> tf.Tensor:
     """Hide the static sizes that vary in the loop; TensorFlow's graph optimizer would otherwise
     treat them as fixed.
     """
-    return tf.raw_ops.PlaceholderWithDefault(input=tensor, shape=shape)
+    return tf.compat.v1.placeholder_with_default(tensor, shape)
 
 
 def _sentences(memory: Nest, minimum: tf.Tensor, maximum: tf.Tensor) -> Sentences:

@@ -17,6 +17,7 @@ from rnnsearch_tf.config import Config, TrainingConfig, check_value
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models.loss import TranslationLoss
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.runtime.tensorflow_internals import apply_adadelta, apply_adam
 
 
 class _ChecksGradient(keras.optimizers.Optimizer):
@@ -150,7 +151,7 @@ class Adadelta(_ChecksGradient, keras.optimizers.Adadelta):
         self, grad: tf.Tensor, variable: keras.Variable, learning_rate: tf.Tensor
     ) -> None:
         index = self._get_variable_index(variable)
-        tf.raw_ops.ResourceApplyAdadelta(
+        apply_adadelta(
             var=_handle(variable),
             accum=_handle(self._accumulated_grads[index]),
             accum_update=_handle(self._accumulated_delta_vars[index]),
@@ -176,7 +177,7 @@ class Adam(_ChecksGradient, keras.optimizers.Adam):
         steps = tf.cast(self.iterations + 1, dtype)
         beta_1 = tf.constant(self.beta_1, dtype)
         beta_2 = tf.constant(self.beta_2, dtype)
-        tf.raw_ops.ResourceApplyAdam(
+        apply_adam(
             var=_handle(variable),
             m=_handle(self._momentums[index]),
             v=_handle(self._velocities[index]),

@@ -17,6 +17,7 @@ from tiny_systems import tiny_system
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, SearchConfig
 from rnnsearch_tf.layers import recurrent_unit
+from rnnsearch_tf.layers.kernels import gru_reset_after
 from rnnsearch_tf.layers.kernels.gru_reset_after import right_padded
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.search.graphs import search_graph
@@ -99,12 +100,12 @@ def test_every_system_that_has_units(name, options):
 
 
 class CuDNN:
-    """What tf.raw_ops.CudnnRNNV3 is called with, and NumPy in its place."""
+    """What cuDNN is called with, and NumPy in its place."""
 
     def __init__(self, monkeypatch):
         self.handed = []
         monkeypatch.setattr(recurrent_unit, "gpu_with_cudnn", lambda: True)
-        monkeypatch.setattr(tf.raw_ops, "CudnnRNNV3", self.call)
+        monkeypatch.setattr(gru_reset_after, "cudnn_rnn", self.call)
 
     def call(self, **arguments):
         arguments = {

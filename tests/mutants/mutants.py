@@ -232,7 +232,7 @@ HAND_WRITTEN_GRADIENTS = [
     Mutant(
         "layers/kernels/gru.py",
         "the reset gate's gradient lacks its derivative",
-        "r_delta = tf.raw_ops.SigmoidGrad(y=r, dy=reset_state_gradient * state)",
+        "r_delta = sigmoid_gradient(y=r, dy=reset_state_gradient * state)",
         "r_delta = reset_state_gradient * state * r",
         (
             f"{HAND}::test_gru",

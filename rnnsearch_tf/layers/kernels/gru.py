@@ -32,6 +32,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.layers.attention import AttentionMemory, additive_attention, alignment_hidden
 from rnnsearch_tf.layers.base import State, batched_matmul, cast_weights, matmul, weight_gradient
+from rnnsearch_tf.runtime.tensorflow_internals import sigmoid_gradient, tanh_gradient
 
 Gates: TypeAlias = tuple[tf.Tensor, tf.Tensor, tf.Tensor]
 """z, r and h̃ of a step, each float [..., n]."""
@@ -86,11 +87,11 @@ def gated_unit_gradient(
     """
     z, r, candidate = gates
     moved = new_state_gradient * z
-    candidate_delta = tf.raw_ops.TanhGrad(y=candidate, dy=moved)  # moved · (1 − h̃²)
+    candidate_delta = tanh_gradient(y=candidate, dy=moved)  # moved · (1 − h̃²)
     reset_state_gradient = matmul(candidate_delta, U, dtype, transpose_right=True)  # ∂L/∂(r ∘ h')
     # … · z (1 − z)
-    z_delta = tf.raw_ops.SigmoidGrad(y=z, dy=new_state_gradient * (candidate - state))
-    r_delta = tf.raw_ops.SigmoidGrad(y=r, dy=reset_state_gradient * state)
+    z_delta = sigmoid_gradient(y=z, dy=new_state_gradient * (candidate - state))
+    r_delta = sigmoid_gradient(y=r, dy=reset_state_gradient * state)
     state_gradient = new_state_gradient - moved + reset_state_gradient * r
     return tf.concat([candidate_delta, z_delta, r_delta], axis=-1), state_gradient
 

@@ -23,6 +23,7 @@ from collections.abc import Mapping
 import tensorflow as tf
 
 from rnnsearch_tf.layers.base import pad_bias
+from rnnsearch_tf.runtime.tensorflow_internals import cudnn_rnn
 
 
 def reset_after_unit(inputs: tf.Tensor, products: tf.Tensor, state: tf.Tensor) -> tf.Tensor:
@@ -83,7 +84,7 @@ def cudnn_gru(
         if backward
         else tf.identity
     )
-    states, last, *_ = tf.raw_ops.CudnnRNNV3(
+    states, last, *_ = cudnn_rnn(
         input=turn(values),
         input_h=state[:, tf.newaxis],
         input_c=tf.zeros([], values.dtype),

@@ -1,0 +1,27 @@
+"""Operations of TensorFlow that only ``tf.raw_ops`` has; no other file of the package takes any.
+
+Tried with TensorFlow 2.21.0; ``tests/house/test_library_internals.py`` tests each.
+"""
+
+import tensorflow as tf
+
+apply_adadelta = tf.raw_ops.ResourceApplyAdadelta
+apply_adam = tf.raw_ops.ResourceApplyAdam
+"""Update a weight in one pass over memory; Keras's optimizers compute the same in many."""
+
+tanh_gradient = tf.raw_ops.TanhGrad
+sigmoid_gradient = tf.raw_ops.SigmoidGrad
+"""The gradient by the function's value y and dy, in one pass. ``tf.GradientTape`` has them only
+together with the function itself.
+"""
+
+cudnn_rnn = tf.raw_ops.CudnnRNNV3
+"""All positions of sentences of different lengths. ``keras.layers.GRU`` calls it for a whole layer
+with weights of its own.
+"""
+
+collective_reduce = tf.raw_ops.CollectiveReduceV2
+collective_gather = tf.raw_ops.CollectiveGatherV2
+"""Exchange between processes under a key that the caller chooses. ``tf.distribute`` counts its keys
+while it traces, so that workers with different graphs would wait for each other.
+"""
