@@ -26,6 +26,7 @@ from rnnsearch_tf.config import ModelConfig, check_field
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.config.option import option
 from rnnsearch_tf.layers.initializers import Initializer, initializer
+from rnnsearch_tf.runtime.keras_internals import TracedLayer
 from rnnsearch_tf.runtime.nests import Nest
 
 Shape: TypeAlias = tuple[Any, ...]
@@ -56,7 +57,7 @@ AT_LEAST_ONE = ("I", "J")
 
 
 @dataclass_transform()
-class PaperLayer(keras.layers.Layer):
+class PaperLayer(TracedLayer):
     """A Keras layer that declares its options once and names its weights by the paper's letters.
 
     A subclass declares its options with their defaults, like a dataclass::
@@ -114,6 +115,7 @@ class PaperLayer(keras.layers.Layer):
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         cls.__signature__ = _signature(cls)
+        cls.call_names = list(inspect.signature(cls.call).parameters)[1:]
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         self._refuse_others(keywords)
@@ -170,7 +172,7 @@ class PaperLayer(keras.layers.Layer):
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         if self.shapes:
-            given = dict(zip(self.call_signature_parameters, arguments)) | keywords
+            given = dict(zip(self.call_names, arguments)) | keywords
             self._check_arguments(given)
         return super().__call__(*arguments, **keywords)
 
@@ -220,17 +222,6 @@ class PaperLayer(keras.layers.Layer):
     def shared_options(self) -> dict[str, Any]:
         """Options passed on to sublayers."""
         return dict(biases=self.biases, initialization=self.initialization, dtype=self.dtype_policy)
-
-    @property
-    def output_shape(self) -> Shape:
-        """Shape shown by ``summary``: sentences, positions, width."""
-        return (None, None, self.output_size)
-
-    def compute_output_spec(self, *arguments: Any, **keywords: Any) -> Nest:
-        """Trace ``call``. For a layer with ``compute_output_shape``, Keras would otherwise assume
-        that the result has the compute dtype.
-        """
-        return keras.Operation.compute_output_spec(self, *arguments, **keywords)
 
     @property
     def biased(self) -> bool:

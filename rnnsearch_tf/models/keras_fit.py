@@ -20,6 +20,7 @@ from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.data.batching import shares
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models.loss import TranslationLoss
+from rnnsearch_tf.runtime.keras_internals import BuiltModel
 
 
 Batch: TypeAlias = dict[str, tf.Tensor]
@@ -52,7 +53,7 @@ EXPORT_FORMATS = ("tf_saved_model",)
 """Formats of Keras's ``export`` that can run a system."""
 
 
-class KerasMethods(keras.Model):
+class KerasMethods(BuiltModel):
     """Keras's ``compile``, ``fit``, ``evaluate``, ``save`` and ``export``, adapted to the systems.
 
     The subclass :class:`TranslationModel` has the loss per token, the update and its metrics.
@@ -126,11 +127,6 @@ class KerasMethods(keras.Model):
                 given["callbacks"] = [*callbacks, StopAtNonFiniteGradient()]
         with datasets_may_end():
             return super().fit(**given)
-
-    def _maybe_symbolic_build(self, iterator: Any = None, data_batch: Any = None) -> None:
-        """No-op: the layers are built in ``__init__``; Keras would otherwise build from the first
-        batch.
-        """
 
     def evaluate(self, *arguments: Any, **keywords: Any) -> Any:
         """Keras's ``evaluate``; ``sample_weight`` [B] multiplies the losses of sentences."""

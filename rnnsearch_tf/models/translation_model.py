@@ -101,7 +101,6 @@ class TranslationModel(KerasMethods):
     ) -> None:
         super().__init__(name=name, dtype=dtype, trainable=trainable)
         self.autocast = False  # see layers/base.py
-        self.supports_jit = False  # XLA would compile a program for every batch shape
         self.supports_masking = True
         self.shards = 1
         self.workers = SingleWorker()

@@ -158,9 +158,7 @@ class Limits(keras.callbacks.Callback):
     def dropouts(self) -> list[Dropout]:
         """The model's layers that draw random numbers."""
         return [
-            layer
-            for layer in self.model._flatten_layers()
-            if isinstance(layer, Dropout) and layer.rate
+            layer for layer in self.model.all_layers() if isinstance(layer, Dropout) and layer.rate
         ]
 
     def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:

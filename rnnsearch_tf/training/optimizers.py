@@ -17,10 +17,15 @@ from rnnsearch_tf.config import Config, TrainingConfig, check_value
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models.loss import TranslationLoss
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.runtime.keras_internals import (
+    ADADELTA_AVERAGES,
+    ADAM_MOMENTS,
+    OptimizerSteps,
+)
 from rnnsearch_tf.runtime.tensorflow_internals import apply_adadelta, apply_adam
 
 
-class _ChecksGradient(keras.optimizers.Optimizer):
+class _ChecksGradient(OptimizerSteps):
     """Base of an optimizer that checks the gradient before applying it.
 
     Attributes:
@@ -46,9 +51,8 @@ class _ChecksGradient(keras.optimizers.Optimizer):
         super().build(variables)
         if not hasattr(self, "gradient_norm"):
             self.gradient_norm = tf.Variable(0.0, trainable=False, name="gradient_norm")
-        # every replica counts for itself: inside a condition they cannot synchronize
         if tf.distribute.get_strategy().num_replicas_in_sync > 1:
-            self._iterations.value._aggregation = tf.VariableAggregation.NONE
+            self.count_in_every_replica()
 
     def apply(
         self,
@@ -71,7 +75,7 @@ class _ChecksGradient(keras.optimizers.Optimizer):
         if trainable_variables is not None and not self.built:
             self.build(trainable_variables)
         weights = (
-            trainable_variables if trainable_variables is not None else self._trainable_variables
+            trainable_variables if trainable_variables is not None else self.weights_when_built
         )
         # those of embeddings are IndexedSlices
         gradients = [tf.convert_to_tensor(gradient) for gradient in grads]
@@ -98,42 +102,25 @@ class _ChecksGradient(keras.optimizers.Optimizer):
 
     def _clipped(self, gradients: list[tf.Tensor], norm: tf.Tensor) -> list[tf.Tensor]:
         """Clip the gradients of an update. Accumulated gradients are clipped after averaging
-        instead, in :meth:`_clip_gradients`.
+        instead, in :meth:`clip`.
         """
         if self.gradient_accumulation_steps:
             return gradients
         if self.global_clipnorm:
             clipped, _ = tf.clip_by_global_norm(gradients, self.global_clipnorm, use_norm=norm)
             return clipped
-        return super()._clip_gradients(gradients)
+        return super().clip(gradients)
 
-    def _clip_gradients(self, grads: list[tf.Tensor]) -> list[tf.Tensor]:
-        """Keras's hook for clipping, which it calls after averaging accumulated gradients.
-
-        An average is clipped, unless its last gradient is a weight decay. Without accumulation,
-        :meth:`apply` has clipped the gradients already.
+    def clip(self, gradients: list[tf.Tensor]) -> list[tf.Tensor]:
+        """Clip an average of accumulated gradients, unless the last one is a weight decay. Without
+        accumulation, :meth:`apply` has clipped the gradients already.
         """
         if not self.gradient_accumulation_steps:
-            return grads
-        clipped = super()._clip_gradients(grads)
+            return gradients
+        clipped = super().clip(gradients)
         if self.non_finite_gradient != "decay_weights":
             return clipped
-        return tf.cond(tf.math.is_finite(self.gradient_norm), lambda: clipped, lambda: grads)
-
-    def _backend_update_step(
-        self, grads: list[tf.Tensor], trainable_variables: list[Any], learning_rate: tf.Tensor
-    ) -> None:
-        """Update each replica's weights. Keras would sum the gradients over the replicas, but they
-        are sums already.
-        """
-        for gradient, weight in zip(grads, trainable_variables):
-            self.update_step(gradient, weight, learning_rate)
-
-    def _backend_increment_gradient_accumulators(
-        self, grads: list[tf.Tensor], acc_grads: list[Any]
-    ) -> None:
-        for gradient, total in zip(grads, acc_grads):
-            total.assign_add(gradient)
+        return tf.cond(tf.math.is_finite(self.gradient_norm), lambda: clipped, lambda: gradients)
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {"non_finite_gradient": self.non_finite_gradient}
@@ -150,11 +137,11 @@ class Adadelta(_ChecksGradient, keras.optimizers.Adadelta):
     def update_step(
         self, grad: tf.Tensor, variable: keras.Variable, learning_rate: tf.Tensor
     ) -> None:
-        index = self._get_variable_index(variable)
+        gradient_average, update_average = self.variables_of(variable, ADADELTA_AVERAGES)
         apply_adadelta(
             var=_handle(variable),
-            accum=_handle(self._accumulated_grads[index]),
-            accum_update=_handle(self._accumulated_delta_vars[index]),
+            accum=_handle(gradient_average),
+            accum_update=_handle(update_average),
             lr=tf.cast(learning_rate, grad.dtype),
             rho=tf.constant(self.rho, grad.dtype),
             epsilon=tf.constant(self.epsilon, grad.dtype),
@@ -172,15 +159,15 @@ class Adam(_ChecksGradient, keras.optimizers.Adam):
         if self.amsgrad:  # TensorFlow has no fused operation for it
             super().update_step(gradient, variable, learning_rate)
             return
-        index = self._get_variable_index(variable)
+        mean, variance = self.variables_of(variable, ADAM_MOMENTS)
         dtype = gradient.dtype
         steps = tf.cast(self.iterations + 1, dtype)
         beta_1 = tf.constant(self.beta_1, dtype)
         beta_2 = tf.constant(self.beta_2, dtype)
         apply_adam(
             var=_handle(variable),
-            m=_handle(self._momentums[index]),
-            v=_handle(self._velocities[index]),
+            m=_handle(mean),
+            v=_handle(variance),
             beta1_power=tf.pow(beta_1, steps),
             beta2_power=tf.pow(beta_2, steps),
             lr=tf.cast(learning_rate, dtype),

@@ -84,7 +84,7 @@ _FAULTS = [
         f"{LAUNCH}::test_what_begins_a_training_is_not_said_again_when_it_goes_on",
     ),
     (
-        "training/optimizers.py",
+        "runtime/keras_internals.py",
         "replicas sum the sums",
         "    def _backend_update_step(",
         "    def _unused(",

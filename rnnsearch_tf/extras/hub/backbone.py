@@ -39,8 +39,6 @@ class TeacherForcing(keras.layers.Layer):
         system: TranslationModel.
     """
 
-    supports_jit = False  # XLA would compile every batch shape separately
-
     def __init__(self, system: TranslationModel, **keywords: Any) -> None:
         super().__init__(**keywords)
         self.system = system
