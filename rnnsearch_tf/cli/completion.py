@@ -5,8 +5,14 @@ autoload -U compinit; compinit; eval "$(rnnsearch completion zsh)"        in ~/.
 rnnsearch completion fish > ~/.config/fish/completions/rnnsearch.fish
 """
 
+from __future__ import annotations
+
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.cli.main import Parser
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -19,7 +25,7 @@ def run(arguments: Namespace) -> None:
     print(shellcode(["rnnsearch"], shell=arguments.shell))
 
 
-def complete(parser_of: Callable[[str], ArgumentParser], verbs: Mapping[str, str]) -> None:
+def complete(parser_of: Callable[[str], Parser], verbs: Mapping[str, str]) -> None:
     """Answer the shell, which asks through environment variables, and exit.
 
     Args:
@@ -47,8 +53,8 @@ def complete(parser_of: Callable[[str], ArgumentParser], verbs: Mapping[str, str
     for verb, meaning in verbs.items():
         # only the verb that is being typed needs its options
         parents = [parser_of(verb)] if verb == typed_verb else []
-        parser = subparsers.add_parser(verb, help=meaning, parents=parents, add_help=False)
-        for action in parser._actions:
+        subparsers.add_parser(verb, help=meaning, parents=parents, add_help=False)
+        for action in [action for parent in parents for action in parent.actions]:
             if "--config" in action.option_strings:
                 action.completer = configs  # type: ignore[attr-defined]  # read by argcomplete
             if "--set" in action.option_strings:

@@ -249,7 +249,7 @@ def _module(verb) -> ModuleType:
     return importlib.import_module(f"rnnsearch_tf.cli.{verb.replace('-', '_')}")
 
 
-def parser_of(name: str) -> argparse.ArgumentParser:
+def parser_of(name: str) -> Parser:
     """The argument parser of a verb, by its name."""
     return _parser(_module(name), f"rnnsearch {name}")
 
@@ -365,8 +365,15 @@ class Parser(argparse.ArgumentParser):
     """An argument parser that raises UsageErrors, which name the nearest option."""
 
     @property
+    def actions(self) -> list[argparse.Action]:
+        """All arguments. argparse has no public list of them; tried with Python 3.11's, and tested
+        by tests/house/test_library_internals.py.
+        """
+        return self._actions
+
+    @property
     def option_names(self) -> set[str]:
-        return {name for action in self._actions for name in action.option_strings}
+        return {name for action in self.actions for name in action.option_strings}
 
     def parse(self, argv: Sequence[str]) -> argparse.Namespace:
         """Parse the words; unknown options are reported before missing ones.

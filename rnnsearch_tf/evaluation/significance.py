@@ -54,6 +54,8 @@ def confidence_intervals(
                 len(hypotheses),
             )
             continue
+        # Its public text is rounded. Tried with sacreBLEU 2.6.0, and tested by
+        # tests/house/test_library_internals.py.
         found[name] = {
             "mean": float(score._mean),
             "half_width": float(score._ci),

@@ -173,6 +173,8 @@ def finish_graph(folder: str | os.PathLike[str]) -> None:
 
     The graph asserts the rank. Were it declared there, TensorFlow would remove the assertion, so
     only the signature declares it. The names of gradients would make ``tf.saved_model.load`` warn.
+    TensorFlow has no option for either. Tried with 2.21.0, and tested by
+    tests/house/test_library_internals.py.
     """
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 

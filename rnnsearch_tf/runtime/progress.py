@@ -54,7 +54,7 @@ def progress(
 
     terminal = sys.stderr.isatty()
     silence = _silence()
-    tqdm.monitor_interval = 0  # no thread of its own
+    tqdm.monitor_interval = 0  # documented; no bar of this process has a thread of its own
     return tqdm(
         items,
         desc=doing,

@@ -58,6 +58,8 @@ class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
             self.file_assets.append(f"{SIDE}.spm.model")
         self.text = text  # type: ignore[assignment]  # None until load_assets
         self.start_token_id = END_ID  # the decoder's first input; the models never look it up
+        # Private, but the way of keras-nlp's own tokenizers. Tried with keras-nlp 0.32.0, and
+        # tested by tests/house/test_library_internals.py.
         self._add_special_token(SPECIAL_TOKENS[PAD_ID], "pad_token")
         self._add_special_token(SPECIAL_TOKENS[END_ID], "end_token")
 

@@ -135,6 +135,9 @@ class PhraseBased:
 
             A tenth of the training pairs, at most 1000, is held out to weight the orders of the
             language model.
+
+            sil-machine has no option for it, and both methods are private; tried with 1.9.2, and
+            tested by tests/house/test_library_internals.py.
             """
 
             def _tune_translation_model(self, *_):

@@ -66,7 +66,11 @@ def alignment_figure(
 
 
 def _show_in_notebooks(figure: Figure) -> None:
-    """Make Jupyter show a figure, as it does by itself only for those of pyplot."""
+    """Make Jupyter show a figure, as it does by itself only for those of pyplot.
+
+    The method is the one that IPython documents for any object; that it may belong to a single one
+    is not. Tried with IPython 9.18.1, and tested by tests/house/test_library_internals.py.
+    """
     setattr(figure, "_repr_png_", lambda: png(figure))
 
 

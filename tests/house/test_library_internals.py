@@ -1,0 +1,472 @@
+"""What the package takes of libraries beyond their public interface is still as it was.
+
+A test that fails here names the library and its installed version; the file that takes the part
+says why, and with which version it was tried. What importing TensorFlow does to the whole process
+is in test_quiet_imports.py; what the server takes is in tests/serving.
+"""
+
+import ast
+import ctypes
+import importlib.metadata
+import inspect
+import logging
+import pathlib
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import sacrebleu
+import tensorflow as tf
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+from rnnsearch_tf.runtime.backend import keras
+
+PACKAGE = pathlib.Path(__file__).parents[2] / "rnnsearch_tf"
+
+TAKEN_IN = {
+    "cli/main.py",
+    "evaluation/significance.py",
+    "extras/hub/tokenizer.py",
+    "runtime/keras_internals.py",
+    "text/subwords.py",
+}
+PUBLIC = {"_asdict", "_exit", "_make", "_replace"}
+"""Documented in spite of their underscore."""
+
+
+def says(library, what):
+    return f"{library} {importlib.metadata.version(library)}: {what}"
+
+
+def require(library, owner, *names):
+    """Fail if the library's object lacks one of these names."""
+    for name in names:
+        assert hasattr(owner, name), says(library, f"{owner} has no {name} any more")
+
+
+def trees():
+    for path in PACKAGE.rglob("*.py"):
+        name = path.relative_to(PACKAGE).as_posix()
+        if not name.startswith("extras/server/"):
+            yield name, list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def test_private_parts_of_libraries_are_taken_in_few_files():
+    """A private name is a library's if the package nowhere defines it."""
+    files = dict(trees())
+    own = {
+        node.name if hasattr(node, "name") else node.attr if hasattr(node, "attr") else node.id
+        for nodes in files.values()
+        for node in nodes
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+        or isinstance(getattr(node, "ctx", None), ast.Store)
+        and isinstance(node, (ast.Attribute, ast.Name))
+    }
+    taken = {
+        name
+        for name, nodes in files.items()
+        for node in nodes
+        if isinstance(node, ast.Attribute)
+        and node.attr.startswith("_")
+        and not node.attr.endswith("__")
+        and node.attr not in own | PUBLIC
+    }
+    assert taken == TAKEN_IN
+
+
+def test_raw_operations_are_taken_in_one_file():
+    taken = {
+        name
+        for name, nodes in trees()
+        for node in nodes
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "tf.raw_ops"
+    }
+    assert taken == {"runtime/tensorflow_internals.py"}
+
+
+# ---- TensorFlow ----
+
+
+def test_adadelta_updates_a_weight_and_its_averages():
+    require("tensorflow", tf.raw_ops, "ResourceApplyAdadelta")
+    from rnnsearch_tf.runtime.tensorflow_internals import apply_adadelta
+
+    weight, squares, updates = (tf.Variable([value], dtype=tf.float64) for value in (1.0, 2.0, 3.0))
+    apply_adadelta(
+        var=weight.handle,
+        accum=squares.handle,
+        accum_update=updates.handle,
+        lr=tf.constant(0.5, tf.float64),
+        rho=tf.constant(0.9, tf.float64),
+        epsilon=tf.constant(0.1, tf.float64),
+        grad=tf.constant([4.0], tf.float64),
+    )
+    square = 0.9 * 2 + 0.1 * 16
+    update = np.sqrt(3 + 0.1) / np.sqrt(square + 0.1) * 4
+    np.testing.assert_allclose(
+        [weight[0], squares[0], updates[0]],
+        [1 - 0.5 * update, square, 0.9 * 3 + 0.1 * update**2],
+        err_msg=says("tensorflow", "ResourceApplyAdadelta computes something else"),
+    )
+
+
+def test_adam_updates_a_weight_and_its_moments():
+    require("tensorflow", tf.raw_ops, "ResourceApplyAdam")
+    from rnnsearch_tf.runtime.tensorflow_internals import apply_adam
+
+    weight, mean, variance = (tf.Variable([value], dtype=tf.float64) for value in (1.0, 2.0, 3.0))
+    numbers = dict(
+        beta1_power=0.81, beta2_power=0.98, lr=0.5, beta1=0.9, beta2=0.99, epsilon=0.1, grad=[4.0]
+    )
+    apply_adam(
+        var=weight.handle,
+        m=mean.handle,
+        v=variance.handle,
+        **{name: tf.constant(value, tf.float64) for name, value in numbers.items()},
+    )
+    m, v = 0.9 * 2 + 0.1 * 4, 0.99 * 3 + 0.01 * 16
+    rate = 0.5 * np.sqrt(1 - 0.98) / (1 - 0.81)
+    np.testing.assert_allclose(
+        [weight[0], mean[0], variance[0]],
+        [1 - rate * m / (np.sqrt(v) + 0.1), m, v],
+        err_msg=says("tensorflow", "ResourceApplyAdam computes something else"),
+    )
+
+
+def test_gradients_by_the_functions_value():
+    require("tensorflow", tf.raw_ops, "TanhGrad", "SigmoidGrad")
+    from rnnsearch_tf.runtime.tensorflow_internals import sigmoid_gradient, tanh_gradient
+
+    y, dy = tf.constant([0.3, -0.5]), tf.constant([2.0, 3.0])
+    for gradient, expected in ((tanh_gradient, 1 - y**2), (sigmoid_gradient, y * (1 - y))):
+        np.testing.assert_allclose(
+            gradient(y=y, dy=dy),
+            dy * expected,
+            rtol=1e-6,
+            err_msg=says("tensorflow", "TanhGrad or SigmoidGrad computes something else"),
+        )
+
+
+def test_cudnn_takes_the_arguments():
+    """What it computes, tests/gpu_kernels.py compares on a GPU."""
+    require("tensorflow", tf.raw_ops, "CudnnRNNV3")
+    from rnnsearch_tf.runtime.tensorflow_internals import cudnn_rnn
+
+    given = {"input", "input_h", "input_c", "params", "sequence_lengths"}
+    given |= {"rnn_mode", "time_major", "is_training"}
+    assert given <= inspect.signature(cudnn_rnn).parameters.keys(), says(
+        "tensorflow", "CudnnRNNV3 has other arguments"
+    )
+
+
+def test_collective_operations_take_a_key():
+    """What they exchange, training/test_distributed.py tests in processes."""
+    require("tensorflow", tf.raw_ops, "CollectiveReduceV2", "CollectiveGatherV2")
+    from rnnsearch_tf.runtime.tensorflow_internals import collective_gather, collective_reduce
+
+    given = {"input", "group_size", "group_key", "instance_key", "ordering_token"}
+    for operation, more in ((collective_reduce, {"merge_op", "final_op"}), (collective_gather, {})):
+        assert given | {*more} <= inspect.signature(operation).parameters.keys(), says(
+            "tensorflow", "a collective operation has other arguments"
+        )
+
+
+@pytest.fixture
+def exported(tmp_path):
+    """A SavedModel with a weight, a function of its own gradient and two signatures."""
+
+    class Model(tf.Module):
+        def __init__(self):
+            self.weight = tf.Variable(2.0)
+
+        @tf.function(input_signature=[tf.TensorSpec(None)])
+        def double(self, x):
+            @tf.custom_gradient
+            def doubled(x):
+                return self.weight * x, lambda dy: dy
+
+            return {"y": doubled(x)}
+
+        @tf.function(input_signature=[tf.TensorSpec(None)])
+        def add(self, x):
+            return {"y": self.weight + x}
+
+    model = Model()
+    tf.saved_model.save(
+        model,
+        str(tmp_path),
+        signatures={"double": model.double, "add": model.add},
+        options=tf.saved_model.SaveOptions(experimental_custom_gradients=False),
+    )
+    return tmp_path
+
+
+def test_a_saved_model_is_loaded_by_signature(exported):
+    from rnnsearch_tf.export.lazy_session import LazySession
+
+    session = LazySession(exported)
+    answers = session("double", x=[3.0])["y"].tolist(), session("add", x=[3.0])["y"].tolist()
+    assert answers == ([6.0], [5.0]), says("tensorflow", "SavedModels are stored otherwise")
+
+
+def test_a_saved_graph_is_finished(exported):
+    from rnnsearch_tf.export.writer import finish_graph
+
+    def read():
+        saved = SavedModel.FromString((exported / "saved_model.pb").read_bytes())
+        [graph] = saved.meta_graphs
+        nodes = [node for each in graph.graph_def.library.function for node in each.node_def]
+        x = graph.signature_def["double"].inputs["x"].tensor_shape
+        return x.unknown_rank, sum("_gradient_op_type" in node.attr for node in nodes) > 0
+
+    assert read() == (True, True), says("tensorflow", "finish_graph has nothing to do any more")
+    finish_graph(exported)
+    assert read() == (False, False)
+    loaded = tf.saved_model.load(str(exported))
+    assert loaded.signatures["double"](tf.constant([3.0]))["y"].numpy().tolist() == [6.0]
+
+
+# ---- tensorflow_text ----
+
+
+def test_a_sentencepiece_model_has_a_resource_of_the_process():
+    from tensorflow_text.python.ops import sentencepiece_tokenizer as library
+
+    from rnnsearch_tf.text.subwords import Subwords, train
+
+    require(
+        "tensorflow-text", library, "_SentencepieceModelResource", "gen_sentencepiece_tokenizer"
+    )
+    require("tensorflow-text", library._SentencepieceModelResource, "_create_resource")
+    subwords = Subwords(train({"the": 3, "cat": 2, "sat": 1}, 12))
+    require("tensorflow-text", subwords._op, "_model_resource")
+    tokenize = tf.function(lambda texts: subwords.tokenize(texts).values, autograph=False)
+    before = tokenize(tf.constant(["the cat"])).numpy().tolist()
+    tf.random.set_seed(1)
+    assert tokenize(tf.constant(["the cat"])).numpy().tolist() == before, says(
+        "tensorflow-text", "a named resource is lost with TensorFlow's cache of kernels"
+    )
+
+
+def test_the_libraries_of_tensorflow_text_are_found():
+    from rnnsearch_tf.export.operations import _text_operations
+
+    assert {"SentencepieceOp", "NormalizeUTF8"} <= _text_operations(), says(
+        "tensorflow-text", "its libraries of operations lie elsewhere"
+    )
+
+
+# ---- Keras ----
+
+
+def test_keras_updates_by_the_replaced_steps():
+    from rnnsearch_tf.runtime.keras_internals import OptimizerSteps
+
+    noted = []
+
+    class Noted(OptimizerSteps, keras.optimizers.SGD):
+        def clip(self, gradients):
+            noted.append("clip")
+            return super().clip(gradients)
+
+        def _backend_update_step(self, *arguments):
+            noted.append("update")
+            super()._backend_update_step(*arguments)
+
+        def _backend_increment_gradient_accumulators(self, *arguments):
+            noted.append("accumulate")
+            super()._backend_increment_gradient_accumulators(*arguments)
+
+    weight = keras.Variable([1.0])
+    optimizer = Noted(1.0, clipvalue=0.5, gradient_accumulation_steps=2)
+    for _ in range(2):
+        optimizer.apply([tf.constant([3.0])], [weight])
+    assert (noted, weight.numpy().tolist()) == (["accumulate", "clip", "update"], [0.5]), says(
+        "keras", "an optimizer takes other steps"
+    )
+
+
+@pytest.mark.parametrize("name", ["Adadelta", "Adam"])
+def test_keras_keeps_the_variables_of_every_weight(name):
+    from rnnsearch_tf.runtime import keras_internals as internals
+
+    attributes = {"Adadelta": internals.ADADELTA_AVERAGES, "Adam": internals.ADAM_MOMENTS}[name]
+
+    class Optimizer(internals.OptimizerSteps, getattr(keras.optimizers, name)):
+        pass
+
+    optimizer = Optimizer()
+    require("keras", optimizer, "_trainable_variables", "_get_variable_index", "_clip_gradients")
+    weights = [keras.Variable([1.0]), keras.Variable([1.0, 2.0, 3.0])]
+    optimizer.build(weights)
+    assert list(optimizer.weights_when_built) == weights, says("keras", "the weights are elsewhere")
+    require("keras", optimizer, *attributes)
+    for weight in weights:
+        pair = optimizer.variables_of(weight, attributes)
+        assert [each.shape for each in pair] == [weight.shape] * 2 and all(
+            any(each is variable for variable in optimizer.variables) for each in pair
+        ), says("keras", f"{name} keeps its variables elsewhere")
+
+
+def test_keras_counts_updates_in_a_variable_that_can_be_each_replicas_own():
+    from rnnsearch_tf.runtime.keras_internals import OptimizerSteps
+
+    class Optimizer(OptimizerSteps, keras.optimizers.SGD):
+        pass
+
+    optimizer = Optimizer()
+    counter = optimizer.iterations.value
+    assert counter.aggregation == tf.VariableAggregation.ONLY_FIRST_REPLICA, says(
+        "keras", "count_in_every_replica is not needed any more"
+    )
+    optimizer.count_in_every_replica()
+    assert counter.aggregation == tf.VariableAggregation.NONE, says(
+        "keras", "the counter's aggregation cannot be set"
+    )
+
+
+def test_keras_asks_every_layer_whether_xla_may_compile_it():
+    from rnnsearch_tf.runtime.keras_internals import BuiltModel
+
+    compiled = []
+    for model in (keras.Sequential([keras.layers.Dense(1)]), keras.Sequential([BuiltModel()])):
+        model.compile("sgd", "mse")
+        compiled.append(model.jit_compile)
+    assert compiled == [True, False], says("keras", "supports_jit is not what decides on XLA")
+
+
+def test_keras_builds_a_model_by_the_replaced_method():
+    for name in ("fit", "evaluate", "train_on_batch", "test_on_batch"):
+        code = inspect.unwrap(getattr(keras.Model, name)).__code__
+        assert "_maybe_symbolic_build" in code.co_names, says("keras", f"{name} builds otherwise")
+
+
+def test_keras_lists_layers_in_layers():
+    from rnnsearch_tf.runtime.keras_internals import BuiltModel
+
+    inner = keras.layers.Dropout(0.5)
+    model = BuiltModel()
+    model.block = keras.Sequential([inner])
+    require("keras", model, "_flatten_layers")
+    assert inner in model.all_layers() and inner not in model.layers, says(
+        "keras", "the list of all layers is another"
+    )
+
+
+def test_keras_traces_a_layer_and_shows_its_output_shape():
+    from rnnsearch_tf.runtime.keras_internals import BuiltModel, TracedLayer
+
+    class Untraced(keras.layers.Layer):
+        output_size = 3
+
+        def compute_output_shape(self, shape):
+            return (*shape[:-1], 3)
+
+        def build(self, shape):
+            self.built = True
+
+        def call(self, x):
+            return tf.cast(tf.repeat(x[..., :1], 3, axis=-1), tf.float32)
+
+    class Traced(TracedLayer, Untraced):
+        pass
+
+    x = keras.Input((None, 2))
+    dtypes = [kind(dtype="mixed_bfloat16")(x).dtype for kind in (Untraced, Traced)]
+    assert dtypes == ["bfloat16", "float32"], says(
+        "keras", "the dtype of a layer's result is found otherwise"
+    )
+    model = BuiltModel()
+    model.layer = Traced()
+    model.layer.build((7, 5, 2))
+    model.built = True
+    lines = []
+    model.summary(print_fn=lambda line, **_: lines.append(line))
+    assert "(None, None, 3)" in "\n".join(lines), says("keras", "summary shows another shape")
+
+
+def test_keras_nlp_knows_the_special_tokens():
+    keras_nlp = pytest.importorskip("keras_nlp")
+    from rnnsearch_tf.config import END_ID, PAD_ID, TextConfig
+    from rnnsearch_tf.extras.hub import RNNSearchTokenizer
+    from rnnsearch_tf.text.pipeline import build_text
+
+    names = "_add_special_token", "_update_special_token_ids"
+    require("keras-nlp", keras_nlp.tokenizers.Tokenizer, *names)
+    tokenizer = RNNSearchTokenizer(build_text(TextConfig(tokenization="space"), ["a b"]))
+    assert (tokenizer.pad_token_id, tokenizer.end_token_id) == (PAD_ID, END_ID), says(
+        "keras-nlp", "special tokens are declared otherwise"
+    )
+
+
+# ---- other packages and systems ----
+
+
+def test_sacrebleu_keeps_the_interval_unrounded():
+    score = sacrebleu.BLEU().corpus_score(
+        ["the cat sat on the mat", "a dog ran"], [["the cat sat on a mat", "a dog ran"]], 20
+    )
+    require("sacrebleu", score, "_mean", "_ci")
+    assert f"μ = {score._mean:.3f} ± {score._ci:.3f}" in score.format(width=3), says(
+        "sacrebleu", "the confidence interval is kept elsewhere"
+    )
+
+
+def test_sil_machine_trains_by_the_methods_left_out():
+    pytest.importorskip("thot", reason="the extra smt is not installed")
+    from machine.translation.thot import ThotSmtModelTrainer
+
+    called = ThotSmtModelTrainer.train.__code__.co_names
+    for name in ("_tune_translation_model", "_train_tune_corpus"):
+        assert name in called, says("sil-machine", f"train does not call {name} any more")
+
+
+def test_argparse_lists_its_arguments():
+    from rnnsearch_tf.cli.main import Parser
+
+    parser = Parser()
+    parser.add_argument("file")
+    parser.add_argument_group("more").add_argument("--long", "-l")
+    assert [each.dest for each in parser.actions] == ["help", "file", "long"], (
+        f"Python {sys.version}: argparse keeps its arguments elsewhere"
+    )
+
+
+def test_ipython_shows_a_figure():
+    pytest.importorskip("matplotlib")
+    formatters = pytest.importorskip("IPython.core.formatters")
+    from rnnsearch_tf.extras.plots.alignment import alignment_figure
+
+    figure = alignment_figure([[1.0]], ["a"], ["b"])
+    shown, _ = formatters.DisplayFormatter().format(figure)
+    assert shown.get("image/png", b"").startswith(b"\x89PNG"), says(
+        "ipython", "an object's own _repr_png_ is not asked for"
+    )
+
+
+def test_tqdm_starts_no_thread(caplog):
+    from tqdm import tqdm
+
+    from rnnsearch_tf.runtime.progress import progress
+
+    with caplog.at_level(logging.INFO, "rnnsearch_tf.runtime.progress"):
+        assert list(progress([1, 2], doing="counting")) == [1, 2]
+    assert tqdm.monitor is None, says("tqdm", "monitor_interval = 0 does not stop its thread")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the C library of Linux")
+def test_the_c_library_keeps_memory_and_ends_children():
+    """In a process of its own, which both of them change."""
+    program = (
+        "import ctypes; from rnnsearch_tf.cli import launch; launch._end_with_parent();"
+        "libc = ctypes.CDLL(None); number = ctypes.c_int(); libc.prctl(2, ctypes.byref(number));"
+        "print(number.value, libc.mallopt(-3, 32 << 20), libc.mallopt(-1, 1 << 30))"
+    )
+    if not hasattr(ctypes.CDLL(None), "mallopt"):
+        pytest.skip("not glibc")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.split() == [str(int(signal.SIGTERM)), "1", "1"], (
+        f"C library: prctl or mallopt does something else\n{done.stderr}"
+    )
