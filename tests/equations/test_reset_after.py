@@ -106,6 +106,7 @@ class CuDNN:
         self.handed = []
         monkeypatch.setattr(recurrent_unit, "gpu_with_cudnn", lambda: True)
         monkeypatch.setattr(gru_reset_after, "cudnn_rnn", self.call)
+        monkeypatch.setattr(tf.raw_ops, "CudnnRNNV3", self.call)  # Keras's
 
     def call(self, **arguments):
         arguments = {
