@@ -1,4 +1,4 @@
-"""What going on with a trained model brings: BLEU in its own domain and in another one, as a table.
+"""The gain of further training of a trained model: BLEU in its own domain and in another one.
 
     python benchmarks/adaptation.py --run runs/tatoeba --work runs/adaptation --minutes 10
 
@@ -8,8 +8,8 @@ from nothing, with a vocabulary of its own. Each of the three is trained equally
 RUN's own settings but for the length limits, smaller batches and how often it is evaluated.
 
 A folder of data has train.en.gz, val.en.gz and the same of the other language; val is the test set,
-the development text is held out of train. Every step that is done stays in the folder --work: the
-same command goes on after an interruption.
+the development text is held out of train. Finished steps stay in the folder --work: the same
+command resumes after an interruption.
 """
 
 import json
@@ -46,7 +46,7 @@ def files(folder, part, languages):
 
 
 def train(run, words):
-    """Train, go on training, or leave what is done."""
+    """Train, resume, or keep a finished training."""
     if (run / "model_card.md").exists():
         return measuring.say(f"{run}: trained already")
     if (run / "checkpoints" / "state.json").exists():
@@ -134,7 +134,7 @@ def updates_of(run):
 
 def main():
     parser = measuring.parser(__doc__)
-    parser.add_argument("--run", type=pathlib.Path, required=True, help="the RUN to go on from")
+    parser.add_argument("--run", type=pathlib.Path, required=True, help="the RUN to start from")
     parser.add_argument(
         "--work", type=pathlib.Path, required=True, help="folder of what is trained and scored"
     )

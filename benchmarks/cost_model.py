@@ -121,8 +121,8 @@ def operations():
 
 
 def hours(each, rate, share, updates=UPDATES):
-    """Hours of so many updates of `each` operations, on a machine of `rate` operations a second of
-    which training reaches a share.
+    """Hours of `updates` updates of `each` operations, on a machine of `rate` operations a second,
+    of which training reaches a share.
 
     Example:
         >>> round(hours(5e11, 1e12, 0.5), 1)

@@ -4,7 +4,7 @@
     python benchmarks/soak.py training --minutes 30 [--config phrasebook] [--set section.key=value
         …] [--trim]
 
-serving: `rnnsearch serve` in a process of its own is asked so many times a second: one sentence, a
+serving: `rnnsearch serve` in a process of its own gets --rate requests a second: one sentence, a
     long one, 16 of them, n-best
 lists, things that it must refuse, and connections that break in the middle of a request or before
 its answer. training: `rnnsearch train`, with evaluations and checkpoints, in a process of its own.
@@ -61,7 +61,7 @@ SECONDS = 10
 """Between two looks at the memory."""
 
 WINDOW = 120
-"""Seconds; of so many looks the least is taken, which no evaluation raises."""
+"""Seconds; the least memory within it is taken, which no evaluation raises."""
 
 
 class Memory(threading.Thread):

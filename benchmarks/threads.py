@@ -38,10 +38,10 @@ def measure(size, beams, batches, repeats):
         for beam in beams:
 
             def search(w, **options):
-                return median(w("search", beam_size=beam, repeats=3, **options))  # noqa: B023
+                return median(w("search", beam_size=beam, repeats=3, **options))
 
             for batch in batches:
-                both = [lambda w=w: search(w, batch_size=batch) for w in workers]  # noqa: B023
+                both = [lambda w=w: search(w, batch_size=batch) for w in workers]
                 yield f"search, beam {beam}, batch {batch}", *in_turns(both, repeats)
             split = [lambda n=n: search(a_core_each, batch_size=1, split_k=n) for n in (1, None)]
             yield (

@@ -93,7 +93,7 @@ def main():
     )
     parser.add_argument(
         "--model",
-        help="a RUN folder to go on training (nothing is written), in place of sizes and systems",
+        help="a RUN folder to train further (nothing is written), instead of sizes and systems",
     )
     parser.add_argument(
         "--deterministic",

@@ -37,7 +37,7 @@ def import_tensorflow() -> None:
     standard error is redirected.
     """
     if os.environ.get("RNNSEARCH_DEBUG"):
-        import tensorflow  # noqa: F401
+        import tensorflow
 
         return
     if "tensorflow" not in sys.modules:

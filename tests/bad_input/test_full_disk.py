@@ -42,8 +42,8 @@ def small_disk(tmp_path):
 
 
 def test_a_disk_that_fills_while_a_model_is_trained(small_disk, capsys):
-    """An error that names the file; the checkpoint before it is whole, and once there is space all
-    goes on.
+    """An error that names the file; the checkpoint before it is whole, and training resumes once
+    there is space.
     """
     words = ["train", "--config", str(small_disk / "c.yaml"), "--output", str(small_disk / "run")]
     (small_disk / "c.yaml").write_text("")

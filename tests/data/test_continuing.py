@@ -1,4 +1,4 @@
-"""The configuration of a training that goes on from a RUN: what is the RUN's, what is new, what is
+"""The configuration of a training that starts from a RUN: what is the RUN's, what is new, what is
 mixed.
 """
 

@@ -16,7 +16,8 @@ from rnnsearch_tf.cli.main import VERBS
 from rnnsearch_tf.config import option_fields
 
 LOADED = re.compile(
-    r"<(?:script|img|iframe|source)\b[^>]*?\bsrc=\"([^\"]*)|<link\b(?![^>]*rel=\"canonical)[^>]*?\bhref=\"([^\"]*)"
+    r"<(?:script|img|iframe|source)\b[^>]*?\bsrc=\"([^\"]*)"
+    r"|<link\b(?![^>]*rel=\"canonical)[^>]*?\bhref=\"([^\"]*)"
 )
 
 

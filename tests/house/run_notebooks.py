@@ -22,7 +22,7 @@ def read(path):
 
 
 def client(notebook, folder, timeout):
-    """An nbclient.NotebookClient that runs in this folder, with so many seconds for a cell."""
+    """An nbclient.NotebookClient that runs in this folder, with `timeout` seconds for a cell."""
     options = dict(
         kernel_name="python3",
         record_timing=False,

@@ -172,7 +172,7 @@ def test_a_batch_that_was_begun_and_not_learned_from_leaves_the_means(policy):
 
 
 def test_policy_error_stops_fit():
-    """The fit driver's callback raises; under `skip` the same training goes on."""
+    """The fit driver's callback raises; under `skip` the same training continues."""
     config = TrainingConfig()
     for policy in ("error", "skip"):
         model = compiled(tiny_model("float32"), run_eagerly=True, non_finite_gradient=policy)

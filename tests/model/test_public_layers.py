@@ -280,7 +280,7 @@ def test_arguments_of_other_axes_are_refused_in_words(name):
         for k, value in enumerate(values):
 
             def change(new):
-                return [*values[:k], new, *values[k + 1 :]]  # noqa: B023
+                return [*values[:k], new, *values[k + 1 :]]
 
             named = list(layer.shapes)[k]
             refused(

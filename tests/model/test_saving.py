@@ -105,11 +105,11 @@ def test_dropout_goes_on_from_a_keras_file(tmp_path):
 
 def test_unusual_is_unusual():
     """Guards the next test: an option added to ModelConfig must be added to UNUSUAL."""
-    vain = names_without_effect({"model": ModelConfig(**UNUSUAL)})
+    unused = names_without_effect({"model": ModelConfig(**UNUSUAL)})
     usual = {
         key: value
         for key, value in dataclasses.asdict(ModelConfig()).items()
-        if key != "system" and f"model.{key}" not in vain
+        if key != "system" and f"model.{key}" not in unused
     }
     assert UNUSUAL.keys() == usual.keys()
     assert all(UNUSUAL[key] != usual[key] for key in usual)

@@ -47,11 +47,11 @@ def test_layers_keep_their_configuration(name):
 
 def dropouts(name):
     system = SYSTEMS[name].get("system", "rnnsearch")
-    vain = names_without_effect({"model": ModelConfig(system=system)})
+    unused = names_without_effect({"model": ModelConfig(system=system)})
     return [
         name
         for name in ("embedding_dropout", "hidden_dropout", "readout_dropout")
-        if f"model.{name}" not in vain
+        if f"model.{name}" not in unused
     ]
 
 

@@ -2,6 +2,8 @@
 
 from mutants import Mutant
 
+RESCORE = "cli/test_rescore.py"
+
 LINES = "cli/test_reading_and_writing.py"
 HELP = "cli/test_help.py"
 PAIRS = "cli/test_pairs.py"
@@ -272,9 +274,7 @@ TRANSLATOR = [
         "a feature is checked on the way",
         "            rescore(entries, [0.0] * len(entries), name)\n",
         "            pass\n",
-        (
-            "cli/test_rescore.py::test_a_feature_that_a_late_line_has_is_refused_before_anything_is_written",
-        ),
+        (f"{RESCORE}::test_a_feature_that_a_late_line_has_is_refused_before_anything_is_written",),
     ),
     Mutant(
         "files/writing.py",
@@ -292,7 +292,7 @@ TRANSLATOR = [
     ),
     Mutant(
         "cli/demo.py",
-        "a demo goes on with any training",
+        "a demo resumes any training",
         "saved_config(run.config) != config:",
         "False:",
         ("cli/test_first_steps.py::test_a_demo_leaves_another_training_alone",),

@@ -4,6 +4,8 @@ mutants.py.
 
 from mutants import Mutant
 
+REPLICAS = "serving/test_replicas.py"
+
 SHARD = "bulk/test_shard.py"
 FOLDER = "bulk/test_corpus_folder.py"
 WHOLE = "export/test_translate_corpus.py"
@@ -106,9 +108,7 @@ REPLICAS = [
         "one replica has all the requests",
         '    ("grpc.lb_policy_name", "round_robin"),',
         "",
-        (
-            "serving/test_replicas.py::test_replicas_share_the_requests_and_a_killed_one_costs_no_answer",
-        ),
+        (f"{REPLICAS}::test_replicas_share_the_requests_and_a_killed_one_costs_no_answer",),
     ),
     Mutant(
         "extras/server/client.py",
@@ -117,7 +117,7 @@ REPLICAS = [
         "True\n",
         (
             "serving/test_client.py::test_unavailable_is_tried_again",
-            "serving/test_replicas.py::test_replicas_share_the_requests_and_a_killed_one_costs_no_answer",
+            f"{REPLICAS}::test_replicas_share_the_requests_and_a_killed_one_costs_no_answer",
         ),
     ),
     Mutant(

@@ -94,7 +94,7 @@ EXPORT = [
     ),
     Mutant(
         "export/signatures.py",
-        "no text has no part",
+        "an empty text has no effect",
         "tf.maximum(-(-rows // ROWS_AT_ONCE), 1)",
         "-(-rows // ROWS_AT_ONCE)",
         (f"{ANSWERS}::test_no_text_gives_no_answer",),

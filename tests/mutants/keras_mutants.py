@@ -2,6 +2,8 @@
 
 from mutants import Mutant
 
+LAUNCH = "training/test_launch.py"
+
 MODEL = "models/translation_model.py"
 CHECKS = "models/keras_fit.py"
 FIT = "model/test_keras_fit.py"
@@ -99,8 +101,6 @@ KERAS = [
         "the optimizer is built in a replica",
         "self.optimizer.build(self.trainable_variables)\n        super()",
         "pass\n        super()",
-        (
-            "training/test_launch.py::test_replicas_together_make_the_updates_of_one_process[accumulate]",
-        ),
+        (f"{LAUNCH}::test_replicas_together_make_the_updates_of_one_process[accumulate]",),
     ),
 ]

@@ -413,7 +413,7 @@ TRAINING = [
     ),
     Mutant(
         "training/callbacks.py",
-        "training goes on whatever the gradient",
+        "training continues whatever the gradient",
         'self.config.non_finite_gradient == "error" and not math.isfinite(norm)',
         "False",
         (f"{FIT}::test_policy_error_stops_fit",),

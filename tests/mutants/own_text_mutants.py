@@ -4,6 +4,8 @@ new subwords.
 
 from mutants import Mutant
 
+STARTING = "training/test_starting.py"
+
 CONFIDENCE = "evaluation/test_confidence.py"
 PROGRESS = "cli/test_progress.py"
 PRETRAINED = "model/test_pretrained.py"
@@ -105,8 +107,6 @@ OWN_TEXT = [
         "missing characters wait for frequent pieces",
         "key=lambda piece: len(piece.piece) > 1",
         "key=lambda piece: 0",
-        (
-            "training/test_starting.py::test_new_subwords_come_behind_the_old_the_missing_characters_first",
-        ),
+        (f"{STARTING}::test_new_subwords_come_behind_the_old_the_missing_characters_first",),
     ),
 ]

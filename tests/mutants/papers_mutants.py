@@ -2,6 +2,8 @@
 
 from mutants import Mutant
 
+QUIET_IMPORTS = "house/test_quiet_imports.py"
+
 REPRODUCE = "papers/test_reproduce.py"
 PAPER = "papers/test_paper_scale.py"
 LAZY = "export/test_lazy_session.py"
@@ -302,9 +304,7 @@ PAGES = [
         "garbage is left alone for ever",
         "        gc.set_threshold(*before)\n",
         "",
-        (
-            "house/test_quiet_imports.py::test_garbage_is_searched_for_as_often_as_ever_once_all_is_imported",
-        ),
+        (f"{QUIET_IMPORTS}::test_garbage_is_searched_for_as_often_as_ever_once_all_is_imported",),
     ),
     Mutant(
         "runtime/tensorflow.py",

@@ -6,6 +6,9 @@ See mutants.py.
 
 from mutants import Mutant
 
+PREPARED_FOLDERS = "data/test_prepared_folders.py"
+HELPER_PROCESSES = "data/test_helper_processes.py"
+
 PARALLEL = "cli/test_parallel.py"
 PROGRESS = "cli/test_progress.py"
 EXTRAS = "house/test_extras.py"
@@ -385,18 +388,14 @@ CORPORA = [
         "preparing a text edited to the same size is resumed",
         ", os.stat(path).st_mtime_ns]",
         "]",
-        (
-            "data/test_prepared_folders.py::test_a_text_that_was_edited_to_the_same_size_is_begun_anew[bytes]",
-        ),
+        (f"{PREPARED_FOLDERS}::test_a_text_that_was_edited_to_the_same_size_is_begun_anew[bytes]",),
     ),
     Mutant(
         "runtime/processes.py",
         "wrong usage in a helper process is a failure",
         '(UsageError if values["exit_code"] == UsageError.exit_code else UserError)',
         "UserError",
-        (
-            "data/test_helper_processes.py::test_an_error_has_the_exit_code_that_it_has_in_one_process",
-        ),
+        (f"{HELPER_PROCESSES}::test_an_error_has_the_exit_code_that_it_has_in_one_process",),
     ),
     Mutant(
         "layers/attention.py",

@@ -229,7 +229,7 @@ DRIVING = [
     ),
     Mutant(
         "training/development.py",
-        "a resumed training goes on from the average",
+        "a training resumes from the average",
         "            weight.assign(value)\n",
         "            pass\n",
         (AVERAGE,),
@@ -296,7 +296,7 @@ TEXT = [
     ),
     Mutant(
         "text/sampling.py",
-        "alpha has no part",
+        "alpha has no effect",
         "logarithms = self.alpha *",
         "logarithms = 1.0 *",
         (f"{DRAWN}::test_frequencies_are_the_formulas",),

@@ -44,7 +44,7 @@ SEARCH = [
     ),
     Mutant(
         "search/beam.py",
-        "a sentence goes on after its limit",
+        "a sentence continues after its limit",
         "tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)",
         "beam.live",
         (f"{BEAM}::test_a_sentence_alone_is_the_sentence_in_a_batch",),

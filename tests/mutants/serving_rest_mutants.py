@@ -2,6 +2,9 @@
 
 from mutants import Mutant
 
+SERVER_BATCHING = "serving/test_server_batching.py"
+EMBEDDED_SERVER = "serving/test_embedded_server.py"
+
 JSON = "serving/test_json_tensors.py"
 REST = "serving/test_rest.py"
 METRICS = "serving/test_metrics.py"
@@ -130,18 +133,14 @@ REST_AND_CLIENT = [
         "a batch of an allowed size is filled up",
         "if size >= rows), rows)",
         "if size > rows), rows)",
-        (
-            "serving/test_server_batching.py::test_a_batch_of_exactly_an_allowed_size_is_left_as_it_is",
-        ),
+        (f"{SERVER_BATCHING}::test_a_batch_of_exactly_an_allowed_size_is_left_as_it_is",),
     ),
     Mutant(
         "extras/server/server.py",
         "warm-up although it is switched off",
         "if flags.enable_model_warmup:",
         "if True:",
-        (
-            "serving/test_embedded_server.py::test_without_warm_up_a_failing_request_of_its_file_is_not_run",
-        ),
+        (f"{EMBEDDED_SERVER}::test_without_warm_up_a_failing_request_of_its_file_is_not_run",),
     ),
     Mutant(
         "extras/server/client.py",

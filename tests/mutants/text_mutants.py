@@ -2,6 +2,8 @@
 
 from mutants import Mutant
 
+UNKNOWN_AND_RETRY = "search/test_unknown_and_retry.py"
+
 INVISIBLE = "text/test_invisible.py"
 SCORES = "cli/test_evaluate_scores.py"
 READING = "cli/test_reading_and_writing.py"
@@ -105,9 +107,7 @@ TEXT = [
         "a lexicon as it stands",
         "map(word_in_form, words, (source_form, target_form))",
         "words",
-        (
-            "search/test_unknown_and_retry.py::test_a_lexicon_in_another_normal_form_has_the_same_words",
-        ),
+        (f"{UNKNOWN_AND_RETRY}::test_a_lexicon_in_another_normal_form_has_the_same_words",),
     ),
     Mutant(
         "search/shortlist.py",

@@ -2,6 +2,8 @@
 
 from mutants import Mutant
 
+BAD_CONFIG = "bad_input/test_bad_config.py"
+
 DRIVER = "training/test_driver.py"
 SCHEDULE = "training/test_schedule.py"
 PEER = "model/test_keras_nlp.py"
@@ -121,9 +123,7 @@ TRAINING = [
         "the last of two keys counts",
         "if key.value in known:",
         "if False:",
-        (
-            "bad_input/test_bad_config.py::test_a_wrong_file_is_named_with_what_was_expected_and_what_came",
-        ),
+        (f"{BAD_CONFIG}::test_a_wrong_file_is_named_with_what_was_expected_and_what_came",),
     ),
     Mutant(
         "training/fit.py",

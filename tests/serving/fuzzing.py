@@ -366,7 +366,7 @@ class Fuzzer:
         return request
 
     def _shaped(self, kind, sizes, values):
-        """A Predict whose tensor has this shape and so many values."""
+        """A Predict whose tensor has this shape and this number of values."""
         name, dtype, signature = self.random.choice(
             [("text", types_pb2.DT_STRING, ""), ("x", types_pb2.DT_FLOAT, "half_plus")]
         )

@@ -1,4 +1,4 @@
-"""Whatever is sent, the server gives a proper status, goes on, and does not grow.
+"""Whatever is sent, the server gives a proper status, keeps running, and does not grow.
 
     RNNSEARCH_FUZZ=10000 python -m pytest tests/serving/test_fuzz.py -s      the long run, 10,000 to
     each server and the same again

@@ -1,5 +1,5 @@
-"""Requests made to break the server: it refuses them by name, goes on, and its memory stays what it
-was.
+"""Requests made to break the server: it refuses them by name, keeps running, and its memory does
+not grow.
 """
 
 import concurrent.futures

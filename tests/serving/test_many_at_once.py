@@ -252,7 +252,8 @@ def test_idle_connections_make_way_before_those_that_are_sending(rest, monkeypat
             connect()
             asking = connect()  # the fifth, then again
             asking.sendall(b"GET /v1/models/toy HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            assert b" 200 " in b"".join(iter(lambda: asking.recv(1 << 16), b""))  # noqa: B023  to its end: the server counts it no more
+            # read to its end, so that the server no longer counts the connection
+            assert b" 200 " in b"".join(iter(lambda: asking.recv(1 << 16), b""))
         assert is_closed(idle) and is_closed(late) and not is_closed(sending)
         sending.sendall(b'Content-Length: 20\r\n\r\n{"instances": ["a"]}')
         sending.settimeout(LONG)

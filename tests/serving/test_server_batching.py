@@ -79,7 +79,7 @@ def wait_until(condition):
 
 
 def waiting(batcher, requests):
-    """Waits until so many requests are in the queues."""
+    """Wait until this number of requests is in the queues."""
     wait_until(
         lambda: (
             sum(

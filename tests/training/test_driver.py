@@ -174,7 +174,7 @@ def test_an_equal_loss_is_no_better_one(tmp_path):
 
 
 def test_a_checkpoint_is_written_every_so_many_minutes(tmp_path, monkeypatch):
-    """The clock goes on by 1000 seconds a batch: 50 minutes have passed after every third."""
+    """The clock advances by 1000 seconds a batch: 50 minutes have passed after every third."""
     later = 0
     saved = []
     now = time.monotonic
@@ -232,7 +232,7 @@ def test_the_average_is_kept_where_it_scores_better(tmp_path, scripted_bleu):
             np.array_equal(expected[0], array)
             for array in _arrays(run / "best" / "model.weights.h5")
         )
-        # what a resumed training goes on from
+        # the weights that a resumed training starts from
         assert all(np.array_equal(one, other) for one, other in zip(weights(run)[0], seen[2]))
 
 
@@ -247,7 +247,7 @@ def test_a_finished_training_is_not_evaluated_again(tmp_path, scripted_bleu):
 
 
 def test_the_best_bleu_outlives_a_stop(tmp_path, scripted_bleu):
-    """What comes after the stop is worse: RUN/best stays, and patience goes on counting."""
+    """Evaluations after the stop are worse: RUN/best stays, and patience keeps counting."""
     seen = scripted_bleu([30.0])
     train(config("training.evaluate_every=2", "training.maximum_updates=2"), tmp_path)
     best = seen[0][0]
@@ -680,7 +680,7 @@ def test_a_run_has_one_training_at_a_time(tmp_path):
 
 
 def test_an_epoch_that_is_over_by_larger_batches_ends(tmp_path):
-    """Stopped after 4 batches of 10 pairs, it goes on with batches of 20, 3 to an epoch."""
+    """Stopped after 4 batches of 10 pairs, it resumes with batches of 20, 3 to an epoch."""
     train(language_model("data.batching=unsorted", "training.maximum_updates=4"), tmp_path)
     train(
         language_model(

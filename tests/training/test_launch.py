@@ -74,7 +74,7 @@ def test_workers_have_time_to_save_what_they_learned():
 
 
 def after(run, batches, launcher):
-    """Wait until the last checkpoint is of so many batches."""
+    """Wait until the last checkpoint has this number of batches."""
     state = run / "checkpoints" / "state.json"
     while not (state.exists() and json.loads(state.read_text())["batches"] >= batches):
         assert launcher.poll() is None, launcher.communicate()[1][-3000:]
@@ -219,7 +219,7 @@ def test_a_whole_training_of_replicas(tmp_path, alone):
 @pytest.mark.slow
 @pytest.mark.parametrize("whom", ["launcher", "chief", "other"])
 def test_sigterm_stops_all_at_the_same_batch(tmp_path, alone, whom):
-    """Exit code 75, and the training goes on with another number of workers."""
+    """Exit code 75; the training resumes with another number of workers."""
     run = tmp_path / "run"
     launcher = launched(tmp_path, run)
     after(run, 5, launcher)

@@ -200,8 +200,8 @@ def stop(monkeypatch):
 
 @pytest.mark.slow
 def test_sigterm_in_every_phase(tmp_path, stop, monkeypatch, capsys):
-    """Exit code 75 each time; where nothing was saved yet the same command begins, else --resume
-    goes on; nothing is lost.
+    """Exit code 75 each time; if nothing was saved yet the same command starts anew, else --resume
+    continues; nothing is lost.
     """
     settings = [word for setting in [*SETTINGS, *SMALL] for word in ("--set", setting)]
     (tmp_path / "c.yaml").write_text("")
@@ -241,8 +241,8 @@ def test_sigterm_in_every_phase(tmp_path, stop, monkeypatch, capsys):
 
 
 def test_a_batch_that_is_not_finite_is_named_and_left_out(tmp_path, monkeypatch):
-    """Its lines in both files; tried again it is refused again; without it all goes on as under
-    non_finite_gradient: skip.
+    """Its lines in both files; tried again it is refused again; without it training continues as
+    under non_finite_gradient: skip.
     """
     lines = [f"the word w{number % 7} and w{number % 5}" for number in range(60)]
     lines[41] = "the poison w1 and w1"

@@ -1,4 +1,4 @@
-"""Training from a prepared corpus: it goes on with the batch that comes next, in any epoch."""
+"""Training from a prepared corpus: it resumes with the next batch, in any epoch."""
 
 import numpy as np
 import pytest
@@ -142,7 +142,7 @@ def test_a_refused_batch_is_written_as_text(prepared, tmp_path):
 
 
 def test_an_epoch_that_is_over_by_larger_batches_ends(tmp_path, prepared):
-    """Stopped after 5 of 6 batches of 10 pairs, it goes on with batches of 30, of which an epoch
+    """Stopped after 5 of 6 batches of 10 pairs, it resumes with batches of 30, of which an epoch
     has 2.
     """
 
