@@ -113,8 +113,10 @@ def poison(model):
     model.token_losses = poisoned
 
 
-def trained(workers, names=COMBINATIONS):
-    """{name: array} after two epochs of every combination."""
+def trained(workers, names):
+    """{name: array} after two epochs of every named combination; ``NAME start``: the first weight
+    before them.
+    """
     import rnnsearch_tf.distributed.workers
     from rnnsearch_tf.config import load_config
     from rnnsearch_tf.models import TranslationLoss
@@ -135,6 +137,7 @@ def trained(workers, names=COMBINATIONS):
         model.workers = workers
         if poisoned:
             poison(model)
+        found[f"{name} start"] = keras.ops.convert_to_numpy(model.trainable_variables[0])
         history = model.fit(dataset(workers.index, workers.count), epochs=2, verbose=0).history
         arrays = [*model.trainable_variables, *model.optimizer.variables]
         found |= {

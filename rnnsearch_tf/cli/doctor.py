@@ -36,7 +36,6 @@ def run(arguments: Namespace) -> int:
     findings = check_data(config)
     if not arguments.quick and not _errors(findings):
         pairs = open_corpus(config, "train")
-        assert pairs is not None  # only development text may be missing
         # again, now in tokens
         findings = check_data(config, *build_texts(config, pairs.lines()))
     for finding in findings:

@@ -82,10 +82,10 @@ def run(arguments: Namespace) -> None:
     import_tensorflow()
     from rnnsearch_tf.config import saved_config
     from rnnsearch_tf.alignment.word_translations import translation_probabilities
-    from rnnsearch_tf.text.pipeline import load_text
+    from rnnsearch_tf.text.pipeline import load_texts
 
     config = saved_config(run.config)
-    texts = [load_text(run, side, getattr(config, side)) for side in ("source", "target")]
+    texts = load_texts(run, config)
     limits = (
         longest or config.data.maximum_source_length,
         longest or config.data.maximum_target_length,

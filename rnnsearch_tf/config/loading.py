@@ -153,14 +153,15 @@ def shipped_config(name: AnyPath) -> pathlib.Path:
         UsageError: none has that name.
     """
     shipped = shipped_configs()
+    name = str(name)
     if name not in shipped:
-        close = difflib.get_close_matches(str(name), shipped, n=1)
+        close = difflib.get_close_matches(name, shipped, n=1)
         hint = f"did you mean {close[0]}?" if close else "rnnsearch configs lists them"
         raise UsageError(
             f"{name}: expected a YAML configuration file or the name of a shipped one, found"
             f" neither; {hint}"
         )
-    return shipped[str(name)]
+    return shipped[name]
 
 
 def load_section(

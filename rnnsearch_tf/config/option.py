@@ -24,7 +24,7 @@ FACTS = {
     "names_development_text": "names the development text",
     "makes_tokens": "affects how a text is cut into tokens",
     "makes_vocabulary": "affects which tokens have an id",
-    "is_file": "is the path of a file",
+    "is_file": "is the path of a file that a search reads",
 }
 """Facts that a field may declare about its option: {fact: meaning}."""
 
@@ -77,7 +77,9 @@ def option(
     )
     only_with = (only_with,) if isinstance(only_with, dict) else only_with
     effect = dict(renamed=renamed, only_with=only_with, of_evaluations=of_evaluations)
-    known = dict(facts=frozenset(fact for fact in facts if FACTS[fact]), flag=flag)
+    if unknown := {*facts} - FACTS.keys():
+        raise KeyError(f"facts: expected some of {', '.join(FACTS)}, got {', '.join(unknown)}")
+    known = dict(facts=frozenset(facts), flag=flag)
     return dataclasses.field(default=default, metadata={**limits, **effect, **known})
 
 

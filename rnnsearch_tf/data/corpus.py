@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable
 from typing import Any, Literal, overload
 
+from rnnsearch_tf.alignment.links import as_pharaoh
 from rnnsearch_tf.config import Config, DataConfig
 from rnnsearch_tf.data.held_out import HeldOut, SplitPairs
 from rnnsearch_tf.data.links import LinkedPairs, with_links
@@ -60,7 +60,7 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
         drawn = size, data.phrasebook_seed, part
         pairs = Pairs(*phrasebook(*drawn), data.on_bad_line)
         return (
-            LinkedPairs(pairs, [_pharaoh(links) for links in phrasebook_alignments(*drawn)])
+            LinkedPairs(pairs, [as_pharaoh(links) for links in phrasebook_alignments(*drawn)])
             if guided
             else pairs
         )
@@ -154,10 +154,6 @@ def _idle_without_development_text(config: Config, named: set[str] | None = None
     if config.data.prepared is not None and open_corpus(config, "development") is not None:
         return {}
     return evaluation_defaults(config.training, named or set())
-
-
-def _pharaoh(links: Iterable[tuple[int, int]]) -> str:
-    return " ".join(f"{source}-{target}" for source, target in links)
 
 
 def _split(pairs: Pairs, size: int, part: str) -> Pairs:

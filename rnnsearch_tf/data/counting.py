@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from rnnsearch_tf.config import Config, TextConfig, as_dictionary, load_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.pairs import Pairs, Report
-from rnnsearch_tf.runtime.processes import Processes, processes_for
+from rnnsearch_tf.runtime.cores import available_cores
+from rnnsearch_tf.runtime.processes import Processes
+from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.text.counting import count_tokens
 from rnnsearch_tf.text.pipeline import build_texts, text_of_counts, token_counts
@@ -22,9 +24,23 @@ if TYPE_CHECKING:
     from rnnsearch_tf.text.counting import TokenCounts
     from rnnsearch_tf.text.pipeline import Text
 
+SMALL = 10_000_000
+"""Bytes of text below which starting processes takes longer than the work."""
+
 SIDES = "source", "target"
 
-Folder = str | os.PathLike[str]
+
+def processes_for(shards: Sequence[Pairs]) -> int:
+    """Number of processes to use for shards of a text: one per core but at most one for each; 1,
+    this process alone, if the text is small.
+    """
+    paths = [getattr(pairs, side) for pairs in shards for side in ("source", "target")]
+    size = sum(
+        os.path.getsize(path)
+        for path in paths
+        if isinstance(path, (str, os.PathLike)) and os.path.isfile(path)
+    )
+    return min(available_cores(), len(shards)) if size > SMALL else 1
 
 
 def corpus_shards(pairs: Pairs) -> list[tuple[int, Pairs]]:
@@ -40,7 +56,7 @@ def build_corpus_texts(
     config: Config,
     pairs: Pairs,
     processes: Processes | None = None,
-    folder: Folder | None = None,
+    folder: AnyPath | None = None,
 ) -> list[Text]:
     """Build the source and target Text of a corpus, as
     :func:`~rnnsearch_tf.text.pipeline.build_texts` does, and set the report of the pairs.
@@ -86,7 +102,7 @@ def build_corpus_texts(
 
 
 def count_shard(
-    settings: dict[str, Any], number: int, sides: Sequence[str], folder: Folder
+    settings: dict[str, Any], number: int, sides: Sequence[str], folder: AnyPath
 ) -> None:
     """Count the words of one shard of a configuration, and write the counts and its report to the
     folder.
@@ -101,7 +117,7 @@ def count_shard(
     write_file(_path(folder, number, "report"), json.dumps(dataclasses.asdict(pairs.check())))
 
 
-def _path(folder: Folder, number: int, kind: str) -> pathlib.Path:
+def _path(folder: AnyPath, number: int, kind: str) -> pathlib.Path:
     return pathlib.Path(folder) / f"count-{number:06}.{kind}"
 
 
@@ -117,7 +133,7 @@ def _total_counts(
     side: str,
     shards: Sequence[Pairs],
     reports: Sequence[Report],
-    folder: Folder,
+    folder: AnyPath,
 ) -> TokenCounts:
     """The counts of all shards. If only the first lines of a text are used, the shard in which they
     end is counted again up to that line.

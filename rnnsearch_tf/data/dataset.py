@@ -22,7 +22,7 @@ from rnnsearch_tf.data.prepared.batches import NumberedBatches
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.prepared.store import PreparedPairs
 from rnnsearch_tf.alignment.tokens import WordLinks
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.text.pipeline import Text
 
 _LINES = 512  # lines tokenized at once
@@ -69,11 +69,16 @@ def training_dataset(
         float32 [B, I, J], the share of source token j in the links of target token i.
 
     Raises:
+        UsageError: PreparedPairs with a callable `epoch` or with `on_epoch_size`.
         UserError: bad lines with on_bad_line "error", unreadable files, no pair within the length
             limits, or links of words that do not exist.
     """
     if isinstance(pairs, PreparedPairs):
-        assert not callable(epoch)
+        if callable(epoch) or on_epoch_size is not None:
+            raise UsageError(
+                "training_dataset: expected the number of an epoch, and no on_epoch_size, with a"
+                " prepared corpus, got a function; NumberedBatches has its number of batches"
+            )
         pairs.check_texts((source_text, target_text))
         return NumberedBatches(pairs, data, seed, worker, workers).epochs(epoch)
     pairs.check()

@@ -24,8 +24,8 @@ _GROUP = 7001  # key of our collective operations, used by no other in the clust
 # elements of a tensor that is sent by itself: concatenating it with others would take longer
 _LARGE = 1 << 16
 # from malloc.h
-_MALLOPT_TRIM_THRESHOLD = -1
-_MALLOPT_MMAP_THRESHOLD = -3
+MALLOPT_TRIM_THRESHOLD = -1
+MALLOPT_MMAP_THRESHOLD = -3
 # number of distinct row counts; TensorFlow caches one collective key for each
 _ROW_COUNTS = 64
 
@@ -264,7 +264,7 @@ def join() -> SingleWorker:
     index, addresses = this_worker()
     if len(addresses) == 1:
         return SingleWorker()
-    if not _strategies:
+    if "workers" not in _strategies:
         _keep_freed_memory()
         try:
             # connects the workers, and detects lost ones
@@ -292,8 +292,8 @@ def _keep_freed_memory() -> None:
     """
     with contextlib.suppress(OSError, AttributeError):  # another C library
         libc = ctypes.CDLL(None)
-        libc.mallopt(_MALLOPT_MMAP_THRESHOLD, 32 << 20)
-        libc.mallopt(_MALLOPT_TRIM_THRESHOLD, 1 << 30)
+        libc.mallopt(MALLOPT_MMAP_THRESHOLD, 32 << 20)
+        libc.mallopt(MALLOPT_TRIM_THRESHOLD, 1 << 30)
 
 
 def mirrored() -> tf.distribute.Strategy:

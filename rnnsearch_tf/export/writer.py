@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.config import save_config, saved_config
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.export.check import check_export
 from rnnsearch_tf.export.operations import check_operations
@@ -71,6 +72,8 @@ def export_model(
     """
     paths = [runs] if isinstance(runs, (str, os.PathLike)) else runs
     folders = [Run.open(path) for path in paths]
+    if not folders:
+        raise UsageError("expected the path of a RUN, or of several, got an empty list")
     options = load_profile(saved_config(folders[0].config).search, profile, overrides)
     calibration = (
         Calibration.load(folders[0])

@@ -169,8 +169,9 @@ def read_lines(name: InputFile) -> Iterator[str]:
             yield line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise UserError(
-                f"{name}:{number}: expected UTF-8, got byte 0x{line[error.start]:02x} at column"
-                f" {error.start + 1}; convert the file, for example with iconv -f latin1 -t utf-8"
+                f"{_display_name(name)}:{number}: expected UTF-8, got byte"
+                f" 0x{line[error.start]:02x} at column {error.start + 1}; convert the file, for"
+                " example with iconv -f latin1 -t utf-8"
             ) from None
 
 

@@ -70,9 +70,9 @@ class PaperLayer(TracedLayer):
     attributes, and ``get_config`` returns them. ``__post_init__`` may derive further attributes
     from them before ``build``.
 
-    An option is checked like the model option of the same name (``options.py``). Any other is
-    checked by its type: a size is at least 1. A class with other limits lists them in ``limits``,
-    as keywords of ``option``.
+    An option is checked like the model option of the same name (``config/model_options.py``). Any
+    other is checked by its type: a size is at least 1. A class with other limits lists them in
+    ``limits``, as keywords of ``option``.
 
     Keras casts floating-point arguments to the compute dtype, and under a mixed policy weights too.
     Here only the operands of matrix products are cast to it: arguments are cast to the dtype of the

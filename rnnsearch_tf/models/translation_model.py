@@ -47,12 +47,14 @@ class TranslationModel(KerasMethods):
 
     Args:
         config: ModelConfig, or a dictionary of its options. None: the options are given as
-        keywords. source_vocabulary_size: K_x, including special tokens.
+            keywords.
+        source_vocabulary_size: K_x, including special tokens.
         target_vocabulary_size: K_y.
         seed: int; the same seed gives the same initial weights.
         name, trainable: arguments of every Keras model.
         dtype: ``float32``, ``float64`` or ``mixed_bfloat16``.
-        options: fields of ModelConfig, such as ``hidden_size=256``; see ``options.py``.
+        options: fields of ModelConfig, such as ``hidden_size=256``; see
+            ``config/model_options.py``.
 
     Call arguments:
         inputs: dictionary of ``source_ids`` int32 [B, J] and ``target_ids`` int32 [B, I],

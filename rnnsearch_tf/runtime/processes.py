@@ -16,33 +16,13 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.runtime.cores import available_cores
 from rnnsearch_tf.runtime.progress import progress
 
-SMALL = 10_000_000
-"""Bytes of text below which starting processes takes longer than the work."""
-
 _PROGRAM = "from rnnsearch_tf.runtime.processes import answer; answer()"
-
-
-def processes_for(pieces: Collection[Any]) -> int:
-    """Number of processes to use for a list of Pairs: one per core but at most one for each; 1,
-    this process alone, if the text is small.
-
-    Args:
-        pieces: Pairs, each with its `source` and `target`.
-    """
-    paths = [getattr(pairs, side) for pairs in pieces for side in ("source", "target")]
-    size = sum(
-        os.path.getsize(path)
-        for path in paths
-        if isinstance(path, (str, os.PathLike)) and os.path.isfile(path)
-    )
-    return min(available_cores(), len(pieces)) if size > SMALL else 1
 
 
 class Processes:

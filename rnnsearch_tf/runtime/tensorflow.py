@@ -20,12 +20,12 @@ from rnnsearch_tf.runtime.progress import announced
 
 GC_THRESHOLDS = 50_000, 50, 50
 """Thresholds of the garbage collector during the import; with Python's default of 700 it takes a
-fifth of the import time (RESULTS.md).
+fifth of the import time (benchmarks/RESULTS.md).
 """
 
 OPTIONAL = "IPython", "matplotlib", "sklearn"
 """Packages that Keras imports if they are installed, for functions that no command uses; they take
-a third of the import time (RESULTS.md).
+a third of the import time (benchmarks/RESULTS.md).
 """
 
 

@@ -1,7 +1,8 @@
 """Beam search, scoring and sampling as `tf.function`s: ids in, results out.
 
-A model is any object with `start` and `step` (search/interface.py). Its source ids are one tensor,
-or a tuple of `sources` tensors where the members of an ensemble tokenize the source differently.
+A model is any object with `start`, `step` and `trainable_variables` (search/interface.py). Its
+source ids are one tensor, or a tuple of `sources` tensors where the members of an ensemble tokenize
+the source differently.
 """
 
 from __future__ import annotations
@@ -180,7 +181,7 @@ def hoist_weights(
     return keras.StatelessScope(list(zip(variables, values)), initialize_variables=False)
 
 
-def score_targets_graph(model: Model, _: SearchConfig, sources: int = 1) -> Graph:
+def score_targets_graph(model: Model, _: SearchConfig | None, sources: int = 1) -> Graph:
     """The function (source_ids, target_ids) → TargetScores."""
 
     def score(source_ids: Nest, target_ids: tf.Tensor) -> TargetScores:

@@ -99,12 +99,20 @@ class Text(tf.Module):
         return _prepare(texts, self.config)
 
     def sampler(self) -> SubwordSampler | None:
-        """The SubwordSampler of the option ``sampling``; None if it is not set."""
+        """The SubwordSampler of the option ``sampling``; None if it is not set.
+
+        Raises:
+            UsageError: the text is not cut into subwords.
+        """
         alpha = self.config.sampling
         return None if alpha is None else SubwordSampler(self._subword_model(), alpha)
 
     def _subword_model(self) -> bytes:
-        assert self._subwords is not None  # tokenization: sentencepiece
+        if self._subwords is None:
+            raise UsageError(
+                "sampling: expected tokenization=sentencepiece with it, got"
+                f" {self.config.tokenization}; leave it out, or set the tokenization"
+            )
         return self._subwords.model
 
     def split(self, texts: tf.Tensor) -> tf.RaggedTensor:
@@ -248,6 +256,11 @@ class TracedText:
     def texts_and_tokens(self, tokens: tf.RaggedTensor) -> tuple[list[str], list[list[str]]]:
         """(texts, tokens) of a RaggedTensor [B, None], as lists."""
         return [text.decode("utf-8") for text in self._detokenize(tokens).numpy()], strings(tokens)
+
+
+def load_texts(folder: AnyPath, config: Config) -> tuple[Text, Text]:
+    """Load (source Text, target Text) from a folder; see :func:`load_text`."""
+    return load_text(folder, "source", config.source), load_text(folder, "target", config.target)
 
 
 def list_of_texts(texts: Iterable[Line], name: str, what: str = "sentence") -> list[Line]:

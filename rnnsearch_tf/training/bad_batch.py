@@ -48,7 +48,7 @@ def name_batch(
     with announced("looking for the lines of the batch"):
         found = list(_find(batch, texts, pairs))
     lines = [
-        "\t".join((f"{corpus.name('source')}:{scanned.number}", *(scanned.texts or ()))) + "\n"
+        "\t".join((f"{corpus.name('source')}:{scanned.number}", *scanned.texts)) + "\n"
         for corpus, scanned in found
     ]
     write_file(path, "".join(lines))

@@ -33,9 +33,9 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runtime.cores import training_shards
 from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.text.pipeline import Text, load_text, shortfall
+from rnnsearch_tf.text.pipeline import Text, load_texts, shortfall
 from rnnsearch_tf.training import warm_start
-from rnnsearch_tf.distributed.agreement import Agreement
+from rnnsearch_tf.training.agreement import Agreement
 from rnnsearch_tf.training.callbacks import (
     Clock,
     Limits,
@@ -249,7 +249,7 @@ class _Training:
             ProgressLine(state, config.training),
         ]
         if config.training.tensorboard:
-            from rnnsearch_tf.training.tensorboard import TensorBoard  # an extra
+            from rnnsearch_tf.training.tensorboard import TensorBoard
 
             callbacks.append(TensorBoard(run.tensorboard, state, translator, sentences))
         agreement = [self.agreement] if self.agreement else []
@@ -366,14 +366,14 @@ def _prepare(
         run.clear()
     save_config(config, run.config)
     run.record([run.config])
-    pairs = _training_pairs(config)
+    pairs = open_corpus(config, "train")
     if isinstance(pairs, PreparedPairs):
         with announced("comparing the prepared corpus with its checksums"):
             pairs.verify()
     if resume:
         run.verify(run.recorded(run.text_files()))
         model, state = load_state(run)
-        texts = _load_texts(run, config)
+        texts = load_texts(run, config)
     else:
         texts = texts or _build_texts(config, pairs)
         _save_texts(run, texts)
@@ -400,16 +400,10 @@ def _load_training(run: Run, workers: SingleWorker) -> _Training:
             " file system that all workers share"
         )
     config = saved_config(run.config)
-    texts = _load_texts(run, config)
+    texts = load_texts(run, config)
     model, state = load_state(run)
     state.refused = False
-    return _Training(run, workers, config, texts, _training_pairs(config), model, state)
-
-
-def _training_pairs(config: Config) -> Pairs:
-    pairs = open_corpus(config, "train")
-    assert pairs is not None  # only a development text may be missing
-    return pairs
+    return _Training(run, workers, config, texts, open_corpus(config, "train"), model, state)
 
 
 def _development_text(config: Config) -> Sides | None:
@@ -570,11 +564,6 @@ def _build_texts(config: Config, pairs: Pairs) -> tuple[Text, Text]:
         if message := shortfall(text, side, getattr(config, side)):
             print(message, file=sys.stderr)
     return source, target
-
-
-def _load_texts(run: Run, config: Config) -> tuple[Text, Text]:
-    """(source Text, target Text) of RUN."""
-    return load_text(run, "source", config.source), load_text(run, "target", config.target)
 
 
 def _save_texts(run: Run, texts: tuple[Text, Text]) -> None:

@@ -23,7 +23,7 @@ from rnnsearch_tf.data.continuing import check_continues, new_pairs
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.text.pipeline import Text, extend_texts, load_text
+from rnnsearch_tf.text.pipeline import Text, extend_texts, load_texts
 from rnnsearch_tf.translation.loading import load_run
 
 CHECKED_PAIRS = 1000
@@ -55,7 +55,7 @@ def start_from(
     run = Run.open(run)
     old, *_, before = load_run(run)
     check_continues(config, before, run)
-    source, target = (load_text(run, side, getattr(config, side)) for side in ("source", "target"))
+    source, target = load_texts(run, config)
     sizes = [text.vocabulary.size for text in (source, target)]
     if new_words:
         print("looking for new words", file=sys.stderr)

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, saved_config
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.text.pipeline import Text, load_text
+from rnnsearch_tf.text.pipeline import Text, load_texts
 from rnnsearch_tf.files.untrusted import check_model_archive
 
 
@@ -32,6 +32,8 @@ def load_runs(
         (model or Ensemble, the distinct source Texts, target Text, Config of the first RUN).
     """
     runs = [runs] if isinstance(runs, (str, os.PathLike)) else list(runs)
+    if not runs:
+        raise UsageError("expected the path of a RUN, or of several, got an empty list")
     models, source_texts, target_texts, configs = zip(*(load_run(run, precision) for run in runs))
     if len(runs) == 1:
         return models[0], source_texts, target_texts[0], configs[0]
@@ -57,7 +59,7 @@ def load_run(
     config = saved_config(
         run.config, overrides=[f"training.precision={precision}"] if precision else ()
     )
-    source, target = (load_text(run, side, getattr(config, side)) for side in ("source", "target"))
+    source, target = load_texts(run, config)
     model = build_model(config, source.vocabulary.size, target.vocabulary.size)
     run.read_weights(model)
     return model, source, target, config

@@ -2,14 +2,20 @@
 else.
 """
 
+import pathlib
+
 import numpy as np
 import pytest
 import tensorflow as tf
 from tiny_rnnsearch import batch, tiny_model
 from tiny_run import write_run
 
+from rnnsearch_tf.config import TextConfig, load_config
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.export.opening import open_translator
+from rnnsearch_tf.export.writer import export_model
 from rnnsearch_tf.models import TranslationLoss
+from rnnsearch_tf.text.pipeline import build_text
 from rnnsearch_tf.translation import Translator
 
 
@@ -138,3 +144,23 @@ def test_fit_on_a_dataset_warns_of_nothing(recwarn):
         for warning in recwarn
         if "shuffle" in str(warning.message) or "ran out" in str(warning.message)
     ] == []
+
+
+def test_no_run_at_all(tmp_path):
+    for call in (
+        lambda: open_translator([]),
+        lambda: Translator.load([]),
+        lambda: export_model([], tmp_path / "served"),
+    ):
+        with pytest.raises(UsageError, match="path of a RUN, or of several, got an empty list"):
+            call()
+
+
+def test_sampling_of_words():
+    text = build_text(TextConfig(sampling=0.1), ["a door"])
+    with pytest.raises(UsageError, match="sampling: expected tokenization=sentencepiece with it"):
+        text.sampler()
+
+
+def test_the_name_of_a_configuration_as_a_path():
+    assert load_config(pathlib.Path("phrasebook")) == load_config("phrasebook")

@@ -19,6 +19,7 @@ from rnnsearch_tf.data.dataset import EncodedPairs, training_dataset
 from rnnsearch_tf.data.prepared.batches import NumberedBatches
 from rnnsearch_tf.data.prepared.store import PreparedPairs
 from rnnsearch_tf.data.prepared.writing import prepare
+from rnnsearch_tf.errors import UsageError
 
 SPACE = {"tokenization": "space", "unicode_form": "none"}
 COUNT = 301
@@ -393,3 +394,15 @@ def test_the_files_stay_on_the_disk(tmp_path, folder):
     for batch in batches.dataset().take(20).as_numpy_iterator():
         assert batch["source_ids"].shape == (10, length)
     assert anonymous_memory() - before < 100e6
+
+
+@pytest.mark.parametrize(
+    "more",
+    [dict(epoch=lambda: 0), dict(on_epoch_size=print)],
+    ids=["epoch", "on_epoch_size"],
+)
+def test_functions_of_the_epoch_are_refused(folder, more):
+    config = one(folder)
+    pairs = PreparedPairs(folder / "one")
+    with pytest.raises(UsageError, match="expected the number of an epoch, and no on_epoch_size"):
+        training_dataset(*pairs.texts(config), pairs, config.data, seed=1, **more)

@@ -84,5 +84,7 @@ def test_one_door_opens_every_form_of_a_model(run_folder, exported):
         open_translator([run_folder, exported])
     with pytest.raises(UserError, match="no-such-model: expected a RUN folder"):
         open_translator("no-such-model")
-    with pytest.raises(UserError, match="average"):
+    with pytest.raises(
+        UsageError, match="combine: expected one of probabilities, log_probabilities, got 'average'"
+    ):
         open_translator([run_folder, run_folder], combine="average")

@@ -26,7 +26,7 @@ LEVELS = [
 
 LEVEL_OF = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 CORE = LEVELS[: LEVELS.index(["extras"])]
-MOST_ARROWS = 115
+MOST_ARROWS = 98
 MOST_LINES = 590
 """Of a file, comments and docstrings included: is it still one thing?"""
 
@@ -50,6 +50,7 @@ def imported_modules(path):
     """Modules of the package that a file imports, at its top or inside a function."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         names = []
+        assert not getattr(node, "level", 0), f"{path}: expected no relative import"
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -131,14 +132,7 @@ def test_every_room_has_its_level():
     assert rooms == LEVEL_OF.keys()
 
 
-def test_the_core_imports_no_extra():
-    core = {name for level in CORE for name in level}
-    assert not [
-        str(path) for own, other, path in room_arrows() if own in core and other == "extras"
-    ]
-
-
-def test_rooms_are_few_and_loosely_coupled():
+def test_rooms_are_loosely_coupled():
     arrows = {(own, other) for own, other, _ in room_arrows()}
     assert len(arrows) <= MOST_ARROWS, sorted(arrows)
 
@@ -192,7 +186,8 @@ def test_the_names_of_a_runs_files_stand_in_one_place():
 
 
 def test_search_knows_no_model():
-    for path in (PACKAGE / "search").glob("*.py"):
+    """Nor a layer, which the order of rooms would allow."""
+    for path in (PACKAGE / "search").rglob("*.py"):
         assert not {"models", "layers", "data"} & set(imported_rooms(path))
 
 

@@ -91,7 +91,7 @@ _FAULTS = [
         REPLICAS,
     ),
     (
-        "distributed/agreement.py",
+        "training/agreement.py",
         "every worker has its own clock",
         "if self.workers.chief else (0, 0, 0)",
         "if True else (0, 0, 0)",

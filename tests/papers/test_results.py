@@ -24,6 +24,8 @@ def measured_seeds(item):
 
 MADE = [name for name, item in ITEMS.items() if all(map(measured_seeds, item.made_of or (name,)))]
 
+SLOW = ["cho2014-figure4", "cho2014-figure5"]  # 20 seconds each
+
 pytest.importorskip("sklearn")
 
 
@@ -50,11 +52,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "item",
-    [
-        # figures 4 and 5 take 20 seconds each
-        pytest.param(name, marks=[pytest.mark.slow] if name.startswith("cho2014-figure") else [])
-        for name in MADE
-    ],
+    [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in MADE],
 )
 def test_a_page_is_what_its_measurements_make(item, folder):
     command = json.loads((RESULTS / f"{item}.json").read_text(encoding="utf-8"))["made"]["command"]

@@ -77,7 +77,7 @@ def same(found, expected):
     np.testing.assert_allclose(found.alignments, expected.alignments, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", others_slow([*READ_THE_SOURCE, "ensemble"], THREE))
+@pytest.mark.parametrize("name", others_slow([*READ_THE_SOURCE, "ensemble"], [*THREE, "ensemble"]))
 def test_it_is_a_search_with_the_other_words_forbidden(name):
     names = ("rnnsearch", "rnnsearch-coverage") if name == "ensemble" else (name,)
     models = [tiny_system(each, "float32", seed=k) for k, each in enumerate(names)]

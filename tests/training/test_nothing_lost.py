@@ -198,8 +198,20 @@ def stop(monkeypatch):
     return arrange
 
 
-@pytest.mark.slow
-def test_sigterm_in_every_phase(tmp_path, stop, monkeypatch, capsys):
+PHASES = {  # (where SIGTERM comes, in which call of it, batches that are saved then)
+    "vocabularies": (driver, "build_corpus_texts", 1, None),
+    "graph of an update": (TranslationModel, "_sharded_losses", 1, 0),
+    "update": (Limits, "on_train_batch_end", 3, 3),
+    "checkpoint": (TranslationModel, "save", 1, 4),
+    "development loss": (Development, "_development_loss", 1, 8),
+    "average": (Development, "_average", 1, 24),
+}
+
+
+@pytest.mark.parametrize(
+    "phases", [["update"], pytest.param(list(PHASES), marks=pytest.mark.slow)], ids=["one", "all"]
+)
+def test_sigterm_in_a_phase(tmp_path, stop, monkeypatch, capsys, phases):
     """Exit code 75 each time; if nothing was saved yet the same command starts anew, else --resume
     continues; nothing is lost.
     """
@@ -209,14 +221,8 @@ def test_sigterm_in_every_phase(tmp_path, stop, monkeypatch, capsys):
     assert rnnsearch([*command, str(tmp_path / "whole")]) == 0
     run = tmp_path / "stopped"
     handler = signal.getsignal(signal.SIGTERM)
-    for owner, attribute, number, batches in (
-        (driver, "build_corpus_texts", 1, None),  # the vocabularies
-        (TranslationModel, "_sharded_losses", 1, 0),  # the graph of an update
-        (Limits, "on_train_batch_end", 3, 3),
-        (TranslationModel, "save", 1, 4),  # the checkpoint after a batch
-        (Development, "_development_loss", 1, 8),
-        (Development, "_average", 1, 24),
-    ):
+    for phase in phases:
+        owner, attribute, number, batches = PHASES[phase]
         with monkeypatch.context():
             stop(owner, attribute, number)
             assert (

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.errors import PeerLost
 from rnnsearch_tf.layers.dropout import Dropout, vary_dropout
-from rnnsearch_tf.distributed.agreement import Agreement
+from rnnsearch_tf.training.agreement import Agreement
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.checkpoint import TrainingState
 from rnnsearch_tf.distributed.workers import losing_peers

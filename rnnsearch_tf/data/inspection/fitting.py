@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import math
-import os
 import pathlib
 import re
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from typing import TypeVar
 
 from rnnsearch_tf.data.pairs import Pairs, Report
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text import languages
 
@@ -48,7 +48,6 @@ UPDATES_A_MINUTE = 300
 
 EVALUATIONS = 10
 
-Path = str | os.PathLike[str]
 Lengths = collections.Counter[int]
 
 Value = TypeVar("Value")
@@ -117,8 +116,8 @@ class Inspection:
 
 
 def inspect(
-    source: Path,
-    target: Path,
+    source: AnyPath,
+    target: AnyPath,
     source_language: str | None = None,
     target_language: str | None = None,
 ) -> Inspection:
@@ -153,7 +152,7 @@ def inspect(
     return Inspection(report, lengths, codes)
 
 
-def language_of(path: Path) -> str:
+def language_of(path: AnyPath) -> str:
     """The language code in a file name: its last suffix that is a code, or its stem.
 
     Example:
@@ -167,7 +166,7 @@ def language_of(path: Path) -> str:
     return UNKNOWN_LANGUAGE
 
 
-def configuration(inspection: Inspection, source: Path, target: Path, minutes: float) -> str:
+def configuration(inspection: Inspection, source: AnyPath, target: AnyPath, minutes: float) -> str:
     """The text of a YAML configuration for a corpus.
 
     Args:
@@ -243,7 +242,7 @@ def _limit(lengths: Lengths) -> int:
     return min(LARGEST_LIMIT, max(50, limit))
 
 
-def _quoted(value: Path) -> str:
+def _quoted(value: AnyPath) -> str:
     """A path or a code as a YAML string."""
     text = str(value)
     return (

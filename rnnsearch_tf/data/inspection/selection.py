@@ -151,7 +151,7 @@ def select(
             Fewer are kept if too many pairs are left out.
         configs: (options of the source side, options of the target side).
         order: words of the longest n-grams. The papers use 4; with a thousand in-domain pairs, 2
-            selects better (RESULTS.md).
+            selects better (benchmarks/RESULTS.md).
         longest: pairs with more tokens on a side are left out; None: any length.
         seed: seed of the random draws.
         rounds: 1 is the papers' method. Each further round adds to the in-domain text pairs of the

@@ -34,7 +34,7 @@ from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.data.pairs import LinePair, Pairs, Report
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runs.folder import digest_of
-from rnnsearch_tf.text.pipeline import Text, load_text
+from rnnsearch_tf.text.pipeline import Text, load_text, load_texts
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -123,8 +123,8 @@ class PreparedPairs(Pairs):
             self._require_equal(known, getattr(config, side), MAKES_TOKENS, side)
         self._require_equal(self.manifest, config.data, LENGTH_LIMITS, "data")
 
-    def texts(self, config: Config) -> list[Text]:
-        """[source Text, target Text] with the vocabularies of the preparation; UsageError if the
+    def texts(self, config: Config) -> Sequence[Text]:
+        """(source Text, target Text) with the vocabularies of the preparation; UsageError if the
         configuration has other options for them.
         """
         for side in ("source", "target"):
@@ -133,9 +133,7 @@ class PreparedPairs(Pairs):
             # recorded them.
             names = MAKES_VOCABULARY if known.get("vocabulary") is None else ("vocabulary",)
             self._require_equal(known, getattr(config, side), names, side)
-        return [
-            load_text(self.folder, side, getattr(config, side)) for side in ("source", "target")
-        ]
+        return load_texts(self.folder, config)
 
     def check_texts(self, texts: Iterable[Text]) -> None:
         """Raise UserError unless (source Text, target Text) have the vocabularies of the

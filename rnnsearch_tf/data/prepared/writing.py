@@ -23,7 +23,7 @@ import tensorflow as tf
 from rnnsearch_tf import __version__
 from rnnsearch_tf.config import Config, as_dictionary, load_config
 from rnnsearch_tf.data.corpus import open_corpus, training_corpora
-from rnnsearch_tf.data.counting import build_corpus_texts, corpus_shards
+from rnnsearch_tf.data.counting import build_corpus_texts, corpus_shards, processes_for
 from rnnsearch_tf.data.dataset import EncodedPairs, no_pair_fits
 from rnnsearch_tf.data.pairs import Pairs, Report
 from rnnsearch_tf.data.prepared.store import (
@@ -36,13 +36,13 @@ from rnnsearch_tf.data.prepared.store import (
     PreparedPairs,
     digest_of_manifest,
 )
-from rnnsearch_tf.runtime.processes import Processes, processes_for
+from rnnsearch_tf.runtime.processes import Processes
 from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.atomic import NamedFile, locked, naming, sync, write_file
 from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.runs.folder import Run, digest_of
-from rnnsearch_tf.text.pipeline import Text, load_text
+from rnnsearch_tf.text.pipeline import Text, load_texts
 from rnnsearch_tf.files.untrusted import check_links, refuse_link
 
 Shards = Sequence[tuple[int, Pairs]]
@@ -151,10 +151,10 @@ def _begin(partial: pathlib.Path, plan: dict[str, Any]) -> None:
     write_file(path, _json(plan))
 
 
-def _texts(config: Config, partial: pathlib.Path, processes: Processes) -> list[Text]:
-    """[source Text, target Text]: loaded from an earlier preparation, or built now."""
+def _texts(config: Config, partial: pathlib.Path, processes: Processes) -> Sequence[Text]:
+    """(source Text, target Text): loaded from an earlier preparation, or built now."""
     if (partial / _BUILT).exists():
-        return _load(config, partial)
+        return load_texts(partial, config)
     texts = build_corpus_texts(
         config, open_corpus(config, "train"), processes=processes, folder=partial
     )
@@ -162,10 +162,6 @@ def _texts(config: Config, partial: pathlib.Path, processes: Processes) -> list[
         text.save(partial, side)
     write_file(partial / _BUILT, "")
     return texts
-
-
-def _load(config: Config, partial: pathlib.Path) -> list[Text]:
-    return [load_text(partial, side, getattr(config, side)) for side in ("source", "target")]
 
 
 def _part(partial: pathlib.Path, number: int) -> Callable[[str], pathlib.Path]:
@@ -191,7 +187,7 @@ def _encoded(config: Config, partial: pathlib.Path) -> EncodedPairs:
     """The encoder of all shards of this process. One for each shard would leak: TensorFlow keeps
     every traced function, 10 MB each.
     """
-    source, target = _load(config, partial)
+    source, target = load_texts(partial, config)
     return EncodedPairs(source, target, Pairs((), ()), config.data)
 
 

@@ -13,7 +13,7 @@ from rnnsearch_tf.extras.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
 from rnnsearch_tf.extras.hub.seq2seq_lm import RNNSearchSeq2SeqLM
 from rnnsearch_tf.extras.hub.tokenizer import RNNSearchTokenizer
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.text.pipeline import load_text
+from rnnsearch_tf.text.pipeline import load_texts
 from rnnsearch_tf.files.untrusted import check_preset
 
 CARD = """\
@@ -40,10 +40,7 @@ def load_run(run: str | os.PathLike[str]) -> RNNSearchSeq2SeqLM:
     run = Run.open(run)
     run.verify()
     config = saved_config(run.config)
-    source, target = (
-        RNNSearchTokenizer(load_text(run, side, getattr(config, side)))
-        for side in ("source", "target")
-    )
+    source, target = map(RNNSearchTokenizer, load_texts(run, config))
     values = as_dictionary(config)
     backbone = RNNSearchBackbone(
         source.vocabulary_size(),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import signal
-from typing import Any
 
 from rnnsearch_tf.distributed.workers import SingleWorker
 from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.training.callbacks import Logs
+from rnnsearch_tf.training.checkpoint import TrainingState
+from rnnsearch_tf.training.interruption import Interruption
 
 
 class Agreement(keras.callbacks.Callback):
@@ -22,16 +24,18 @@ class Agreement(keras.callbacks.Callback):
         interruption: Interruption.
     """
 
-    def __init__(self, workers: SingleWorker, state: Any, interruption: Any) -> None:
+    def __init__(
+        self, workers: SingleWorker, state: TrainingState, interruption: Interruption
+    ) -> None:
         super().__init__()
         self.workers = workers
         self.state = state
         self.interruption = interruption
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
         self.synchronize()
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         self.synchronize()
 
     def synchronize(self) -> None:
