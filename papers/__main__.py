@@ -135,9 +135,10 @@ def _check(work, items) -> tuple:
 
     require("pictures", "matplotlib")
     require("plots of vectors", "sklearn")
-    work.begin()
+    work.check()
     needed = work.needed(items)
     untrained = work.untrained(items)
+    configs = [work.config(name, seed, guided=False) for name, seed in needed]
     steps = work.steps(needed)
     for name, seed in untrained:
         check_files(work.config(name, seed, guided=False))
@@ -152,8 +153,8 @@ def _check(work, items) -> tuple:
         size = sum(step.gigabytes for step in steps)
         time = duration(60 * sum(step.minutes for step in steps))
         _say(
-            f"{len(steps)} steps before the trainings: about {size:.1f} GB, {time} of one core and"
-            " of a network of 10 MB a second"
+            f"{len(steps)} steps before the trainings: about {size:.1f} GB, {time} (one core,"
+            " downloads at 10 MB a second)"
         )
     cost = f"{work.cost(untrained, more)} in all, {work.gigabytes(untrained):.1f} GB"
     _say(
@@ -161,7 +162,8 @@ def _check(work, items) -> tuple:
         if needed
         else "everything is measured; rewriting the pages"
     )
-    return [work.config(name, seed, guided=False) for name, seed in needed], steps
+    work.begin()
+    return configs, steps
 
 
 def _list(work, scale):

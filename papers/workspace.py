@@ -72,42 +72,53 @@ class Workspace:
         """Save the settings that differ from the recipes, and the corpora's checksums.
 
         Raises:
-            UsageError: the existing results were made with other settings or corpora.
+            UsageError: as :meth:`check`.
         """
-        self._begin_settings()
-        self._begin_corpora()
-        self._check_recipes()
+        self.check()
+        make_folder(self.folder)
+        settings = self.folder / "settings.json"
+        if not settings.exists():
+            write_file(settings, json.dumps(self._settings()) + "\n")
+        corpora = self._saved_corpora()
+        if corpora | self._corpora != corpora:
+            text = json.dumps(corpora | self._corpora, indent=1) + "\n"
+            write_file(self.folder / "corpora.json", text)
 
-    def _begin_settings(self):
+    def check(self) -> None:
+        """Compare the existing results with the settings, corpora and recipes; write nothing.
+
+        Raises:
+            UsageError: they were made with others.
+        """
         path = self.folder / "settings.json"
-        settings = [*self.scale.settings, *self.overrides]
-        if not path.exists():
-            make_folder(path.parent)
-            write_file(path, json.dumps(settings) + "\n")
-        before = _read(path)
-        if before != settings:
-            shown = [self._flags(each) or " no --set" for each in (before, settings)]
+        settings = self._settings()
+        if path.exists() and (before := _read(path)) != settings:
             raise UsageError(
-                f"{self.folder}: expected{shown[0]}, with which it was started,"
-                f" got{shown[1]}; choose another --output"
+                f"{self.folder}: expected{self._flags(before)}, with which it was started,"
+                f" got{self._flags(settings)}; give the same again, or choose another --output"
             )
-
-    def _begin_corpora(self):
-        """Compare the corpora with the saved checksums. Missing files are ignored: results made
-        from them are kept.
-        """
-        path = self.folder / "corpora.json"
-        before = _read(path) if path.exists() else {}
-        found = {file.name: digest_of(file) for file in self.texts.corpora() if file.exists()}
+        before = self._saved_corpora()
         if changed := [
-            name for name, digest in found.items() if before.get(name, digest) != digest
+            name for name, digest in self._corpora.items() if before.get(name, digest) != digest
         ]:
             raise UsageError(
                 f"{self.folder}: expected the corpora with which it was started, got another"
                 f" {', another '.join(changed)} under {self.data}; choose another --output"
             )
-        if before | found != before:
-            write_file(path, json.dumps(before | found, indent=1) + "\n")
+        self._check_recipes()
+
+    def _settings(self):
+        return [*self.scale.settings, *self.overrides]
+
+    def _saved_corpora(self):
+        """{name: SHA-256} of the corpora with which the results were started."""
+        path = self.folder / "corpora.json"
+        return _read(path) if path.exists() else {}
+
+    @functools.cached_property
+    def _corpora(self):
+        """{name: SHA-256}. Missing files are ignored: results made from them are kept."""
+        return {file.name: digest_of(file) for file in self.texts.corpora() if file.exists()}
 
     def _check_recipes(self):
         """Refuse measurements of models that were trained by another recipe."""
@@ -126,7 +137,8 @@ class Workspace:
     @staticmethod
     def _flags(settings):
         """Settings as command-line arguments."""
-        return "".join(
+        scale = "" if any(each.startswith("--scale") for each in settings) else " --scale small"
+        return scale + "".join(
             f" {each}" if each.startswith("--") else f" --set {each}" for each in settings
         )
 

@@ -2,8 +2,8 @@
 
 Before DIR/N appears, a fresh process loads the model and its answers are compared with those of the
 Python model. An existing version is never overwritten. A failed export leaves nothing that a server
-would load, and the next export removes what a killed one has left. A profile has the options of the
-files in export/; --set changes one of them.
+would load, and the next export removes what a killed one has left. A profile is a YAML file with
+the options of an export; --set changes one of them. A checkout has examples in export/.
 """
 
 from argparse import ArgumentParser, Namespace

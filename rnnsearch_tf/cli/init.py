@@ -91,8 +91,8 @@ def run(arguments: Namespace) -> None:
             )
         if code == UNKNOWN_LANGUAGE:
             print(
-                f"the {side} file's name does not tell its language: set {side}.language if you"
-                " know it"
+                f"the {side} file's name does not tell its language: name it with"
+                f" --{side}-language if you know it"
             )
     print(f"written: {path}; edit it as you like")
     print(f"next, check the text:  rnnsearch doctor --config {config}")

@@ -8,9 +8,9 @@ index of the one to start there:
 
   rnnsearch launch --hosts a:2222,b:2222 --index 0 -- train --config F.yaml --output RUN
 
-The command after -- is a `rnnsearch train`; --distribute multi-worker is added to it. If it has
---resume, training starts anew if RUN has no checkpoint yet, and resumes if it has one. All workers
-must have access to RUN and the text.
+The command after -- is a `rnnsearch train`; --distribute multi-worker is added to it. With
+--resume it continues from RUN's checkpoint, or starts if there is none. All workers must have
+access to RUN and the text.
 
 When a worker is killed, the others are stopped, and all are restarted from the last checkpoint.
 SIGTERM and Ctrl-C are passed on: training stops after the current batch and is saved; the exit code

@@ -44,7 +44,7 @@ def arguments(parser: ArgumentParser) -> None:
         "--target-words",
         type=whole_number(1),
         metavar="N",
-        help="keep pairs with at most N target tokens in total (default: no limit)",
+        help="stop when the kept pairs have N target tokens together (default: no limit)",
     )
     for side in SIDES:
         parser.add_argument(

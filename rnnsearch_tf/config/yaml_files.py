@@ -72,7 +72,10 @@ def read_yaml(path: AnyPath) -> Tree:
     if tree is None:
         return {}
     if not isinstance(tree, dict):
-        raise UsageError(f"{path}: expected sections such as `model:`, got a {type(tree).__name__}")
+        got = f"text, {tree[:40]!r}" if isinstance(tree, str) else f"a {type(tree).__name__}"
+        raise UsageError(
+            f"{path}: expected a YAML file of `key: value` lines, got {got}; check the path"
+        )
     return tree
 
 

@@ -71,7 +71,7 @@ def message(tmp_path, text, overrides=()):
             ],
         ),
         ("model: 3\n", ["model", "expected a section", "got 3"]),
-        ("- a\n- b\n", ["expected sections", "got a list"]),
+        ("- a\n- b\n", ["expected a YAML file of `key: value` lines", "got a list"]),
         (
             "model: [1\n",
             ["bad.yaml:2: expected YAML", "got the end of the file", "expected ',' or ']'"],

@@ -182,7 +182,10 @@ def test_a_base_need_not_stand_alone(files):
         ('base: "a/\\ud800"\n', ["or the path of a YAML file, got 'a/\\ud800'"]),
         ('base: "a/\\nb"\n', ["or the path of a YAML file, got 'a/\\nb'"]),
         ("base: broken.yaml\n", ["broken.yaml:2: expected YAML"]),
-        ("base: list.yaml\n", ["list.yaml: expected sections such as `model:`, got a list"]),
+        (
+            "base: list.yaml\n",
+            ["list.yaml: expected a YAML file of `key: value` lines, got a list"],
+        ),
         (
             "base: c.yaml\n",
             [

@@ -274,8 +274,8 @@ PAGES = [
     Mutant(
         "papers/workspace.py",
         "folders of both scales mix",
-        "settings = [*self.scale.settings, *self.overrides]\n        if not",
-        "settings = [*self.overrides]\n        if not",
+        "return [*self.scale.settings, *self.overrides]",
+        "return [*self.overrides]",
         (f"{PAPER}::test_a_folder_of_one_scale_is_refused_at_the_other",),
     ),
     Mutant(

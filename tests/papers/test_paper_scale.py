@@ -460,8 +460,8 @@ def test_a_folder_of_one_scale_is_refused_at_the_other(tmp_path):
     with pytest.raises(
         UsageError,
         match=(
-            r"expected no --set, with which it was started, got --scale paper; choose another"
-            r" --output"
+            r"expected --scale small, with which it was started, got --scale paper; give the same"
+            r" again, or choose another --output"
         ),
     ):
         Workspace(tmp_path, "data", scale=SCALES["paper"]).begin()

@@ -675,11 +675,22 @@ def test_what_was_made_with_other_settings_is_not_shown_as_ones_own(tmp_path):
     with pytest.raises(
         UsageError,
         match=(
-            r"expected --set training.maximum_updates=2, with which it was started, got no --set;"
-            r" choose another --output"
+            r"expected --scale small --set training.maximum_updates=2, with which it was started,"
+            r" got --scale small; give the same again, or choose another --output"
         ),
     ):
         Workspace(tmp_path, tmp_path).begin()
+
+
+def test_a_refused_command_leaves_nothing(tmp_path, capsys):
+    """A setting that is wrong is refused before a missing text, and decides nothing later."""
+    output = tmp_path / "out"
+    command = ["sutskever2014-figure2", "--output", str(output), "--data", str(tmp_path / "none")]
+    assert reproduce([*command, "--set", "training.maximum_minutes=abc"]) == 2
+    assert "training.maximum_minutes" in capsys.readouterr().err
+    assert reproduce(command) == 1
+    assert "expected a text file, found none" in capsys.readouterr().err
+    assert not output.exists()
 
 
 def test_what_was_made_of_other_texts_is_not_shown_as_ones_own(tmp_path):
