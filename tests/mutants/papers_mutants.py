@@ -93,7 +93,7 @@ PAGES = [
     Mutant(
         "papers/workspace.py",
         "other settings pass",
-        "if before != settings:",
+        "if path.exists() and (before := _read(path)) != settings:",
         "if False:",
         (f"{REPRODUCE}::test_what_was_made_with_other_settings_is_not_shown_as_ones_own",),
     ),
