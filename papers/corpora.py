@@ -156,7 +156,7 @@ def write_links(folder, source: TextConfig, target: TextConfig) -> None:
     Raises:
         UserError: the package of the aligners is missing.
     """
-    from rnnsearch_tf.alignment.links import as_pharaoh
+    from rnnsearch_tf.alignment.pharaoh import as_pharaoh
     from rnnsearch_tf.evaluation.words import tokenized
     from rnnsearch_tf.alignment.aligners import align
     from rnnsearch_tf.text.pipeline import Text

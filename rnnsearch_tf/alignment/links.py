@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def as_pharaoh(links: Iterable[Link]) -> str:
-    """Links as a Pharaoh line ``0-0 1-2``."""
-    return " ".join(f"{source}-{target}" for source, target in links)
-
-
 def links(alignment: ArrayLike) -> list[Link]:
     """The links of a sentence pair, without the end symbols.
 

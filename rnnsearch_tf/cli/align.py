@@ -91,7 +91,7 @@ def run(arguments: Namespace) -> None:
     translator.require_attention("align")
     if arguments.lexicon:
         return _write_lexicon(arguments, translator)
-    from rnnsearch_tf.alignment.links import as_pharaoh
+    from rnnsearch_tf.alignment.pharaoh import as_pharaoh
 
     if arguments.reverse_model:
         links = _symmetrized(arguments, translator)

@@ -318,7 +318,7 @@ def _fields(hypothesis, source_tokens, alignment) -> dict:
 
 
 def _hard(links):
-    from rnnsearch_tf.alignment.links import as_pharaoh
+    from rnnsearch_tf.alignment.pharaoh import as_pharaoh
 
     return lambda hypothesis, source: as_pharaoh(
         links(hypothesis.alignment, source, hypothesis.tokens, text=hypothesis.text)

@@ -6,7 +6,7 @@ import dataclasses
 import os
 from typing import Any, Literal, overload
 
-from rnnsearch_tf.alignment.links import as_pharaoh
+from rnnsearch_tf.alignment.pharaoh import as_pharaoh
 from rnnsearch_tf.config import Config, DataConfig
 from rnnsearch_tf.data.held_out import HeldOut, SplitPairs
 from rnnsearch_tf.data.links import LinkedPairs, with_links

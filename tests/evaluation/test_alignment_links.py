@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from rnnsearch_tf.alignment.links import as_lists, as_pharaoh, links
+from rnnsearch_tf.alignment.links import as_lists, links
+from rnnsearch_tf.alignment.pharaoh import as_pharaoh
 
 
 def test_each_target_word_is_linked_to_its_largest_weight():

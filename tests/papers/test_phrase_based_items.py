@@ -294,7 +294,7 @@ def test_a_missing_package_is_named_before_anything_is_trained(tmp_path, monkeyp
         "a phrase-based system: expected the package sil-" in said
         and 'found none; pip install "rnnsearch-tf[smt]"' in said
     )
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"settings.json", "corpora.json"}
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
