@@ -13,6 +13,7 @@ from rnnsearch_tf import __version__
 from rnnsearch_tf.config import save_config, saved_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.evaluation.confidence import Calibration
+from rnnsearch_tf.export.about import write_about
 from rnnsearch_tf.export.check import check_export
 from rnnsearch_tf.export.operations import check_operations
 from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
@@ -110,6 +111,7 @@ def export_model(
             "serving_default": INPUTS["translate"]
         }
         write_warmup(folder, inputs, sentences, options.warmup_requests)
+        write_about(folder, folders[0])
         with announced("comparing its answers in a fresh process"):
             compared = check_export(folder, translator, options, sentences, calibration)
         save_config(options, folder / PROFILE)

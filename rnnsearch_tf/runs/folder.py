@@ -65,8 +65,9 @@ class Run:
     Attributes:
         path: pathlib.Path of the folder.
         config, best_weights, eight_bit_weights, confidence, evaluated, checkpoints, state,
-        previous_state, metrics, tensorboard, refused_batch, model_card, checksums:
-            pathlib.Path of each file or folder in it, which may not exist.
+        previous_state, metrics, tensorboard, refused_batch, model_card, examples, checksums:
+            pathlib.Path of each file or folder in it, which may not exist. `examples` is written
+            by people: sentences to try, one a line, which an export shows on the server's page.
 
     Example:
         >>> Run("runs/demo").vocabulary("source").as_posix()
@@ -87,6 +88,7 @@ class Run:
         self.tensorboard = self.path / "tensorboard"
         self.refused_batch = self.path / "refused_batch.txt"
         self.model_card = self.path / "model_card.md"
+        self.examples = self.path / "examples.txt"
         self.checksums = self.path / CHECKSUMS
 
     @classmethod

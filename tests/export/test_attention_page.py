@@ -16,11 +16,10 @@ import urllib.request
 import grpc
 import numpy as np
 import pytest
-from scripted_core import ScriptedCore, confidence, translation, weights
+from scripted_core import MODELS, ScriptedCore, confidence, translation, weights
+from serving.scripted_server import VERSION
 
-from rnnsearch_tf.extras.server.attention_page import AttentionPage
 from rnnsearch_tf.extras.server.errors import ServingError
-from rnnsearch_tf.extras.server.rest import RestServer
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -51,7 +50,7 @@ def core():
 
 @pytest.fixture(scope="module")
 def server(core):
-    server = start(core)
+    server = core.serve()
     yield server
     server.stop(0)
 
@@ -99,7 +98,7 @@ def open_page(pages, server):
         else:
             page = pages.shared = pages.shared or pages.open({})
             page.mouse.move(2, 2)
-        page.goto(f"http://127.0.0.1:{port or server.port}/{query}")
+        page.goto(f"http://127.0.0.1:{port or server.rest_port}/{query}")
         page.wait_for_selector("html[data-ready]")
         return page
 
@@ -108,12 +107,6 @@ def open_page(pages, server):
     for page in own:
         page.context.close()
     assert not pages.errors and pages.hosts == {"127.0.0.1"}
-
-
-def start(core, port=0):
-    server = RestServer(core, port=port, page=AttentionPage(core.models))
-    server.start()
-    return server
 
 
 def translated(page, text=SENTENCE, panel=0):
@@ -271,15 +264,7 @@ def test_tab_follows_the_words_one_by_one(open_page):
 
 def test_two_models_side_by_side(open_page):
     page = open_page(f"?text={SENTENCE}")
-    assert texts(page.locator("#model option")) == [
-        "plain",
-        "plain, version 2",
-        "plain, version 1",
-        "pieces",
-        "bare",
-        "blind",
-        "numbers",
-    ]
+    assert texts(page.locator("#model option")) == list(MODELS)
     page.select_option("#beside", "pieces")
     left = translated(page)
     right = translated(page, panel=1)
@@ -293,10 +278,10 @@ def test_two_models_side_by_side(open_page):
             np.ravel(np.array(weights(5))[:5, :5]),
             atol=2e-3,
         )
-    page.select_option("#model", "plain/versions/1")
-    assert texts(translated(page).locator("h2")) == ["plain, version 1"]
     page.select_option("#beside", "")
     page.locator(".panel").nth(1).wait_for(state="detached")
+    page = open_page(f"?text={SENTENCE}&model=plain/versions/{VERSION}")
+    assert texts(translated(page).locator("h2")) == [f"plain, version {VERSION}"]
 
 
 def test_what_a_model_lacks_is_said(open_page):
@@ -328,6 +313,45 @@ def test_a_wrong_model_is_said(open_page, query, message):
     page = open_page(f"?{query}")
     page.locator(".panel .problem").wait_for()
     assert said(page.locator(".panel .problem span")) == message
+
+
+@pytest.fixture
+def about(server, tmp_path):
+    """The export of the model `pieces` says this of it."""
+    document = {"source": "de", "target": "fr", "examples": ["guten tag", "<b>alles gute</b>"]}
+    (tmp_path / "assets.extra").mkdir()
+    (tmp_path / "assets.extra" / "about.json").write_text(json.dumps(document))
+    process = server.processes["pieces"]
+    before, process.path = process.path, tmp_path
+    yield document
+    process.path = before
+
+
+def test_the_languages_and_examples_of_a_model_are_shown(open_page, about):
+    page = open_page()
+    assert not page.locator("#examples").is_visible()  # of the first model nothing is known
+    page.select_option("#model", "pieces")
+    examples = page.locator("#examples")
+    assert said(examples).startswith("From German to French. Try: ")
+    assert texts(examples.locator("button")) == about["examples"]
+    assert page.locator("#sentence").get_attribute("lang") == "de"
+    examples.locator("button").first.click()
+    translated(page, "guten tag")
+    assert page.input_value("#sentence") == "guten tag"
+    page.select_option("#model", "plain")
+    translated(page, "guten tag")
+    assert not examples.is_visible()
+
+
+def test_a_sentence_unlike_those_that_the_model_knows_is_said(open_page):
+    page = open_page("?text=quite+unlike")
+    sureness = translated(page, "quite unlike").locator(".sureness")
+    assert said(sureness).startswith("25\u202f% sure of the sentence")
+    assert said(sureness).endswith(
+        "The sentence seems unlike those that the model knows: try other or fewer words."
+    )
+    page.fill("#sentence", SENTENCE)
+    assert "unlike" not in said(translated(page).locator(".sureness"))
 
 
 def test_a_text_that_is_too_long_is_said(open_page):
@@ -378,8 +402,8 @@ def test_a_refusal_is_said_in_words(open_page, core, code, message):
 
 
 def test_a_server_that_is_gone_is_said_and_tried_again(open_page, core):
-    server = start(core)
-    page = open_page("?text=one", port=server.port)
+    server = core.serve()
+    page = open_page("?text=one", port=server.rest_port)
     translated(page, "one")
     server.stop(0)
     page.fill("#sentence", "two")
@@ -388,7 +412,7 @@ def test_a_server_that_is_gone_is_said_and_tried_again(open_page, core):
         said(page.locator(".panel .problem span"))
         == "The server does not answer any more. Start it again, then try again."
     )
-    again = start(core, server.port)
+    again = core.serve(server.rest_port)
     page.click(".panel .problem button")
     translated(page, "two")
     again.stop(0)
@@ -411,7 +435,7 @@ def elsewhere(server):
 
             def answer(self, body):
                 with urllib.request.urlopen(
-                    f"http://127.0.0.1:{server.port}{self.path}", body
+                    f"http://127.0.0.1:{server.rest_port}{self.path}", body
                 ) as answer:
                     text = answer.read()
                 self.send_response(200)
@@ -497,7 +521,7 @@ def test_the_policy_holds(open_page, server):
     assert any("Content Security Policy" in text for text in logged)
     assert (
         page.evaluate(
-            f"fetch('http://localhost:{server.port}/v1/models/plain').then(() => 'sent', () =>"
+            f"fetch('http://localhost:{server.rest_port}/v1/models/plain').then(() => 'sent', () =>"
             " 'stopped')"
         )
         == "stopped"
@@ -589,13 +613,8 @@ def test_an_exported_model(pages, exported):
     listed = session("translate_nbest", text=[text])
     [best] = [each.decode() for each in aligned["translation"]]
     sure = session("confidence", source=[text], target=[best])
-    flags = Flags(
-        model_name="tiny",
-        model_base_path=str(exported.parent.resolve()),
-        port=FREE,
-        rest_api_port=FREE,
-        enable_model_warmup=False,
-    )
+    base = {"tiny": str(exported.parent.resolve())}
+    flags = Flags(base, port=0, rest_api_port=FREE, enable_model_warmup=False)
     with Server(flags) as server:
         page = pages.shared = pages.shared or pages.open({})
         page.goto(f"http://127.0.0.1:{server.rest_port}/?text={urllib.parse.quote(text)}")

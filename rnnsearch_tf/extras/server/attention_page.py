@@ -2,7 +2,9 @@
 with a sentence.
 
     GET /             the page; its style, script and icon are files of their own
-    GET /models.json  the models that answer: {"models": [{"name": "mt", "versions": [2, 1]}]}
+    GET /models.json  the models that answer, and what their exports say of them in
+                      assets.extra/about.json: {"models": [{"name": "mt", "versions": [2],
+                      "about": {"source": "en", "target": "fr", "examples": ["A book."]}}]}
 
 Nothing else is served: the files are read once, by name. The content security policy lets the page
 run its own script and talk to its own server only, and to the one that its address names:
@@ -12,10 +14,11 @@ run its own script and talk to its own server only, and to the one that its addr
 from __future__ import annotations
 
 import importlib.resources
+import json
+import pathlib
 import re
 import urllib.parse
-
-from rnnsearch_tf.extras.server import json_tensors
+from typing import Any
 
 TYPES = {
     "page.html": "text/html; charset=utf-8",
@@ -27,24 +30,27 @@ TYPES = {
     },
 }
 MODELS = "/models.json"
+ABOUT = pathlib.PurePath("assets.extra", "about.json")
+LONGEST_ABOUT = 64 << 10  # bytes
+JSON = {"Content-Type": "application/json"}
 ORIGIN = re.compile(r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
-HEADERS = [
-    ("Cache-Control", "no-cache"),
-    ("X-Content-Type-Options", "nosniff"),
-    ("Referrer-Policy", "no-referrer"),
-    ("Cross-Origin-Opener-Policy", "same-origin"),
-    ("Cross-Origin-Resource-Policy", "same-origin"),
-]
+HEADERS = {
+    "Cache-Control": "no-cache",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 
 
 class AttentionPage:
     """The page's files and the list of models.
 
     Args:
-        models: function without arguments; {name: numbers of the versions that answer}.
+        models: Models.
     """
 
-    def __init__(self, models):
+    def __init__(self, models: Any):
         folder = importlib.resources.files("rnnsearch_tf.extras.server") / "page"
         self._files = {
             f"/{name}": (kind, (folder / name).read_bytes()) for name, kind in TYPES.items()
@@ -52,38 +58,42 @@ class AttentionPage:
         self._files["/"] = self._files.pop("/page.html")
         self._models = models
 
-    def __contains__(self, path):
+    def __contains__(self, path: str) -> bool:
         return path == MODELS or path in self._files
 
-    def answer(self, method, path, query) -> tuple:
+    def answer(self, method: str, path: str, query: str) -> tuple[int, dict[str, str], bytes]:
         """(status, headers, body) of a request for one of its paths; methods but GET and HEAD are
         refused.
         """
         if method not in ("GET", "HEAD"):
-            body = json_tensors.encode({"error": f"Method not allowed: {method} {path}; use GET"})
-            return (
-                405,
-                [("Content-Type", "application/json"), ("Allow", "GET, HEAD"), *HEADERS],
-                body,
-            )
+            message = f"Method not allowed: {method} {path}; use GET"
+            return 405, HEADERS | JSON | {"Allow": "GET, HEAD"}, _json({"error": message})
         if path == MODELS:
             models = [
-                {"name": name, "versions": versions} for name, versions in self._models().items()
+                {"name": name, "versions": [number], "about": _about(path)}
+                for name, (number, path) in self._models.available().items()
             ]
-            return (
-                200,
-                [("Content-Type", "application/json"), *HEADERS],
-                json_tensors.encode({"models": models}),
-            )
+            return 200, HEADERS | JSON, _json({"models": models})
         kind, body = self._files[path]
-        return (
-            200,
-            [("Content-Type", kind), ("Content-Security-Policy", policy(query)), *HEADERS],
-            body,
-        )
+        headers = {"Content-Type": kind, "Content-Security-Policy": policy(query)}
+        return 200, HEADERS | headers, body
 
 
-def policy(query) -> str:
+def _about(folder: pathlib.Path) -> dict[str, Any]:
+    """What an export says of its model; empty where it says nothing, or something else."""
+    try:
+        data = (folder / ABOUT).read_bytes()[:LONGEST_ABOUT]
+        about = json.loads(data)
+        return about if isinstance(about, dict) else {}
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def _json(document: Any) -> bytes:
+    return json.dumps(document).encode()
+
+
+def policy(query: str) -> str:
     """The content security policy of the page with this query string.
 
     Example:

@@ -12,6 +12,7 @@ const address = (given.get("server") ?? "").trim().replace(/\/+$/, "");
 const server = new Server(address);
 const panels = ["model", "beside"].map((side) => ({ side, panel: new Panel(side, () => translate()), asked: null }));
 let timer = null;
+let known = {}; // model → what its export says of it
 
 const chosen = (side) => document.getElementById(side).value.trim();
 const written = () => sentence.value.replace(/\s+/g, " ").trim();
@@ -87,6 +88,35 @@ function announce(message) {
   document.getElementById("status").textContent = message;
 }
 
+/** The languages of the chosen model, and its examples to click. */
+function introduce() {
+  const { source, target, examples = [] } = known[chosen("model")] ?? {};
+  const place = document.getElementById("examples");
+  const buttons = examples.map((text) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.lang = source ?? "";
+    button.textContent = text;
+    button.addEventListener("click", () => {
+      sentence.value = text;
+      translate();
+    });
+    return button;
+  });
+  const languages = source && target ? `From ${languageName(source)} to ${languageName(target)}. ` : "";
+  place.replaceChildren(languages, ...(buttons.length ? ["Try: ", ...buttons] : []));
+  place.hidden = !languages && !buttons.length;
+  sentence.lang = source ?? "";
+}
+
+function languageName(code) {
+  try {
+    return new Intl.DisplayNames(["en"], { type: "language" }).of(code);
+  } catch {
+    return code; // no code of a language
+  }
+}
+
 /** A menu of the models in place of the field for a name. */
 function menu(side, models, wanted) {
   const field = document.getElementById(side);
@@ -107,11 +137,14 @@ async function begin() {
   sentence.value = given.get("text") ?? "";
   document.getElementById("server").value = address;
   if (address) document.querySelector("#asking details").open = true;
-  const models = await server.models();
+  known = await server.models();
+  const models = Object.keys(known);
   for (const { side } of panels) {
     menu(side, models, given.get(side) ?? (side === "model" ? models[0] ?? "" : ""));
     document.getElementById(side).addEventListener("change", translate);
   }
+  document.getElementById("model").addEventListener("change", introduce);
+  introduce();
   sentence.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(translate, PAUSE);

@@ -4,6 +4,7 @@ import { attentionOfWords, confidenceOfWords, percent, smallPercent, textWithWor
 
 const HINT = "Point at a word, or move to it with Tab, to follow it.";
 const UNSURE = 0.5; // a word below is marked
+const UNLIKE = 0.3; // of a sentence below the reader is told
 const VISIBLE = 0.02; // a thread of less weight is not drawn
 const NAMED = 0.05; // a word of less weight is not named
 const LONG = 12; // words of a sentence whose table gets a row of its own
@@ -106,8 +107,9 @@ export class Panel {
   }
 
   #sureness(sure) {
+    const unlike = sure && sure.confidence[0] < UNLIKE ? " The sentence seems unlike those that the model knows: try other or fewer words." : "";
     this.#part(".sureness").textContent = sure
-      ? `${percent(sure.confidence[0])} sure of the sentence. The line below a word is as long as the model is sure of it; dots: it is not.`
+      ? `${percent(sure.confidence[0])} sure of the sentence. The line below a word is as long as the model is sure of it; dots: it is not.${unlike}`
       : "How sure the model is, it cannot say: its export has no calibration.";
   }
 

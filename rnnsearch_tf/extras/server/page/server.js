@@ -10,15 +10,15 @@ export class Server {
     this.known = new Map(); // model → its signatures
   }
 
-  /** The models that answer, ["mt", "mt/versions/1"], where the server says so; else []. */
+  /** The models that answer, {name: what its export says of it}, where the server says so; else {}. */
   async models() {
-    if (this.address) return []; // tensorflow_model_server has no such list
+    if (this.address) return {}; // tensorflow_model_server has no such list
     try {
       const answer = await fetch("models.json");
       const { models } = answer.ok ? await answer.json() : { models: [] };
-      return models.flatMap(({ name, versions }) => [name, ...(versions.length > 1 ? versions.map((n) => `${name}/versions/${n}`) : [])]);
+      return Object.fromEntries(models.map(({ name, about }) => [name, about ?? {}]));
     } catch {
-      return [];
+      return {};
     }
   }
 

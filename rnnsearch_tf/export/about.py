@@ -1,0 +1,34 @@
+"""What the server's page says of a model: ``assets.extra/about.json``.
+
+{"source": "en", "target": "fr", "examples": ["My sister sells an old book."]}
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+from rnnsearch_tf.config import saved_config
+from rnnsearch_tf.files.reading import read_lines
+from rnnsearch_tf.runs.folder import Run
+
+FILE = pathlib.PurePath("assets.extra", "about.json")
+
+
+def write_about(folder: pathlib.Path, run: Run) -> None:
+    """Write the language codes of a RUN and its examples beside an exported model.
+
+    Args:
+        folder: path of the SavedModel.
+        run: the RUN, or the first of an ensemble.
+    """
+    config = saved_config(run.config)
+    examples = read_lines(run.examples) if run.examples.exists() else []
+    about = {
+        "source": config.source.language,
+        "target": config.target.language,
+        "examples": [line for line in examples if line.strip()],
+    }
+    path = folder / FILE
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(about, ensure_ascii=False) + "\n", encoding="utf-8")
