@@ -25,7 +25,12 @@ CORE = [
     "typing-extensions>=4.5",
     "tensorflow-serving-api>=2.21,<2.22",
     "grpcio-health-checking>=1.71",
-    "waitress>=3,<4",  # the embedded server's HTTP
+    # the embedded server
+    "grpcio-reflection>=1.71",
+    "uvicorn>=0.30",
+    "starlette>=0.40",
+    "prometheus-client>=0.20",
+    "psutil>=5.9",
 ]
 EXTRAS = {
     "subwords": [
@@ -50,7 +55,6 @@ EXTRAS["dev"] = sorted(
     | {"pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "nbclient>=0.10", "ipykernel>=6"}
     | {"ruff>=0.17,<0.18"}  # a newer one may format otherwise
     | {"mypy>=2.4,<2.5"}
-    | {"prometheus-client>=0.20"}  # the tests read the server's metrics with its parser
 )
 EXTRAS["beam"] = [
     "apache-beam>=2.77,<3"

@@ -145,7 +145,7 @@ def _served(version, sources, translations):
     from rnnsearch_tf.extras.server.flags import FREE, Flags
     from rnnsearch_tf.extras.server.server import Server
 
-    flags = Flags(model_name="demo", model_base_path=str(version.parent.resolve()), port=FREE)
+    flags = Flags({"demo": str(version.parent.resolve())}, port=FREE, rest_api_port=0)
     with Server(flags) as server, Client(f"127.0.0.1:{server.grpc_port}", "demo") as client:
         answers = client.translate(sources)
     same = sum(

@@ -1,16 +1,17 @@
 """Serve SavedModels over gRPC and REST, like tensorflow_model_server.
 
-Accepts that server's flags (with underscores or hyphens) and configuration files, and returns the
-same statuses. A new numbered folder under the base path is loaded and replaces the previous version
-without a failed request.
+A lean relative of that server: its flags where it has the feature, with underscores or hyphens, and
+its protocol and statuses. A new numbered folder under the base path is loaded and replaces the
+previous version without a failed request. Each model runs in a process of its own: one that takes
+too much memory or works beyond the deadline of a request is ended, and is back within seconds.
 
 The REST port has a web page at /: type a sentence to see its translation, the confidence and the
 attention. --no-page disables it.
 
-Listens on 127.0.0.1 unless --host changes it: neither interface authenticates clients. SIGTERM or
-Ctrl-C stops the server when the accepted requests are answered, or after
---shutdown_grace_in_seconds (exit code 1 then). It stops at once while models are still loading, and
-at a second signal.
+Listens on 127.0.0.1 unless --host changes it: without --tls-client-ca neither interface
+authenticates clients. SIGTERM or Ctrl-C stops the server when the accepted requests are answered,
+or after --shutdown_grace_in_seconds (exit code 1 then). It stops at once while models are still
+loading, and at a second signal.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ import time
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.extras.server import flags
 
 if TYPE_CHECKING:
@@ -55,11 +55,14 @@ def run(arguments: Namespace) -> int:
         concurrent.futures.wait([starting], POLL_SECONDS)
         if signals:
             log.info("stopping: nothing was served yet")
-            os._exit(0)  # loading cannot be interrupted
+            os._exit(0)  # the processes of the models end with this one
     server = starting.result()
     host = f"[{chosen.host}]" if ":" in chosen.host else chosen.host
+    scheme = "https" if chosen.tls_certificate else "http"
     for interface, port in (("gRPC", server.grpc_port), ("REST", server.rest_port)):
-        page = "" if interface == "gRPC" or chosen.no_page else f"; web page: http://{host}:{port}/"
+        page = f"; web page: {scheme}://{host}:{port}/"
+        if interface == "gRPC" or chosen.no_page:
+            page = ""
         if port is not None:
             log.info("%s on %s:%d%s", interface, chosen.host, port, page)
     while not signals:
@@ -79,12 +82,9 @@ def run(arguments: Namespace) -> int:
     return 1
 
 
-def _start(chosen, starting):
-    """Start a Server and set it as the result of the Future; importing TensorFlow takes seconds,
-    too, so it is done here.
-    """
+def _start(chosen: flags.Flags, starting: concurrent.futures.Future[Server]) -> None:
+    """Start a Server and set it as the result of the Future."""
     try:
-        import_tensorflow()
         from rnnsearch_tf.extras.server.server import Server
 
         server = Server(chosen)
@@ -102,7 +102,7 @@ def _catch_signals() -> list[int]:
     """
     received: list[int] = []
 
-    def end(number, frame):
+    def end(number: int, frame: object) -> None:
         received.append(number)
         for again in (signal.SIGTERM, signal.SIGINT):
             signal.signal(again, signal.SIG_DFL)

@@ -192,7 +192,8 @@ def test_demo(observe, monkeypatch, tmp_path):
         return types.SimpleNamespace(folder=folder / "1")
 
     def serve(flags):
-        return FakeServer(observe.facts, "served", flags.model_name, flags.model_base_path)
+        [(name, base_path)] = flags.models.items()
+        return FakeServer(observe.facts, "served", name, base_path)
 
     def asked(*words):
         return FakeServer(observe.facts, "asked", *words)

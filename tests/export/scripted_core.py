@@ -10,27 +10,29 @@ first of the others with 0.09, and at the rest with what is left. The models:
     blind     no attention: all weights are 0
     numbers   no translation model
 
-Words of a sentence may ask for more: `doubtful` gives a word of confidence 0.2, `long` a sentence
-that was cut, and `slow` an answer that waits for `gate`.
+Words of a sentence may ask for more: `doubtful` gives a word of confidence 0.2, `unlike` a
+sentence of 0.25, `long` a sentence that was cut, and `slow` an answer that waits for `gate`.
 """
 
+import asyncio
 import json
+import threading
 
-import grpc
 import numpy as np
-from serving.fake_core import FakeCore, signature
+from serving.scripted_server import ScriptedServer
 from tensorflow.core.framework import types_pb2
-from tensorflow_serving.apis import get_model_metadata_pb2
+from tensorflow.core.protobuf.meta_graph_pb2 import TensorInfo
 
-from rnnsearch_tf.extras.server.errors import ServingError, not_found
+from rnnsearch_tf.extras.server import json_tensors
+from rnnsearch_tf.extras.server.frames import Kind
 
-TEXT = signature(text=types_pb2.DT_STRING)
+TEXT = ("text",)
 FULL = {
     "translate": TEXT,
     "serving_default": TEXT,
     "translate_aligned": TEXT,
     "translate_nbest": TEXT,
-    "confidence": signature(source=types_pb2.DT_STRING, target=types_pb2.DT_STRING),
+    "confidence": ("source", "target"),
 }
 MODELS = {
     "plain": FULL,
@@ -59,44 +61,45 @@ def confidence(word):
     return 0.2 if word == "DOUBTFUL" else 0.9
 
 
-class ScriptedCore(FakeCore):
-    """A Core for RestServer; `refusal` is a ServingError that every prediction is answered with, or
-    None.
+class ScriptedCore:
+    """What the models answer; `refusal` is a ServingError that every prediction is answered with,
+    or None. `answer` is a ScriptedServer's.
     """
 
-    refusal = None
+    def __init__(self):
+        self.refusal = None
+        self.gate = threading.Event()
+        self.gate.set()
 
-    def models(self):
-        return {name: [2, 1] if name == "plain" else [1] for name in MODELS}
+    def serve(self, port=-1):
+        """A ScriptedServer of the models, started."""
+        server = ScriptedServer(self.answer, MODELS, rest_api_port=port, port=0)
+        server.start()
+        return server
 
-    def find(self, spec):
-        if spec.name not in MODELS:
-            raise not_found(f"Servable not found for request: Latest({spec.name})")
-
-    def signature(self, spec):
-        self.find(spec)
-        if spec.signature_name not in MODELS[spec.name]:
-            raise ServingError(grpc.StatusCode.FAILED_PRECONDITION, "no such signature")
-        return MODELS[spec.name][spec.signature_name]
-
-    def metadata(self, request):
-        self.find(request.model_spec)
-        answer = get_model_metadata_pb2.GetModelMetadataResponse(model_spec=request.model_spec)
-        answer.metadata["signature_def"].Pack(
-            get_model_metadata_pb2.SignatureDefMap(signature_def=MODELS[request.model_spec.name])
-        )
-        return answer
-
-    def predict(self, spec, inputs, output_filter=(), deadline=None, cancelled=None):
+    async def answer(self, name, kind, data, seconds):
+        if kind == Kind.REST_METADATA:
+            signatures = {signature: {} for signature in MODELS[name]}
+            metadata = {"signature_def": {"signature_def": signatures}}
+            return json.dumps({"model_spec": {"name": name}, "metadata": metadata}).encode()
         if self.refusal:
             raise self.refusal
-        if spec.signature_name == "confidence":
+        document = json_tensors.parse(data)
+        signature = document["signature_name"]
+        strings = {
+            input: TensorInfo(dtype=types_pb2.DT_STRING) for input in MODELS[name][signature]
+        }
+        inputs, form = json_tensors.to_inputs(document, strings)
+        while b"slow" in inputs.get("text", [b""])[0] and not self.gate.is_set():
+            await asyncio.sleep(0.01)
+        return json_tensors.to_body(_outputs(self._row(name, signature, inputs)), form)
+
+    def _row(self, name, signature, inputs):
+        if signature == "confidence":
             [target] = inputs["target"]
-            return spec, _outputs(_confidence(target.decode()))
+            return _confidence(target.decode())
         [text] = inputs["text"]
-        if b"slow" in text:
-            assert self.gate.wait(30)
-        return spec, _outputs(getattr(self, f"_{spec.signature_name}")(spec.name, text.decode()))
+        return getattr(self, f"_{signature}")(name, text.decode())
 
     def _translate(self, model, text):
         return {
@@ -144,7 +147,7 @@ def _pieces(words):
 def _confidence(target):
     words = target.split()
     return {
-        "confidence": np.float32(0.75),
+        "confidence": np.float32(0.25 if "UNLIKE" in words else 0.75),
         "words": " ".join(words),
         "word_confidences": json.dumps([confidence(word) for word in words]),
     }

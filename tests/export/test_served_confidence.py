@@ -66,11 +66,7 @@ def test_a_client_of_a_server_says_the_same_of_the_export(exported, source, caps
     assert rnnsearch(["translate", "--model", str(exported), "--confidence", source]) == 0
     expected = capsys.readouterr().out
     flags = Flags(
-        model_name="mt",
-        model_base_path=str(exported.parent),
-        port=FREE,
-        rest_api_port=0,
-        enable_model_warmup=False,
+        {"mt": str(exported.parent)}, port=FREE, rest_api_port=0, enable_model_warmup=False
     )
     with Server(flags) as server:
         assert (

@@ -18,8 +18,7 @@ PHRASES = [["vieux livre", "Zoé"], [], []]
 @pytest.fixture(scope="module")
 def server(exported):
     flags = Flags(
-        model_name="mine",
-        model_base_path=str(exported.parent),
+        {"mine": str(exported.parent)},
         port=FREE,
         rest_api_port=FREE,
         enable_batching=True,

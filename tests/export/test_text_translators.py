@@ -53,10 +53,7 @@ def test_three_translators_answer_the_same_question_alike(translator, exported):
     expected = translator.translate(TEXTS)
     assert all(each.text for each, text in zip(expected, TEXTS) if text)
     flags = Flags(
-        model_name="m",
-        model_base_path=str(exported.parent.resolve()),
-        port=FREE,
-        enable_model_warmup=False,
+        {"m": str(exported.parent)}, port=FREE, rest_api_port=0, enable_model_warmup=False
     )
     with Server(flags) as server, Client(f"127.0.0.1:{server.grpc_port}", "m") as client:
         for each in (translator, ExportedTranslator(exported), client):

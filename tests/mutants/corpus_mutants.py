@@ -106,19 +106,9 @@ REPLICAS = [
     Mutant(
         "extras/server/client.py",
         "one replica has all the requests",
-        '    ("grpc.lb_policy_name", "round_robin"),',
+        '    "loadBalancingConfig": [{"round_robin": {}}],',
         "",
         (f"{REPLICAS}::test_replicas_share_the_requests_and_a_killed_one_costs_no_answer",),
-    ),
-    Mutant(
-        "extras/server/client.py",
-        "a broken connection is the end",
-        "error.code() is not grpc.StatusCode.UNAVAILABLE\n",
-        "True\n",
-        (
-            "serving/test_client.py::test_unavailable_is_tried_again",
-            f"{REPLICAS}::test_replicas_share_the_requests_and_a_killed_one_costs_no_answer",
-        ),
     ),
     Mutant(
         "extras/server/client.py",

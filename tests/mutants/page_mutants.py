@@ -304,7 +304,7 @@ SERVED = [
     Mutant(
         "extras/server/attention_page.py",
         "types are guessed",
-        '    ("X-Content-Type-Options", "nosniff"),\n',
+        '    "X-Content-Type-Options": "nosniff",\n',
         "",
         (f"{FILES}::test_its_files_and_their_headers", f"{FILES}::test_the_models_are_listed"),
     ),
@@ -316,11 +316,10 @@ SERVED = [
         (f"{FILES}::test_no_page",),
     ),
     Mutant(
-        "extras/server/manager.py",
-        "versions that do not answer are listed",
-        "self.versions(name)\n                if version.state == State.AVAILABLE\n            ]\n "
-        "           for name",
-        "self.versions(name)] for name",
-        (f"{FILES}::test_versions_that_do_not_answer_are_not_listed",),
+        "extras/server/attention_page.py",
+        "about.json of any size",
+        "(folder / ABOUT).read_bytes()[:LONGEST_ABOUT]",
+        "(folder / ABOUT).read_bytes()",
+        (f"{FILES}::test_what_an_export_says_of_its_model",),
     ),
 ]

@@ -26,29 +26,42 @@ CONFORMANCE = [
     Mutant(
         "extras/server/errors.py",
         "messages of any length",
-        "message if len(message) <= LONGEST_MESSAGE else",
-        "message if True else",
+        "if len(data) <= LONGEST_MESSAGE:",
+        "if True:",
         (f"{PREDICT}::test_long_messages_are_cut",),
     ),
     Mutant(
-        "extras/server/manager.py",
+        "extras/server/models.py",
         "the oldest version answers",
-        "for number in sorted(numbered, reverse=True)]",
-        "for number in sorted(numbered)]",
+        "number = max(found)",
+        "number = min(found)",
         (
             f"{PREDICT}::test_the_default_signature_of_the_latest_version",
             f"{PREDICT}::test_which_version_answers",
+            "serving/test_versions.py::test_the_newest_version_answers_and_the_one_before_goes",
         ),
     ),
     Mutant(
-        "extras/server/core.py",
-        "a reload changes nothing",
-        "        self.manager.reload(request.config)\n",
-        "",
+        "extras/server/models.py",
+        "a request with a label is answered",
+        'UNAVAILABLE while it is started again.\n        """\n        if label:',
+        'UNAVAILABLE while it is started again.\n        """\n        if False:',
         (
-            f"{MANAGEMENT}::test_reload_adds_a_model_and_takes_it_away",
-            f"{MANAGEMENT}::test_reload_with_a_name_twice",
-            f"{MANAGEMENT}::test_reload_with_a_model_that_does_not_come_up",
+            f"{PREDICT}::test_nothing_of_that_name",
+            "serving/test_rest.py::test_what_is_refused",
+            "serving/test_versions.py::test_versions_and_models_that_are_not_there",
+        ),
+    ),
+    Mutant(
+        "extras/server/servable.py",
+        "Python checks the shapes",
+        "_run(self._session, fetches, feeds, options)",
+        "self._session.run(fetches, feeds, options)",
+        (
+            (
+                f"{PREDICT}"
+                "::test_a_shape_the_signature_does_not_have_is_run_where_the_operations_take_it"
+            ),
         ),
     ),
     Mutant(

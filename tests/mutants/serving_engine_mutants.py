@@ -1,196 +1,147 @@
-"""Planted faults of the embedded server's engine: batching, versions, checks, flags; see
-mutants.py.
-"""
+"""Planted faults in what a model's process does and in which version answers; see mutants.py."""
 
 from mutants import Mutant
 
-BATCHING = "serving/test_server_batching.py"
+BATCHING = "serving/test_batching.py"
 VERSIONS = "serving/test_versions.py"
 SERVER = "serving/test_embedded_server.py"
 TENSORS = "serving/test_tensors.py"
-FLAGS = "serving/test_serving_flags.py"
 
-ENGINE = [
+MERGING = [
     Mutant(
-        "extras/server/merging.py",
-        "each gets its neighbour's rows",
-        "array[end - count : end] for array",
-        "array[:count] for array",
+        "extras/server/batching.py",
+        "merged requests get the rows of others",
+        "np.split(value, ends[:-1])",
+        "np.array_split(value, len(rows))",
         (
             f"{BATCHING}::test_what_waits_is_merged_and_each_gets_its_own_rows",
-            f"{SERVER}::test_concurrent_requests_share_a_call_and_each_gets_its_own_rows",
+            f"{BATCHING}::test_concurrent_requests_share_a_call_and_each_gets_its_own_rows",
         ),
     ),
     Mutant(
         "extras/server/batching.py",
-        "the queue has no end",
-        "if len(queue) + added > self.parameters.max_enqueued_batches:",
-        "if False:",
-        (f"{BATCHING}::test_a_full_queue_is_unavailable_and_recovers",),
-    ),
-    Mutant(
-        "extras/server/batching.py",
-        "late requests are run all the same",
-        "            if error := call.given_up():",
-        "            if error := None:",
+        "a request that fails spoils the others of its call",
+        "                    self._answer([request])",
+        "                    request.outputs.set_exception(error)",
         (
-            f"{BATCHING}::test_a_request_whose_deadline_has_passed_is_not_run",
-            f"{BATCHING}::test_a_caller_that_has_gone_is_not_run",
+            f"{BATCHING}::test_a_bad_request_does_not_spoil_its_neighbours",
+            f"{BATCHING}::test_concurrent_requests_share_a_call_and_each_gets_its_own_rows",
         ),
     ),
     Mutant(
         "extras/server/batching.py",
-        "the least patient request decides for its batch",
-        "else max(deadlines)",
-        "else min(deadlines)",
+        "a merged call has any number of rows",
+        "rows + request.rows <= MOST_ROWS",
+        "True",
+        (f"{BATCHING}::test_a_merged_call_has_no_more_rows_than_it_may",),
+    ),
+    Mutant(
+        "extras/server/batching.py",
+        "requests whose deadline has passed are run",
+        "for request in [request for request in batch if request.end <= time.monotonic()]:",
+        "for request in []:",
+        (f"{BATCHING}::test_a_request_whose_deadline_has_passed_is_not_run",),
+    ),
+    Mutant(
+        "extras/server/batching.py",
+        "a merged call has the shortest deadline of its requests",
+        "until = max(",
+        "until = min(",
         (f"{BATCHING}::test_a_batch_may_take_as_long_as_its_most_patient_request",),
     ),
     Mutant(
-        "extras/server/manager.py",
-        "the old version goes before the new one has come",
-        "            for number in result[name]:\n",
-        "            [version.unload() for version in self.versions(name) if version.number not in"
-        " result[name]]\n            for number in result[name]:\n",
+        "extras/server/batching.py",
+        "a run that does not end is hidden from the server",
+        "if request.until > end:",
+        "if True:",
+        (f"{BATCHING}::test_one_that_runs_alone_is_not_given_up_before_its_run_has_ended",),
+    ),
+]
+
+RUNS = [
+    Mutant(
+        "extras/server/servable.py",
+        "a run has no deadline",
+        "max(1, round((end - time.monotonic()) * 1000))",
+        "10**6",
         (
-            f"{VERSIONS}::test_the_newest_version_answers_and_the_one_before_goes",
-            f"{VERSIONS}::test_a_version_that_does_not_load_leaves_the_old_one_and_says_why",
+            f"{SERVER}::test_a_deadline_breaks_the_run_off",
+            f"{SERVER}::test_a_request_takes_no_longer_than_the_server_allows",
         ),
-    ),
-    Mutant(
-        "extras/server/manager.py",
-        "a failed version is remembered when it is gone",
-        "if len(kept) < len(known):",
-        "if False:",
-        ("serving/test_versions.py::test_a_version_that_failed_and_was_published_anew_is_another",),
-    ),
-    Mutant(
-        "extras/server/version.py",
-        "some errors of loading are nobody's",
-        "except Exception as error:",
-        "except ZeroDivisionError as error:",
-        ("serving/test_versions.py::test_any_error_while_loading_is_one_to_try_again_after",),
-    ),
-    Mutant(
-        "extras/server/rest.py",
-        "a head has a body",
-        "# what followed the head would be read as the next answer\n"
-        '        return [body if method != "HEAD" else b""]',
-        "return [body]",
-        ("serving/test_rest.py::test_a_head_is_answered_as_a_get_without_the_body",),
-    ),
-    Mutant(
-        "extras/server/manager.py",
-        "a failed version is never tried again",
-        "return failed and waited and",
-        "return False and",
-        (f"{VERSIONS}::test_a_failed_load_is_tried_again_so_often",),
-    ),
-    Mutant(
-        "extras/server/manager.py",
-        "a request that comes between two versions is lost",
-        "known is self._versions.get(name) and labels is self._labels",
-        "True",
-        (f"{VERSIONS}::test_a_request_that_comes_between_two_versions_gets_the_new_one",),
-    ),
-    Mutant(
-        "extras/server/version.py",
-        "a version is closed under its requests",
-        "self._unused.wait_for(lambda: not self._users, timeout)",
-        "True",
-        (f"{VERSIONS}::test_requests_on_their_way_finish_before_their_version_is_unloaded",),
     ),
     Mutant(
         "extras/server/servable.py",
-        "a run knows no deadline",
-        "None if timeout is None else",
-        "None if True else",
-        (f"{SERVER}::test_a_deadline_breaks_the_run_off",),
+        "a warm-up request that fails is passed over",
+        "            except ServingError as error:\n                raise ServingError(",
+        "            except ServingError as error:\n                continue\n"
+        "                raise ServingError(",
+        (f"{SERVER}::test_warm_up_runs_before_the_first_request_and_its_failure_is_the_loads",),
     ),
     Mutant(
-        "extras/server/servable.py",
-        "shapes are Python's business",
-        "_run(self._session, fetches, feeds, options)",
-        "self._session.run(fetches, feeds, options)",
-        (
-            (
-                "serving/conformance/test_conformance_predict.py"
-                "::test_a_shape_the_signature_does_not_have_is_run_where_the_operations_take_it"
-            ),
-        ),
-    ),
-    Mutant(
-        "extras/server/manager.py",
-        "another base path takes what answers away",
-        "version.state == State.END and (version.error is None or version.path != path)",
-        "version.path != path or (version.state == State.END and version.error is None)",
-        (
-            f"{VERSIONS}::test_another_base_path_leaves_the_versions_that_are_loaded",
-            f"{VERSIONS}::test_a_corrupt_version_under_another_base_path_takes_nothing_away",
-            f"{VERSIONS}::test_no_request_fails_while_base_paths_change",
-        ),
-    ),
-    Mutant(
-        "extras/server/manager.py",
-        "a version that failed is not looked for elsewhere",
-        "(version.error is None or version.path != path)",
-        "version.error is None",
-        (f"{VERSIONS}::test_a_version_that_failed_is_tried_where_it_stands_now",),
-    ),
-    Mutant(
-        "extras/server/model_config.py",
-        "links lead out of the roots",
-        "os.path.realpath(root)\n    path = os.path.realpath(path)",
-        "os.path.abspath(root), os.path.abspath(path)",
-        (f"{VERSIONS}::test_base_paths_stay_under_the_roots_that_are_allowed",),
-    ),
-    Mutant(
-        "extras/server/model_config.py",
-        "a root is a prefix of letters",
-        "os.path.commonpath([root, path]) == root",
-        "path.startswith(root)",
-        (f"{VERSIONS}::test_base_paths_stay_under_the_roots_that_are_allowed",),
-    ),
-    Mutant(
-        "extras/server/server.py",
-        "a refused configuration is forgotten",
-        "                manager.configure(config)\n",
-        "                seen[0] = config\n                manager.configure(config)\n",
-        (f"{SERVER}::test_a_label_of_a_version_that_is_still_to_come_moves_when_it_is_there",),
-    ),
-    Mutant(
-        "extras/server/server.py",
-        "a taken port is found when the models are loaded",
-        "                interface.check_address()",
-        "                pass",
-        (f"{SERVER}::test_a_port_that_is_taken_is_said_before_models_are_loaded",),
-    ),
-    Mutant(
-        "extras/server/server.py",
-        "plain HTTP beside TLS",
-        "    if flags.ssl_config_file:\n        log",
-        "    if False:\n        log",
-        (f"{SERVER}::test_where_tls_is_asked_for_there_is_no_plain_http_beside_it",),
-    ),
-    Mutant(
-        "extras/server/version.py",
-        "an unloading without a bound",
-        "lambda: not self._users, timeout)",
-        "lambda: not self._users)",
-        (f"{SERVER}::test_a_stop_breaks_off_what_does_not_end_in_its_grace",),
+        "extras/server/worker.py",
+        "warm-up although it is switched off",
+        'if self._settings["warm_up"]:',
+        "if True:",
+        (f"{SERVER}::test_without_warm_up_a_failing_request_of_its_file_is_not_run",),
     ),
     Mutant(
         "extras/server/tensors.py",
         "answers as tensor_content",
-        "    if array.dtype not in _FIELDS:",
-        "    if array.dtype.kind != 'O':\n"
-        "        return tf.make_tensor_proto(array)\n    if array.dtype not in _FIELDS:",
+        "    elif array.dtype in _FIELDS:",
+        "    elif False:",
         (f"{TENSORS}::test_an_answer_has_its_values_in_the_typed_field",),
     ),
+]
+
+NEW_VERSIONS = [
     Mutant(
-        "extras/server/flags.py",
-        "no flag but with hyphens",
-        "names = dict.fromkeys((f\"--{name.replace('_', '-')}\", f\"--{name}\"))",
-        "names = dict.fromkeys((f\"--{name.replace('_', '-')}\",))",
-        (f"{FLAGS}::test_ways_to_write_a_flag",),
+        "extras/server/models.py",
+        "a new version answers before it is loaded",
+        "        try:\n            await process.start(self._launcher)\n",
+        "        self.process = process\n        try:\n"
+        "            await process.start(self._launcher)\n",
+        (f"{VERSIONS}::test_the_newest_version_answers_and_the_one_before_goes",),
+    ),
+    Mutant(
+        "extras/server/models.py",
+        "a failed version that is published anew is not tried",
+        "if known.error and changed == known.changed:",
+        "if known.error:",
+        (f"{VERSIONS}::test_a_version_that_failed_and_was_published_anew_is_tried_at_once",),
+    ),
+    Mutant(
+        "extras/server/models.py",
+        "a failed version is never tried again",
+        "if time.monotonic() - known.tried < RETRY_SECONDS:",
+        "if True:",
+        (f"{VERSIONS}::test_a_version_that_failed_is_not_tried_at_every_look",),
+    ),
+    Mutant(
+        "extras/server/models.py",
+        "an error of the disk ends the looks for new versions",
+        "            except (ServingError, OSError) as error:\n                if str",
+        "            except ServingError as error:\n                if str",
+        (f"{VERSIONS}::test_any_error_while_loading_is_one_to_try_again_after",),
+    ),
+    Mutant(
+        "extras/server/models.py",
+        "a process that ends is not started again",
+        "                await model.restart()",
+        "                return",
+        (f"{VERSIONS}::test_a_process_that_ends_is_started_again",),
+    ),
+    Mutant(
+        "extras/server/models.py",
+        "a version that does not answer is listed",
+        "if model.process is not None and not model.process.ended.is_set()\n        }",
+        "if model.process is not None\n        }",
+        (f"{VERSIONS}::test_a_process_that_ends_is_started_again",),
+    ),
+    Mutant(
+        "extras/server/process.py",
+        "the process of an old version is killed while it answers",
+        "        await self._unused.wait()\n",
+        "",
+        (f"{SERVER}::test_a_request_to_an_old_version_ends_before_its_process_does",),
     ),
 ]

@@ -19,11 +19,11 @@ class FakeServer(prediction_service_pb2_grpc.PredictionServiceServicer):
         requests: those that came, in order of their arrival.
     """
 
-    def __init__(self, port=0, credentials=None):
+    def __init__(self, port=0, credentials=None, options=()):
         self.requests = []
         self.refusals = []
         self.gate, self.waiting = threading.Event(), threading.Event()
-        self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(8))
+        self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(8), options=options)
         prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(self, self._server)
         where = f"127.0.0.1:{port}"
         self.port = (

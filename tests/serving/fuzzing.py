@@ -2,11 +2,12 @@
 
 A Fuzzer draws from a seed: random bytes, damaged messages, wrong dtypes, shapes and
 names, huge strings, ranks and nesting of any depth, shapes that one value fills, very
-many rows, bad JSON, bad HTTP, connections that are kept and say nothing. It leaves alone what would
-stop or change the server on purpose: signatures that wait, and reloads that are valid.
+many rows, bad JSON, bad HTTP, packed bodies, connections that are kept and say nothing. It leaves
+alone what would stop the server on purpose: signatures that wait.
 """
 
 import collections
+import gzip
 import http.client
 import json
 import math
@@ -21,7 +22,6 @@ from tensorflow.core.framework import types_pb2
 from tensorflow_serving.apis import (
     get_model_metadata_pb2,
     get_model_status_pb2,
-    model_management_pb2,
     predict_pb2,
 )
 
@@ -48,6 +48,7 @@ SERVICES = [
     "PredictionService/Regress",
     "PredictionService/MultiInference",
     "ModelService/GetModelStatus",
+    "ModelService/HandleReloadConfigRequest",
     "PredictionService/Nothing",
 ]
 MOST_KEPT = 300  # connections that it holds open
@@ -61,7 +62,8 @@ PROPER = {
     "RESOURCE_EXHAUSTED",
 }
 UNREADABLE = PROPER | {"INTERNAL"}  # gRPC's own answer to bytes that are no message
-STATUSES = {200, 400, 404, 405, 413, 431, 501}
+STATUSES = {200, 400, 404, 405, 413, 429, 501}
+HOST = "Host: localhost\r\n"
 
 
 class Fuzzer:
@@ -94,7 +96,7 @@ class Fuzzer:
             self.garbage,
             self.damaged,
             self.information,
-            self.reload,
+            self.packed,
             self.json,
             self.json,
             self.paths,
@@ -179,8 +181,8 @@ class Fuzzer:
     def connections(self):
         """Connections that stay, to both interfaces: silent, half a head, half a body."""
         port = self.random.choice([self._rest_address, self._grpc_address])
-        half_a_body = b"POST /v1/models/toy:predict HTTP/1.1\r\nContent-Length: 1000\r\n\r\n{"
-        part = self.random.choice([b"", b"GET", half_a_body, b"PRI * HTTP/2.0\r\n\r\n"])
+        head = f"POST /v1/models/toy:predict HTTP/1.1\r\n{HOST}Content-Length: 1000\r\n\r\n"
+        part = self.random.choice([b"", b"GET", head.encode() + b"{", b"PRI * HTTP/2.0\r\n\r\n"])
         try:
             connection = socket.create_connection(port.split(":"), timeout=DEADLINE)
             connection.sendall(part)
@@ -220,20 +222,18 @@ class Fuzzer:
         self._fill_spec(request.model_spec)
         self._call("information", method, request.SerializeToString(), PROPER)
 
-    def reload(self):
-        """Reloads that must be refused: no list, relative paths, the same name twice."""
-        request = model_management_pb2.ReloadConfigRequest()
-        if self.random.random() < 0.5:
-            for base_path in [f"relative/{self._word()}", *self._some(["/nowhere"] * 3)]:
-                request.config.model_config_list.config.add(
-                    name=self.model, base_path=base_path, model_platform="tensorflow"
-                )
-        self._call(
-            "reload",
-            "ModelService/HandleReloadConfigRequest",
-            request.SerializeToString(),
-            {"INVALID_ARGUMENT"},
-        )
+    def packed(self):
+        """Bodies that are said to be gzip: they are, in part, or unpack to far more."""
+        body = self.random.choice(
+            [
+                lambda: gzip.compress(self._json_text()),
+                lambda: gzip.compress(self._json_text())[: self.random.randint(0, 50)],
+                lambda: gzip.compress(b" " * (8 << 20), 1),
+                lambda: self.random.randbytes(self._length()),
+            ]
+        )()
+        path = f"/v1/models/{self.model}:predict"
+        self._http("packed", "POST", path, body, "Content-Encoding: gzip\r\n")
 
     def json(self):
         body = self.random.choice(
@@ -265,7 +265,7 @@ class Fuzzer:
         self._http("paths", method, path, self._json_text() if method in ("POST", "PUT") else b"")
 
     def bad_http(self):
-        head = f"POST /v1/models/{self.model}:predict HTTP/1.1\r\nHost: x\r\n".encode()
+        head = f"POST /v1/models/{self.model}:predict HTTP/1.1\r\n{HOST}".encode()
         chunk = self.random.choice([b"zz\r\n", b"-1\r\n{}", b"ffffffffffffffff\r\n{}", b"2\r\n{}"])
         request = self.random.choice(
             [
@@ -293,8 +293,8 @@ class Fuzzer:
             detail = error.details()
         self._note(kind, status, status in proper, f"{method} {body[:200]!r}: {status} {detail}")
 
-    def _http(self, kind, method, path, body):
-        head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+    def _http(self, kind, method, path, body, headers=""):
+        head = f"{method} {path} HTTP/1.1\r\n{HOST}{headers}Content-Length: {len(body)}\r\n\r\n"
         try:
             with self._connection() as connection:
                 connection.sendall(head.encode("latin-1") + body)

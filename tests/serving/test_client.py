@@ -1,6 +1,8 @@
 """The gRPC client and a server that answers as told: order, streaming, retries, deadlines, TLS."""
 
+import contextlib
 import itertools
+import json
 import shutil
 import socket
 import subprocess
@@ -12,8 +14,9 @@ import pytest
 from fake_server import FakeServer
 from tensorflow.core.framework import types_pb2
 
+import rnnsearch_tf.extras.server.client
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.extras.server.client import Client, tls_credentials
+from rnnsearch_tf.extras.server.client import ADVICE, CHANNEL_OPTIONS, Client, tls_credentials
 
 
 @pytest.fixture
@@ -139,11 +142,46 @@ def test_an_error_of_the_input_comes_in_its_turn(client):
     assert refusal(next, results) == "no more to read"
 
 
-def test_unavailable_is_tried_again(server, client, caplog):
-    server.refusals = [grpc.StatusCode.UNAVAILABLE] * 3
+def test_unavailable_is_tried_again_after_a_pause(server, client):
+    server.refusals = [grpc.StatusCode.UNAVAILABLE] * 2
+    before = time.monotonic()
     assert texts(client.translate(["a"])) == ["A"]
-    assert len(server.requests) == 4
-    assert caplog.text.count("refused with UNAVAILABLE; trying again for") == 1
+    assert len(server.requests) == 3
+    assert time.monotonic() - before > 0.5
+
+
+def without_pauses(monkeypatch, pause="0.01s"):
+    """The client's own service configuration with other pauses."""
+    options = dict(CHANNEL_OPTIONS)
+    configuration = json.loads(options["grpc.service_config"])
+    configuration["methodConfig"][0]["retryPolicy"] |= {
+        "initialBackoff": pause,
+        "maxBackoff": pause,
+    }
+    options["grpc.service_config"] = json.dumps(configuration)
+    monkeypatch.setattr(rnnsearch_tf.extras.server.client, "CHANNEL_OPTIONS", [*options.items()])
+
+
+def test_unavailable_is_tried_until_the_deadline_and_then_said(server, monkeypatch):
+    """Beyond the five times of gRPC."""
+    without_pauses(monkeypatch)
+    server.refusals = [grpc.StatusCode.UNAVAILABLE] * 12
+    with Client(server.address, "mt", deadline=20) as client:
+        assert texts(client.translate(["a"])) == ["A"]
+    assert len(server.requests) == 13
+    server.refusals = [grpc.StatusCode.UNAVAILABLE] * 100_000
+    with Client(server.address, "mt", deadline=1) as client:
+        assert refusal(client.translate, ["a"]) == (
+            f"{server.address}: model mt: expected a translation, got UNAVAILABLE: refused with"
+            " UNAVAILABLE; the server is busy or starts; try again later"
+        )
+
+
+def test_advice_fits_the_error():
+    assert "name and version" in ADVICE[grpc.StatusCode.NOT_FOUND]
+    assert "signature" in ADVICE[grpc.StatusCode.FAILED_PRECONDITION]
+    assert "gRPC port" in ADVICE[grpc.StatusCode.UNIMPLEMENTED]
+    assert "longer deadline" in ADVICE[grpc.StatusCode.DEADLINE_EXCEEDED]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +194,7 @@ def test_nothing_else_is_tried_again(server, client, code):
     message = refusal(client.translate, ["a"])
     assert (
         f"{server.address}: model mt: expected a translation, got {code.name}: refused with"
-        f" {code.name}; " in message
+        f" {code.name}; {ADVICE.get(code, 'see the server')}" in message
     )
     assert len(server.requests) == 1
 
@@ -178,8 +216,9 @@ def test_a_server_that_never_comes_up_is_given_up_at_the_deadline():
         port = free.getsockname()[1]
     before = time.monotonic()
     with Client(f"127.0.0.1:{port}", "mt", deadline=1) as client:
-        assert "got UNAVAILABLE" in refusal(client.translate, ["a"])
-    assert time.monotonic() - before < 2
+        message = refusal(client.translate, ["a"])
+    assert "got DEADLINE_EXCEEDED" in message and "check the address" in message
+    assert 0.9 < time.monotonic() - before < 5
 
 
 def test_a_server_that_does_not_answer_in_time(server):
@@ -189,28 +228,87 @@ def test_a_server_that_does_not_answer_in_time(server):
     assert 0.4 < time.monotonic() - before < 5
 
 
-def test_all_tries_share_one_deadline(server, monkeypatch):
-    """Unavailable at first, then no answer: the last try has what is left of it."""
-    monkeypatch.setattr("rnnsearch_tf.extras.server.client.FIRST_WAIT", 1.2)
+@pytest.mark.parametrize(
+    "refusals, pause, own_pause, said",
+    [(1, "1.2s", 0.1, "DEADLINE_EXCEEDED"), (5, "0.01s", 1.2, "UNAVAILABLE")],
+    ids=["grpc", "own"],
+)
+def test_all_tries_share_one_deadline(server, monkeypatch, refusals, pause, own_pause, said):
+    """Unavailable at first, then no answer: the last try has what is left of it, gRPC's or the
+    client's own.
+    """
+    without_pauses(monkeypatch, pause)
+    monkeypatch.setattr(rnnsearch_tf.extras.server.client, "PAUSE", own_pause)
     before = time.monotonic()
-    server.refusals = [grpc.StatusCode.UNAVAILABLE]
+    server.refusals = [grpc.StatusCode.UNAVAILABLE] * refusals
     with Client(server.address, "mt", deadline=2) as client:
-        assert "got DEADLINE_EXCEEDED" in refusal(client.translate, ["wait"])
-    assert 1.9 < time.monotonic() - before < 2.5
+        assert f"got {said}" in refusal(client.translate, ["wait"])
+    assert 1.9 < time.monotonic() - before < 2.9
+    assert len(server.requests) == refusals + 1
 
 
 def test_closing_gives_up_what_is_under_way(server):
     client = Client(server.address, "mt", deadline=60)
     threading.Thread(target=lambda: (server.waiting.wait(20), client.close())).start()
     before = time.monotonic()
-    assert "got CANCELLED" in refusal(client.translate, ["wait"])
+    closed = (
+        f"{server.address}: model mt: expected an answer, got none before the client was closed"
+    )
+    assert refusal(client.translate, ["wait"]) == closed
     assert time.monotonic() - before < 10
+    assert refusal(client.translate, ["a"]) == closed, "and so are those that come later"
 
 
 def test_an_answer_that_is_no_translation(client):
     assert "expected 2 strings as output `translation`, got 1 (DT_STRING)" in refusal(
         client.translate, ["lose", "b"]
     )
+
+
+def test_an_answer_that_breaks_off_in_its_middle_is_asked_for_again(server):
+    """gRPC repeats a request only as long as nothing of the answer has come. Here a proxy ends the
+    connection in the middle of the first answer.
+    """
+    with Proxy(server.port, 4000) as proxy, Client(proxy.address, "mt", deadline=20) as client:
+        assert texts(client.translate(["a" * 10_000])) == ["A" * 10_000]
+    assert len(server.requests) == 2 == proxy.connections
+
+
+class Proxy:
+    """Hands bytes on between clients and a port; of the first connection only `most` bytes that
+    come back, then it ends.
+    """
+
+    def __init__(self, port, most):
+        self._port, self._most = port, most
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        self.connections = 0
+
+    def __enter__(self):
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *error):
+        self._listener.close()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                self.connections += 1
+                server = socket.create_connection(("127.0.0.1", self._port))
+                most = self._most if self.connections == 1 else float("inf")
+                for words in ((client, server, float("inf")), (server, client, most)):
+                    threading.Thread(target=self._copy, args=words, daemon=True).start()
+
+    def _copy(self, source, target, left):
+        with contextlib.suppress(OSError):
+            while left > 0 and (data := source.recv(1 << 16)):
+                target.sendall(data[: min(left, len(data))])
+                left -= len(data)
+            for each in (source, target):
+                each.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.mark.skipif(not shutil.which("openssl"), reason="makes certificates with openssl")
@@ -255,7 +353,8 @@ def test_tls(tmp_path):
         None,
     ):
         with Client(server.address, "mt", deadline=0.5, credentials=credentials) as client:
-            assert "got UNAVAILABLE" in refusal(client.translate, ["a"])
+            message = refusal(client.translate, ["a"])
+            assert "got DEADLINE_EXCEEDED" in message and "with TLS on both sides" in message
     server.stop()
     assert "none.pem: expected a readable PEM file" in refusal(
         tls_credentials, tmp_path / "none.pem"

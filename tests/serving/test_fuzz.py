@@ -1,7 +1,7 @@
 """Whatever is sent, the server gives a proper status, keeps running, and does not grow.
 
     RNNSEARCH_FUZZ=10000 python -m pytest tests/serving/test_fuzz.py -s      the long run, 10,000 to
-    each server and the same again
+    the server and the same again
 
 benchmarks/hostile.py does the same to a server that is a process of its own, and says how long
 health took meanwhile.
@@ -16,6 +16,7 @@ import time
 
 import pytest
 from fuzzing import Fuzzer, attack
+from toy_calls import toy_server
 from watched_server import MOST_MEMORY, watched_server
 
 from rnnsearch_tf.extras.server.client import Client
@@ -27,7 +28,7 @@ KINDS = {
     "garbage",
     "damaged",
     "information",
-    "reload",
+    "packed",
     "json",
     "paths",
     "bad_http",
@@ -43,20 +44,8 @@ MOST_GROWTH = (
 )
 
 
-@pytest.mark.parametrize("batching", [False, True], ids=["plain", "batching"])
-def test_whatever_is_sent(toy_base, batching):
-    from rnnsearch_tf.extras.server.flags import FREE, Flags
-    from rnnsearch_tf.extras.server.server import Server
-
-    flags = Flags(
-        model_name="toy",
-        model_base_path=str(toy_base),
-        port=FREE,
-        rest_api_port=FREE,
-        enable_batching=batching,
-    )
-    with Server(flags) as server:
-        server.wait_until_available(60)
+def test_whatever_is_sent(toy_base):
+    with toy_server(toy_base) as server:
         address = f"127.0.0.1:{server.grpc_port}"
         outcomes = collections.Counter()
         in_use = []
@@ -70,6 +59,7 @@ def test_whatever_is_sent(toy_base, batching):
             assert not fuzzer.improper, "\n".join(fuzzer.improper[:10])
             outcomes += fuzzer.outcomes
             in_use.append(mebibytes_in_use())
+        assert server._models.restarts() == {"toy": 0}
         with Client(address, "toy", deadline=20) as client:
             assert [each.text for each in client.translate(["still there"])] == ["v2:still there"]
     growth = in_use[1] - in_use[0]
@@ -83,7 +73,7 @@ def test_whatever_is_sent(toy_base, batching):
 @pytest.mark.parametrize("count", [600, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_whatever_is_sent_to_a_process(toy_base, count):
     """It lives, stays below the 4 GB of watched_server, and health answers all the while."""
-    with watched_server(toy_base) as server:
+    with watched_server(toy_base, "--enable_batching") as server:
         fuzzer, delays = attack(server, count, SEED)
         assert server.process.poll() is None, "".join(server.log[-20:])
         with Client(server.grpc, "toy", deadline=20) as client:

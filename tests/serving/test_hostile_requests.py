@@ -3,44 +3,75 @@ not grow.
 """
 
 import concurrent.futures
+import contextlib
+import gzip
 import http.client
 import json
-import socket
+import re
+import struct
+import time
 
 import grpc
+import psutil
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from http2_frames import Http2Client
 from tensorflow.core.framework import types_pb2
 from tensorflow_serving.apis import predict_pb2
-from watched_server import watched_server
+from watched_server import status, watched_server
+
+from rnnsearch_tf.extras.server import core
 
 MEBI = 1 << 20
+LIMIT = 16 * MEBI  # bytes of a request
 PATIENCE = 30  # seconds for any one answer
 
 
 @pytest.fixture(scope="module")
-def keep_server(toy_base):
-    """A server for every test here; a new one where the last has not survived."""
-    running = []
-
-    def current():
-        if not running or running[-1][0].process.poll() is not None:
-            manager = watched_server(toy_base)
-            running.append((manager.__enter__(), manager))
-        return running[-1][0]
-
-    yield current
-    for _, manager in running:
-        manager.__exit__(None, None, None)
+def watched(toy_base):
+    with watched_server(toy_base, f"--max_request_bytes={LIMIT}") as server:
+        yield server
 
 
 @pytest.fixture
-def server(keep_server):
-    server = keep_server()
-    server.forget_peak()
-    yield server
-    assert server.process.poll() is None, (
-        f"the server is gone: {server.process.poll()}\n{''.join(server.log[-20:])}"
-    )
+def server(watched):
+    """It has survived every test, and so has the process of its model."""
+    watched.forget_peak()
+    restarts = starts_again(watched)
+    yield watched
+    log = "".join(watched.log[-20:])
+    assert watched.process.poll() is None, f"the server is gone\n{log}"
+    assert starts_again(watched) == restarts, log
+
+
+def starts_again(server) -> int:
+    """How often the model's process was started again."""
+    connection = http.client.HTTPConnection(server.rest, timeout=PATIENCE)
+    connection.request("GET", "/monitoring/prometheus/metrics")
+    page = connection.getresponse().read().decode()
+    connection.close()
+    return int(float(re.search(r'model_restarts\{model_name="toy"\} (\S+)', page)[1]))
+
+
+def own(server, name="VmRSS") -> int:
+    """Bytes of the process that listens."""
+    return status(psutil.Process(server.process.pid), name)
+
+
+def healthy(server) -> tuple[bool, float]:
+    """(whether the health service says SERVING, seconds until it had answered)."""
+    started = time.monotonic()
+    with grpc.insecure_channel(server.grpc, [("grpc.use_local_subchannel_pool", 1)]) as channel:
+        stub = health_pb2_grpc.HealthStub(channel)
+        answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=PATIENCE)
+    serves = answer.status == health_pb2.HealthCheckResponse.SERVING
+    return serves, time.monotonic() - started
+
+
+def wait_until_healthy(server):
+    end = time.monotonic() + PATIENCE
+    while not healthy(server)[0]:
+        assert time.monotonic() < end, "the model does not answer"
 
 
 def request(shape, values=(b"a",), name="text", dtype=types_pb2.DT_STRING, signature=""):
@@ -55,8 +86,12 @@ def request(shape, values=(b"a",), name="text", dtype=types_pb2.DT_STRING, signa
 
 
 def predict(server, body, timeout=PATIENCE, compression=None):
-    """(status, message) of a Predict whose request is these bytes."""
-    options = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
+    """(status, message) of a Predict whose request is these bytes, on a connection of its own."""
+    options = [
+        ("grpc.max_send_message_length", -1),
+        ("grpc.max_receive_message_length", -1),
+        ("grpc.use_local_subchannel_pool", 1),
+    ]
     with grpc.insecure_channel(server.grpc, options) as channel:
         try:
             channel.unary_unary("/tensorflow.serving.PredictionService/Predict")(
@@ -67,13 +102,12 @@ def predict(server, body, timeout=PATIENCE, compression=None):
     return "OK", ""
 
 
-def post(server, body, timeout=PATIENCE):
+def post(server, body, timeout=PATIENCE, headers={}):
     """(status, decoded answer) of a :predict over REST."""
     connection = http.client.HTTPConnection(server.rest, timeout=timeout)
     try:
-        connection.request(
-            "POST", "/v1/models/toy:predict", body if isinstance(body, bytes) else json.dumps(body)
-        )
+        text = body if isinstance(body, bytes) else json.dumps(body)
+        connection.request("POST", "/v1/models/toy:predict", text, headers)
         response = connection.getresponse()
         return response.status, json.loads(response.read())
     finally:
@@ -129,10 +163,8 @@ def test_rows_have_a_limit(server):
     before = server.memory()
     status, message = predict(server, request([50_000], [b"a sentence ."] * 50_000))
     assert status == "INVALID_ARGUMENT"
-    assert (
-        "expected at most 512 rows in a request, got 50000" in message
-        and "--max_request_rows" in message
-    )
+    assert "expected at most 512 rows in a request, got 50000" in message
+    assert "--max_request_rows" in message
     status, answer = post(server, {"instances": ["a sentence ."] * 50_000})
     assert status == 400 and "expected at most 512 rows in a request, got 50000" in answer["error"]
     assert post(server, {"inputs": ["a sentence ."] * 513})[0] == 400
@@ -142,7 +174,10 @@ def test_rows_have_a_limit(server):
 
 
 def test_what_is_long_to_read_does_not_fill_the_memory_either(server):
-    """Bodies just below the limit that unfold as much as their format lets them, eight at once."""
+    """Bodies just below the limit that unfold as much as their format lets them, as many as are
+    held at once: the model's process is not ended for its memory, and health is answered all the
+    while.
+    """
     size = 15 * MEBI
     empty = request([size // 2], [b""] * (size // 2))
     bodies = {
@@ -153,33 +188,68 @@ def test_what_is_long_to_read_does_not_fill_the_memory_either(server):
         "escapes": b'{"inputs": ["' + rb"\n" * (size // 2) + b'"]}',
     }
     before = server.memory()
-    with concurrent.futures.ThreadPoolExecutor(9) as pool:
-        asked = [pool.submit(predict, server, empty, 60) for _ in range(4)]
-        asked += [pool.submit(post, server, body, 60) for name, body in bodies.items()]
+    assert (3 + len(bodies)) * size < core.MOST_BYTES
+    with concurrent.futures.ThreadPoolExecutor(3 + len(bodies)) as pool:
+        asked = [pool.submit(predict, server, empty, 60) for _ in range(3)]
+        asked += [pool.submit(post, server, body, 60) for body in bodies.values()]
         delays = []
         while not all(future.done() for future in asked):
-            delays.append(server.healthy_after())
+            delays.append(healthy(server)[1])
     statuses = [future.result()[0] for future in asked]
-    assert statuses == ["INVALID_ARGUMENT"] * 4 + [400] * 4 + [200]
+    assert statuses == ["INVALID_ARGUMENT"] * 3 + [400] * 4 + [200]
     assert server.peak() - before < 1200 * MEBI
     assert max(delays) < 5
+    wait_until_healthy(server)
+
+
+def test_many_large_requests_at_once_take_little_memory(server):
+    """64 of 15 MiB, almost 1 GiB together: each is answered, or told to come again; small ones are
+    answered meanwhile.
+    """
+    large = request([1], [b"a" * (15 * MEBI)])
+    before = own(server)
+    with concurrent.futures.ThreadPoolExecutor(64) as pool:
+        asked = [pool.submit(predict, server, large, 120) for _ in range(64)]
+        small = []
+        while not all(call.done() for call in asked):
+            small.append(predict(server, request([1]))[0])
+            assert healthy(server)[1] < 5
+    statuses = [call.result()[0] for call in asked]
+    assert set(statuses) <= {"OK", "UNAVAILABLE"} and statuses.count("OK") >= 4
+    assert len(small) > 1 and set(small) == {"OK"}
+    assert own(server, "VmHWM") - before < 1000 * MEBI
+    assert own(server) - before < 250 * MEBI  # what was taken is given back
+    assert predict(server, large)[0] == "OK"
+    wait_until_healthy(server)
 
 
 def test_bodies_beyond_the_limit(server):
-    before = server.memory()
-    assert predict(server, request([1], [b"a" * (17 * MEBI)]))[0] == "RESOURCE_EXHAUSTED"
-    for _ in range(3):
-        assert (
-            predict(server, request([1], [b"a" * (200 * MEBI)]), compression=grpc.Compression.Gzip)[
-                0
-            ]
-            == "RESOURCE_EXHAUSTED"
-        )
-    head = b"POST /v1/models/toy:predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (
-        17 * MEBI
-    )
-    host, port = server.rest.split(":")
-    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
-        connection.sendall(head)
-        assert b" 413 " in connection.recv(1000)
-    assert server.peak() - before < 200 * MEBI
+    before = own(server)
+    status, message = predict(server, request([1], [b"a" * (17 * MEBI)]))
+    assert status == "RESOURCE_EXHAUSTED" and f"vs. {LIMIT}" in message
+    bomb = request([1], [b"a" * (100 * MEBI)])
+    for _ in range(2):
+        status, _ = predict(server, bomb, compression=grpc.Compression.Gzip)
+        assert status == "RESOURCE_EXHAUSTED"
+    bomb = gzip.compress(bytes(300 * MEBI), 1)
+    assert post(server, bomb, headers={"Content-Encoding": "gzip"})[0] == 429
+    status, answer = post(server, b" " * (40 * MEBI))
+    assert status == 413 and f"expected a body of at most {LIMIT} bytes" in answer["error"]
+    assert own(server, "VmHWM") - before < 200 * MEBI
+
+
+def test_messages_that_are_not_read_yet_do_not_fill_the_memory(server):
+    """40 connections, on each the first 3 MiB of 15 MiB, as far as the server lets them through."""
+    before = own(server)
+    port = int(server.grpc.split(":")[1])
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(Http2Client(port)) for _ in range(40)]
+        for client in clients:
+            client.begin(1)
+            client.send(1, struct.pack("!?I", False, 15 * MEBI))
+        for client in clients:
+            client.send_what_is_taken(1, 3 * MEBI, seconds=0.1)
+        assert predict(server, request([1]))[0] in ("OK", "UNAVAILABLE")
+        assert healthy(server)[1] < 5
+        assert own(server, "VmHWM") - before < 80 * MEBI
+    assert predict(server, request([1]))[0] == "OK"

@@ -6,18 +6,12 @@ import http.client
 import json
 import pathlib
 import re
+import types
 
-import grpc
 import pytest
-from fake_core import FakeCore
 
 import rnnsearch_tf.extras.server
-from rnnsearch_tf.extras.server import config_files
 from rnnsearch_tf.extras.server.attention_page import AttentionPage, policy
-from rnnsearch_tf.extras.server.errors import ServingError
-from rnnsearch_tf.extras.server.flags import FREE, Flags
-from rnnsearch_tf.extras.server.manager import Manager
-from rnnsearch_tf.extras.server.rest import RestServer
 
 FOLDER = pathlib.Path(rnnsearch_tf.extras.server.__file__).parent / "page"
 SCRIPTS = {f"/{path.name}": "text/javascript; charset=utf-8" for path in FOLDER.glob("*.js")}
@@ -29,12 +23,10 @@ FILES = {
 }
 
 
-@pytest.fixture(scope="module")
-def server():
-    server = RestServer(FakeCore(), page=AttentionPage(lambda: {"toy": [3, 1], "é": []}))
-    server.start()
-    yield server
-    server.stop(0)
+@pytest.fixture
+def server(shared_server):
+    """Its `port` is that of REST."""
+    return types.SimpleNamespace(port=shared_server.rest_port)
 
 
 def ask(port, method, path):
@@ -44,7 +36,7 @@ def ask(port, method, path):
     response = connection.getresponse()
     body = response.read()
     connection.close()
-    return response.status, dict(response.getheaders()), body
+    return response.status, response.headers, body
 
 
 @pytest.mark.parametrize("path", FILES)
@@ -89,23 +81,42 @@ def test_the_models_are_listed(server):
         and headers["Content-Type"] == "application/json"
         and headers["X-Content-Type-Options"] == "nosniff"
     )
-    assert json.loads(body) == {
-        "models": [{"name": "toy", "versions": [3, 1]}, {"name": "é", "versions": []}]
-    }
+    assert json.loads(body) == {"models": [{"name": "toy", "versions": [2], "about": {}}]}
 
 
-def test_versions_that_do_not_answer_are_not_listed(tmp_path):
-    def load(name, number, path):
-        if number == 2:
-            raise ServingError(grpc.StatusCode.UNKNOWN, "damaged")
+def test_names_of_any_kind_are_listed():
+    nowhere = pathlib.Path("/m/toy/3")
+    assert listed({"toy": (3, nowhere), 'é/"': (1, nowhere)}) == [
+        {"name": "toy", "versions": [3], "about": {}},
+        {"name": 'é/"', "versions": [1], "about": {}},
+    ]
 
-    manager = Manager(load, Flags(model_base_path=str(tmp_path)))
-    (tmp_path / "1").mkdir()
-    manager.configure(config_files.single_model("toy", str(tmp_path)))
-    (tmp_path / "2").mkdir()
-    manager.update()
-    assert [version.number for version in manager.versions("toy")] == [2, 1]
-    assert manager.available() == {"toy": [1]}
+
+def listed(available):
+    """The list of these models, {name: (version, folder)}."""
+    page = AttentionPage(types.SimpleNamespace(available=lambda: available))
+    status, headers, body = page.answer("GET", "/models.json", "")
+    assert (status, headers["Content-Type"]) == (200, "application/json")
+    return json.loads(body)["models"]
+
+
+@pytest.mark.parametrize(
+    "text, about",
+    [
+        ('{"source": "en", "examples": ["é"]}', {"source": "en", "examples": ["é"]}),
+        ("[1]", {}),
+        ("no JSON", {}),
+        ("[" * 10_000, {}),
+        ('{"a": "' + "a" * (64 << 10) + '"}', {}),
+        (None, {}),
+    ],
+    ids=["object", "list", "text", "nested", "long", "nothing"],
+)
+def test_what_an_export_says_of_its_model(tmp_path, text, about):
+    if text is not None:
+        (tmp_path / "assets.extra").mkdir()
+        (tmp_path / "assets.extra" / "about.json").write_text(text, encoding="utf-8")
+    assert listed({"toy": (1, tmp_path)}) == [{"name": "toy", "versions": [1], "about": about}]
 
 
 @pytest.mark.parametrize(
@@ -163,11 +174,7 @@ def test_the_policy_opens_for_the_named_server_alone(server_given, allowed):
 
 
 def test_no_page(served, toy_base):
-    with_page = served(toy_base, rest_api_port=FREE)
-    without = served(toy_base, rest_api_port=FREE, no_page=True)
-    assert json.loads(ask(with_page.rest_port, "GET", "/models.json")[2]) == {
-        "models": [{"name": "toy", "versions": [2]}]
-    }
-    assert ask(with_page.rest_port, "GET", "/")[0] == 200
+    without = served(toy_base, no_page=True)
     for path in (*FILES, "/models.json"):
         assert ask(without.rest_port, "GET", path)[0] == 404
+    assert ask(without.rest_port, "GET", "/v1/models/toy")[0] == 200

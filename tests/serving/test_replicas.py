@@ -3,14 +3,14 @@ The versions tell who answered.
 """
 
 import collections
-import contextlib
 import signal
-import threading
 import time
 
 import pytest
+from fake_server import FakeServer
+from toy_calls import toy_server
 from toy_model import write_toy
-from watched_server import WatchedServer, watched_server
+from watched_server import watched_server
 
 from rnnsearch_tf.extras.server.client import Client
 
@@ -19,22 +19,11 @@ ROUNDS = 40
 
 @pytest.fixture
 def replicas(tmp_path):
-    """Two servers: the first answers ``v1:…``, the second ``v2:…``."""
+    """(address, WatchedServer): the first answers ``v1:…``, the second ``v2:…``."""
     for version in (1, 2):
         write_toy(tmp_path / str(version), version)
-    with contextlib.ExitStack() as stack:
-        servers = [None, None]
-
-        def start(k):
-            servers[k] = stack.enter_context(watched_server(tmp_path / str(k + 1)))
-
-        threads = [threading.Thread(target=start, args=(k,)) for k in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert all(isinstance(server, WatchedServer) for server in servers)
-        yield servers
+    with watched_server(tmp_path / "2") as second, toy_server(tmp_path / "1") as first:
+        yield f"127.0.0.1:{first.grpc_port}", second
 
 
 def until_both_answer(client):
@@ -49,7 +38,7 @@ def until_both_answer(client):
 
 def test_replicas_share_the_requests_and_a_killed_one_costs_no_answer(replicas):
     first, second = replicas
-    with Client(f"ipv4:{first.grpc},{second.grpc}", "toy", deadline=60) as client:
+    with Client(f"ipv4:{first},{second.grpc}", "toy", deadline=60) as client:
         until_both_answer(client)
         shares = collections.Counter(client.translate([str(k)])[0].text[:2] for k in range(ROUNDS))
         assert shares == {"v1": ROUNDS // 2, "v2": ROUNDS // 2}
@@ -68,18 +57,16 @@ def test_replicas_share_the_requests_and_a_killed_one_costs_no_answer(replicas):
         assert set(by[:ROUNDS]) == {"v1", "v2"} and set(by[-ROUNDS:]) == {"v1"}
 
 
-def test_a_client_whose_connection_is_ended_every_tenth_of_a_second_loses_nothing(
-    served, toy_base, caplog
-):
-    """As kubernetes.yaml does every minute, so that clients find new pods."""
-    server = served(toy_base, grpc_channel_arguments="grpc.max_connection_age_ms=100")
+def test_a_client_whose_connection_is_ended_every_tenth_of_a_second_loses_nothing():
+    """As servers do with a maximum age of connections, so that clients find new replicas."""
+    server = FakeServer(options=[("grpc.max_connection_age_ms", 100)])
     end = time.monotonic() + 1.5
     number = 0
-    with Client(f"127.0.0.1:{server.grpc_port}", "toy", deadline=60) as client:
+    with Client(server.address, "toy", deadline=60) as client:
         while time.monotonic() < end or number < 100:
             texts = [f"{number} {k}" for k in range(3)]
             assert [each.text for each in client.translate(texts)] == [
-                f"v2:{text}" for text in texts
+                text.upper() for text in texts
             ]
             number += 1
-    assert "trying again" not in caplog.text
+    server.stop()

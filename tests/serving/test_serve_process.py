@@ -1,6 +1,8 @@
 """`rnnsearch serve` as a process: killed and started again, told to end, used wrongly."""
 
 import contextlib
+import http.client
+import json
 import re
 import signal
 import subprocess
@@ -8,10 +10,10 @@ import sys
 import threading
 import time
 
-import pytest
+import psutil
 import tensorflow as tf
 from tensorflow_serving.apis import prediction_log_pb2
-from toy_calls import Toy, decoded
+from toy_calls import Toy, decoded, wait_until
 from toy_model import Gate, write_toy
 
 from rnnsearch_tf.extras.server.client import Client
@@ -56,6 +58,16 @@ def serving(base, port=-1, *flags):
             watchdog.cancel()
 
 
+def started_by(process):
+    """The launcher and the models' processes of a server."""
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+def check_that_they_end(processes):
+    _, alive = psutil.wait_procs(processes, SPARE)
+    assert not alive
+
+
 def test_killed_it_is_ready_again_in_seconds_and_told_to_end_it_finishes_what_it_has_accepted(
     toy_base, tmp_path
 ):
@@ -64,6 +76,8 @@ def test_killed_it_is_ready_again_in_seconds_and_told_to_end_it_finishes_what_it
         Client(f"127.0.0.1:{port}", "toy", deadline=LONG) as client,
     ):
         assert [each.text for each in client.translate(["a"])] == ["v2:a"]
+        started = started_by(first)
+        assert len(started) == 2
         first.send_signal(signal.SIGKILL)
         first.wait(LONG)
         answers = []
@@ -72,11 +86,14 @@ def test_killed_it_is_ready_again_in_seconds_and_told_to_end_it_finishes_what_it
         )
         asking.start()
         start = time.monotonic()
+        check_that_they_end(started)
         with serving(toy_base, port) as (second, _):
             asking.join(LONG)
             assert answers == ["v2:b"], "the client's retries hide it"
             assert time.monotonic() - start < READY
+            started = started_by(second)
             check_clean_end(second, port, Gate(tmp_path))
+            check_that_they_end(started)
 
 
 def check_clean_end(process, port, gate):
@@ -84,21 +101,24 @@ def check_clean_end(process, port, gate):
         accepted = toy.begin("gate", timeout=LONG, path=[gate.path])
         gate.wait_until_entered()
         process.send_signal(signal.SIGTERM)
-        assert "stopping" in process.stderr.readline()
+        assert "stopping: finishing requests in flight first" in process.stderr.readline()
         gate.open()
         assert decoded(accepted.result(LONG))["opened"].tolist() == [gate.path.encode()]
     assert process.wait(LONG) == 0
-    assert process.stderr.read() == "rnnsearch: model toy version 2 is unloaded\n"
+    assert process.stderr.read() == ""
 
 
-@pytest.mark.parametrize("flags", [[], ["--enable_batching"]], ids=["alone", "batched"])
-def test_told_to_end_it_waits_no_longer_than_its_grace(toy_base, tmp_path, flags):
+def test_told_to_end_it_waits_no_longer_than_its_grace(toy_base, tmp_path):
     """The runs here never end by themselves."""
     with (
-        serving(toy_base, -1, "--shutdown_grace_in_seconds=1", *flags) as (process, port),
+        serving(toy_base, -1, "--shutdown_grace_in_seconds=1", "--enable_batching") as (
+            process,
+            port,
+        ),
         Toy(f"127.0.0.1:{port}") as toy,
     ):
         gate = Gate(tmp_path)
+        started = started_by(process)
         stuck = [toy.begin("gate", timeout=LONG, path=[gate.path]) for _ in range(3)]
         gate.wait_until_entered()
         start = time.monotonic()
@@ -109,6 +129,7 @@ def test_told_to_end_it_waits_no_longer_than_its_grace(toy_base, tmp_path, flags
             call.exception(LONG).code().name in ("CANCELLED", "UNAVAILABLE") for call in stuck
         )
         assert "cancelled requests that did not end in 1 s" in process.stderr.read()
+        check_that_they_end(started)
 
 
 def test_told_to_end_while_a_model_loads_it_ends(tmp_path):
@@ -123,14 +144,64 @@ def test_told_to_end_while_a_model_loads_it_ends(tmp_path):
     ) as process:
         try:
             gate.wait_until_entered(LONG)
+            started = started_by(process)
+            assert len(started) == 2
             process.send_signal(signal.SIGTERM)
             assert process.wait(SPARE) == 0
+            check_that_they_end(started)
             assert (
                 process.stderr.read().splitlines()[-1]
                 == "rnnsearch: stopping: nothing was served yet"
             )
         finally:
             process.kill()
+            gate.open()
+
+
+SERVER = """
+import sys
+from rnnsearch_tf.extras.server.flags import FREE, Flags
+from rnnsearch_tf.extras.server.server import Server
+
+with Server(Flags({"toy": sys.argv[1]}, port=FREE, rest_api_port=FREE)) as server:
+    print(server.grpc_port, server.rest_port, flush=True)
+    sys.stdin.readline()
+    print(*sorted(sys.modules))
+"""
+
+
+def test_the_process_that_listens_has_no_tensorflow(toy_base):
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER, str(toy_base)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        watchdog = threading.Timer(LONG, process.kill)
+        watchdog.start()
+        try:
+            grpc_port, rest_port = map(int, process.stdout.readline().split())
+            with Toy(f"127.0.0.1:{grpc_port}") as toy:
+                assert toy.predict("half_plus", x=[2.0])["y"] == [4.0]
+                assert toy.states() == {2: "AVAILABLE"} and toy.health() == "SERVING"
+            for method, path in (
+                ("POST", ":predict"),
+                ("GET", ""),
+                ("GET", "/metadata"),
+            ):
+                connection = http.client.HTTPConnection("127.0.0.1", rest_port, timeout=LONG)
+                body = json.dumps({"instances": ["a"]}) if method == "POST" else None
+                connection.request(method, f"/v1/models/toy{path}", body)
+                assert connection.getresponse().status == 200
+                connection.close()
+            wait_until(lambda: len(started_by(process)) == 2)
+            said, _ = process.communicate("\n", LONG)
+        finally:
+            watchdog.cancel()
+            process.kill()
+    packages = {name.partition(".")[0] for name in said.split()}
+    assert "rnnsearch_tf" in packages
+    assert not packages & {"tensorflow", "tensorflow_text", "tensorflow_serving", "keras"}
 
 
 def test_wrong_usage_is_one_line_and_exit_2():

@@ -1,14 +1,14 @@
-"""The flags and configuration files of tensorflow_model_server, and what is said of wrong ones."""
+"""The flags of the server, and what is said of wrong ones."""
 
-import contextlib
-import logging
+import os
 
 import pytest
 
 from rnnsearch_tf.cli.main import Parser
-from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.extras.server import config_files
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras.server import flags
+
+BASE = "--model_base_path=/m"
 
 
 def read(*words):
@@ -23,24 +23,59 @@ def read(*words):
         ["--model_base_path=/m", "--rest_api_port=9000", "--enable_batching=true"],
         ["--model-base-path", "/m", "--rest-api-port", "9000", "--enable-batching"],
         ["--model_base_path", "/m", "--enable_batching", "--rest_api_port", "9000"],
+        ["--model-base-path=/m", "--rest_api_port=9000", "--enable-batching=1"],
     ],
-    ids=["equals", "hyphens", "bare-boolean"],
+    ids=["equals", "hyphens", "bare-boolean", "mixed"],
 )
 def test_ways_to_write_a_flag(words):
-    assert read(*words) == flags.Flags(
-        model_base_path="/m", rest_api_port=9000, enable_batching=True
-    )
+    assert read(*words) == flags.Flags({"default": "/m"}, rest_api_port=9000, enable_batching=True)
+
+
+@pytest.mark.parametrize("name", [*flags.FLAGS, "model_name", "model_base_path"])
+def test_every_flag_may_be_written_both_ways(name, capsys):
+    parser = Parser(prog="rnnsearch serve")
+    flags.add_to(parser)
+    (action,) = (action for action in parser._actions if action.dest == name)
+    assert {f"--{name}", f"--{name.replace('_', '-')}"} == set(action.option_strings)
+    assert action.help
 
 
 def test_defaults_are_the_stock_servers():
-    default = read("--model_base_path=/m")
-    assert (default.port, default.rest_api_port, default.model_name, default.host) == (
+    default = read(BASE)
+    assert (default.port, default.rest_api_port, default.models, default.host) == (
         8500,
         8501,
-        "default",
+        {"default": "/m"},
         "127.0.0.1",
     )
-    assert read("--model_base_path=/m", "--enable_model_warmup=false").enable_model_warmup is False
+    assert default.rest_api_timeout_in_ms == 30_000 and default.file_system_poll_wait_seconds == 1
+    assert default.enable_model_warmup and not default.enable_batching
+    assert read(BASE, "--enable_model_warmup=false").enable_model_warmup is False
+
+
+def test_several_models():
+    words = "--model_name=a --model_base_path=/m/a --model-name=b --model-base-path=/m/b".split()
+    assert read(*words).models == {"a": "/m/a", "b": "/m/b"}
+    assert read("--model_name=a", "--model_name=b", *words[1::2]).models == read(*words).models
+
+
+def test_a_base_path_may_be_relative(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert read("--model_base_path=models/../m").models == {"default": os.path.join(tmp_path, "m")}
+
+
+@pytest.mark.parametrize(
+    "host, names, expected",
+    [
+        ("127.0.0.1", "", ["127.0.0.1", "::1", "localhost"]),
+        ("::1", "", ["127.0.0.1", "::1", "localhost"]),
+        ("0.0.0.0", "", []),
+        ("0.0.0.0", "mt.example.org,mt", ["mt.example.org", "mt"]),
+        ("localhost", "mt", ["mt"]),
+    ],
+)
+def test_names_that_the_host_header_may_have(host, names, expected):
+    assert read(BASE, f"--host={host}", f"--allowed_hosts={names}").hosts == expected
 
 
 @pytest.mark.parametrize(
@@ -48,45 +83,73 @@ def test_defaults_are_the_stock_servers():
     [
         (["--prot=8500"], "unknown option --prot; did you mean --port?"),
         (["--model_base_pth=/m"], "did you mean --model_base_path?"),
-        (["--port=8500"], "expected --model_base_path or --model_config_file, got neither"),
-        (["--model_base_path=/m", "--model_config_file=f"], "got both"),
-        (["--model_base_path=/m", "--port=x"], "--port"),
+        (["--port=8500"], "expected --model_base_path, got none; name the folder of versions"),
+        ([BASE, "--model_config_file=f"], "unknown option --model_config_file"),
+        ([BASE, "--port=x"], "--port"),
+        ([BASE, "--port=70000"], "--port: expected a number from -1 to 65535, got 70000"),
+        ([BASE, "--port=-2"], "--port: expected a number from -1 to 65535, got -2"),
         (
-            ["--model_base_path=/m", "--port=70000"],
-            "--port: expected a port from 0 to 65535, or -1, got 70000",
-        ),
-        (["--model_base_path=/m", "--port=9", "--rest_api_port=9"], "different ports"),
-        (
-            ["--model_base_path=/m", "--enable_batching=perhaps"],
-            "expected true or false, got 'perhaps'",
-        ),
-        (["--model_base_path=/m", "--batching_parameters_file=f"], "expected --enable_batching"),
-        (
-            ["--model_base_path=/m", "--grpc_max_threads=0"],
-            "--grpc_max_threads: expected at least 1, got 0",
+            [BASE, "--port=9", "--rest_api_port=9"],
+            "expected different ports for gRPC and REST, got 9 for both",
         ),
         (
-            ["--model_base_path=/m", "--max_request_rows=0"],
+            [BASE, "--port=0", "--rest_api_port=0"],
+            "expected --port or --rest_api_port, got 0 for both",
+        ),
+        ([BASE, "--enable_batching=perhaps"], "expected true or false, got 'perhaps'"),
+        (
+            [BASE, "--max_request_rows=0"],
             "--max_request_rows: expected a number from 1 to 1000000000, got 0",
         ),
         (
-            ["--model_base_path=/m", "--max-request-bytes=3000000000"],
-            "--max_request_bytes: expected a number from 1 to 2147483647, got 3",
+            [BASE, "--max-request-bytes=3000000000"],
+            "--max_request_bytes: expected a number from 1 to 2147483647, got 3000000000",
+        ),
+        (
+            [BASE, BASE],
+            "expected as many --model_name as --model_base_path, got 0 and 2",
+        ),
+        (
+            [BASE, "--model_name=a", "--model_name=b"],
+            "expected as many --model_name as --model_base_path, got 2 and 1",
+        ),
+        (
+            [BASE, BASE, "--model_name=a", "--model_name=a"],
+            "--model_name: expected different names, got a, a",
+        ),
+        (["--model_base_path="], "expected a name and a base path, got 'default' and ''"),
+        ([BASE, "--model_name="], "expected a name and a base path, got '' and '/m'"),
+        (
+            [BASE, "--tls_key=k"],
+            "expected --tls_certificate and --tls_key together, got one of them",
+        ),
+        ([BASE, "--tls-certificate=c"], "--tls_certificate and --tls_key together"),
+        (
+            [BASE, "--tls_client_ca=c"],
+            "--tls_client_ca: expected --tls_certificate and --tls_key with it",
         ),
     ],
     ids=[
         "typo",
         "long-typo",
         "no-model",
-        "both",
+        "dropped",
         "not-a-number",
         "no-port",
+        "negative-port",
         "same-port",
+        "no-interface",
         "boolean",
-        "batching",
-        "threads",
         "rows",
         "bytes",
+        "two-without-names",
+        "two-names",
+        "same-names",
+        "no-path",
+        "no-name",
+        "key-alone",
+        "certificate-alone",
+        "authority-alone",
     ],
 )
 def test_wrong_usage(words, message):
@@ -96,100 +159,29 @@ def test_wrong_usage(words, message):
 
 
 @pytest.mark.parametrize(
-    "word, message",
+    "name, wrong, limits",
     [
-        (
-            "--shutdown_grace_in_seconds=nan",
-            "--shutdown_grace_in_seconds: expected a number from 0 to 86400, got nan",
-        ),
-        (
-            "--shutdown_grace_in_seconds=-1",
-            "--shutdown_grace_in_seconds: expected a number from 0 to 86400, got -1.0",
-        ),
-        (
-            "--file_system_poll_wait_seconds=inf",
-            "--file_system_poll_wait_seconds: expected at most 31536000 seconds, got inf",
-        ),
-        (
-            "--file_system_poll_wait_seconds=nan",
-            "--file_system_poll_wait_seconds: expected at most 31536000 seconds, got nan",
-        ),
-        (
-            "--model_config_file_poll_wait_seconds=10000000000",
-            (
-                "--model_config_file_poll_wait_seconds: expected at most 31536000 seconds, got"
-                " 10000000000"
-            ),
-        ),
-        (
-            "--allowed_model_roots=/m,models",
-            "--allowed_model_roots: expected absolute paths, got 'models'",
-        ),
+        ("shutdown_grace_in_seconds", ["nan", "-1", "86401"], "0 to 86400"),
+        ("file_system_poll_wait_seconds", ["nan", "-1", "inf"], "0 to 1000000000"),
+        ("request_timeout_in_seconds", ["nan", "0", "inf"], "0.001 to 1000000000"),
+        ("rest_api_timeout_in_ms", ["0"], "1 to 1000000000"),
+        ("memory_limit_in_mb", ["0", "199"], "200 to 1000000000"),
+        ("max_waiting_requests", ["0", "100001"], "1 to 100000"),
+        ("tensorflow_intra_op_parallelism", ["-1", "1025"], "0 to 1024"),
     ],
 )
-def test_limits_of_this_servers_own_flags(word, message):
-    with pytest.raises(UsageError) as caught:
-        read("--model_base_path=/m", word)
-    assert str(caught.value) == message
+def test_numbers_have_limits(name, wrong, limits):
+    for word in wrong:
+        with pytest.raises(UsageError) as caught:
+            read(BASE, f"--{name}={word}")
+        message = str(caught.value)
+        assert message.startswith(f"--{name}: expected a number from {limits}, got {word}")
 
 
-def test_flags_without_effect_are_taken_and_told(caplog):
-    with caplog.at_level(logging.WARNING, "rnnsearch_tf"):
-        read(
-            "--model_base_path=/m",
-            "--per_process_gpu_memory_fraction=0.5",
-            "--flush_filesystem_caches=true",
-        )
-    assert [record.getMessage() for record in caplog.records] == [
-        "warning: --per_process_gpu_memory_fraction has no effect in this server"
-    ]
-
-
-def test_a_file_that_is_no_such_message_is_named_with_its_line(tmp_path):
-    file = tmp_path / "batching.config"
-    file.write_text("max_batch_size { value: 4 }\nmax_batch_sise { value: 4 }\n")
-    with pytest.raises(UserError, match=r"batching.config:2:1: .*max_batch_sise") as caught:
-        config_files.read_batching(file)
-    assert "Error parsing text-format tensorflow.serving.BatchingParameters: " in str(
-        caught.value
-    ), "the stock server's words"
-    with pytest.raises(UserError, match="missing.config: expected a readable ModelServerConfig"):
-        config_files.read_models(tmp_path / "missing.config")
-
-
-def test_a_file_that_names_no_model_is_refused_at_the_start(tmp_path):
-    for text in ("", "model_config_list {}"):
-        (tmp_path / "models.config").write_text(text)
-        with (
-            contextlib.nullcontext()
-            if text
-            else pytest.raises(
-                UserError, match="models.config: expected model_config_list .*, got none; add it"
-            )
-        ):
-            config_files.read_models(tmp_path / "models.config")
-
-
-def test_the_files_have_the_stock_servers_fields(tmp_path):
-    def parsed(reader, text):
-        (tmp_path / "f").write_text(text)
-        return reader(tmp_path / "f")
-
-    batching = parsed(
-        config_files.read_batching,
-        "num_batch_threads { value: 3 } allowed_batch_sizes: 2 allowed_batch_sizes: 4 "
-        "pad_variable_length_inputs: true enable_large_batch_splitting { value: true }",
-    )
-    assert (
-        batching.num_batch_threads.value,
-        list(batching.allowed_batch_sizes),
-        batching.HasField("max_batch_size"),
-    ) == (3, [2, 4], False)
-    monitoring = parsed(
-        config_files.read_monitoring, 'prometheus_config { enable: true path: "/m" }'
-    )
-    assert (monitoring.prometheus_config.enable, monitoring.prometheus_config.path) == (True, "/m")
-    ssl = parsed(config_files.read_ssl, 'server_key: "k" server_cert: "c" client_verify: true')
-    assert (ssl.server_key, ssl.server_cert, ssl.client_verify) == ("k", "c", True)
-    with pytest.raises(UserError, match="expected server_key and server_cert"):
-        parsed(config_files.read_ssl, 'server_key: "k"')
+def test_flags_are_checked_in_python_too():
+    with pytest.raises(UsageError, match="expected --model_base_path, got none"):
+        flags.Flags({})
+    with pytest.raises(UsageError, match="--max_request_rows: expected a number from 1"):
+        flags.Flags({"m": "/m"}, max_request_rows=0)
+    free = flags.Flags({"m": "/m"}, port=flags.FREE, rest_api_port=flags.FREE)
+    assert free.port == free.rest_api_port == -1

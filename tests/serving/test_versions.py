@@ -1,84 +1,152 @@
-"""Which versions answer as folders come and go. The models here are stand-ins: nothing is loaded
-but a number.
+"""Which versions answer as folders come and go, and processes end. The processes here are
+stand-ins: nothing is started or loaded.
 """
 
+import asyncio
+import functools
 import os
-import threading
+import time
 
-import grpc
 import pytest
-from google.protobuf import text_format
-from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 
-from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument
+from rnnsearch_tf.extras.server import models
+from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument, unavailable
 from rnnsearch_tf.extras.server.flags import Flags
-from rnnsearch_tf.extras.server.manager import Manager
-from rnnsearch_tf.extras.server.version import State
+from rnnsearch_tf.extras.server.models import AVAILABLE, END, LOADING, UNLOADING, Models
 
 LONG = 20.0
 
 
-class Loaded:
-    def __init__(self, version):
-        self.version = version
-        self.closed = threading.Event()
+class Process:
+    """What models.py uses of a ModelProcess.
 
-    def close(self):
-        self.closed.set()
-
-
-class Models:
-    """A base path, a Manager of it, and what was loaded in order; versions and paths in `corrupt`
-    do not load.
+    Attributes:
+        of: Place, which says what becomes of it.
+        users: it is not closed before this is 0, as if so many requests were under way.
     """
 
-    def __init__(self, folder, **flags):
-        self.folder, self.loaded, self.corrupt = folder, [], set()
-        self.load_takes = 0  # seconds
-        self.manager = Manager(self._load, Flags(model_base_path=str(folder), **flags))
+    of = None
 
-    def _load(self, name, number, path):
-        if number in self.corrupt or path in self.corrupt:
-            raise invalid_argument(f"cannot parse {path.name}")
-        threading.Event().wait(self.load_takes)
-        self.answered_while_loading = self.manager.is_available(name)
-        self.loaded.append(number)
-        return Loaded(number)
+    def __init__(self, name, version, path, flags):
+        self.name, self.version, self.path = name, version, path
+        self.ended = asyncio.Event()
+        self.reason = None
+        self.messages = b""
+        self.users = 0
+        self.answers = True
+        self.bytes = 1
 
-    def publish(self, *numbers, path="m"):
+    async def start(self, launcher):
+        self.of.started.append(self.version)
+        self.of.processes[self.version] = self
+        if self.version in self.of.gates:
+            await self.of.gates[self.version].wait()
+        if self.ended.is_set():
+            raise unavailable(f"its process ended while it was loaded: {self.reason}")
+        if self.version in self.of.corrupt:
+            self.kill("it did not load")
+            raise invalid_argument(f"cannot parse {self.path.name}")
+        self.messages = b"messages"
+
+    async def probe(self):
+        return self.answers and not self.ended.is_set()
+
+    def memory(self):
+        return 0 if self.ended.is_set() else self.bytes
+
+    def kill(self, reason):
+        self.reason = self.reason or reason
+        self.ended.set()
+
+    def end(self):
+        """As by kill -9."""
+        self.ended.set()
+
+    async def close(self):
+        while self.users:
+            await asyncio.sleep(0.001)
+        self.kill("another version answers")
+
+
+class Launcher:
+    def close(self):
+        self.closed = True
+
+
+class Place:
+    """A folder of base paths, and Models of it.
+
+    Attributes:
+        started: versions whose processes were started, in order.
+        processes: {version: the last of its processes}.
+        corrupt: versions that do not load.
+        gates: {version: asyncio.Event} that loading waits for.
+    """
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.started, self.processes = [], {}
+        self.corrupt, self.gates = set(), {}
+        self.models = None
+
+    async def start(self, names="m", **flags):
+        """Start Models of the base paths with these names."""
+        bases = {name: str(self.folder / name) for name in names}
+        self.models = Models(Flags(bases, **{"file_system_poll_wait_seconds": 0.001} | flags))
+        await self.models.start()
+
+    @property
+    def model(self):
+        return self.models._models["m"]
+
+    def publish(self, *numbers, base="m"):
         for number in numbers:
-            (self.folder / path / str(number)).mkdir(parents=True)
+            (self.folder / base / str(number)).mkdir(parents=True)
 
     def withdraw(self, number):
         (self.folder / "m" / str(number)).rmdir()
 
-    def configure(self, policy="", name="m", path="m"):
-        model = (
-            f'name: "{name}" base_path: "{self.folder / path}" model_platform: "tensorflow"'
-            f" {policy}"
-        )
-        self.manager.configure(
-            text_format.Parse(f"model_config_list {{ config {{ {model} }} }}", ModelServerConfig())
-        )
-
-    def answers(self, number=None, label=""):
-        with self.manager.servable("m", number, label) as servable:
-            return servable.version
+    def answers(self):
+        return self.models.process("m").version
 
     def states(self):
-        """{number: state name}, once nothing is being unloaded."""
-        for version in self.manager.versions("m"):
-            while version.state == State.UNLOADING:
-                threading.Event().wait(0.001)
-        return {version.number: State.Name(version.state) for version in self.manager.versions("m")}
+        return {number: known.state for number, known in self.models.versions("m").items()}
+
+    async def until(self, expected):
+        """Wait until the versions have the states {number: state}."""
+        await until(lambda: self.states() == expected)
+
+
+async def until(condition):
+    end = time.monotonic() + LONG
+    while not condition():
+        assert time.monotonic() < end, "the condition did not come true"
+        await asyncio.sleep(0.001)
+
+
+def driven(test):
+    """Run the test's coroutine in a loop of its own, with a Place."""
+
+    @functools.wraps(test)
+    def run(place, **fixtures):
+        async def job():
+            try:
+                await test(place, **fixtures)
+            finally:
+                if place.models:
+                    await place.models.close()
+
+        asyncio.run(job())
+
+    return run
 
 
 @pytest.fixture
-def models(tmp_path):
-    def make(**flags):
-        return Models(tmp_path, **flags)
-
-    return make
+def place(tmp_path, monkeypatch):
+    place = Place(tmp_path)
+    monkeypatch.setattr(models, "ModelProcess", type("Process", (Process,), {"of": place}))
+    monkeypatch.setattr(models, "Launcher", Launcher)
+    return place
 
 
 def refusal(function, *arguments, **options):
@@ -87,429 +155,363 @@ def refusal(function, *arguments, **options):
     return caught.value.code.name, caught.value.message
 
 
-def with_a_corrupt_second(models):
+async def with_a_corrupt_second(place):
     """Version 1 answers, and 2 is there, which does not load."""
-    models.publish(1)
-    models.configure()
-    models.corrupt.add(2)
-    models.publish(2)
-    return models
+    place.publish(1)
+    await place.start()
+    place.corrupt.add(2)
+    place.publish(2)
+    await place.until({2: END, 1: AVAILABLE})
 
 
-def settled(models):
-    models.manager.update()
-    return models.states()
+# ---- new versions ----
 
 
-def test_the_newest_version_answers_and_the_one_before_goes(models):
-    models = models()
-    models.publish(1, 2)
-    models.configure()
-    assert (models.answers(), models.loaded) == (2, [2])
-    models.publish(10)
-    assert settled(models) == {10: "AVAILABLE", 2: "END"}
-    assert models.answers() == 10
-    assert models.answered_while_loading, "the old version goes only after the new one has come"
+@driven
+async def test_the_newest_version_answers_and_the_one_before_goes(place):
+    place.publish(1, 2)
+    await place.start()
+    assert (place.answers(), place.started) == (2, [2])
+    assert place.states() == {2: AVAILABLE}
+    place.gates[10] = asyncio.Event()
+    place.publish(10)
+    await place.until({10: LOADING, 2: AVAILABLE})
+    assert place.answers() == 2, "the old version goes only after the new one has come"
+    place.gates[10].set()
+    await place.until({10: AVAILABLE, 2: END})
+    assert place.answers() == 10 and place.started == [2, 10]
 
 
-def test_only_numbered_folders_are_versions(models):
-    models = models()
-    models.publish(1, ".tmp-2", "3.writing", "four", 99999999999999999999)
-    (models.folder / "m" / "5").write_text("no folder")
-    models.configure()
-    assert settled(models) == {1: "AVAILABLE"}
+@driven
+async def test_only_numbered_folders_are_versions(place):
+    place.publish(1, ".tmp-2", "3.writing", "four", "٥", 99999999999999999999, 2**63)
+    (place.folder / "m" / "6").write_text("no folder")
+    await place.start()
+    assert place.states() == {1: AVAILABLE}
+    place.publish(2**63 - 1)
+    await place.until({2**63 - 1: AVAILABLE, 1: END})
 
 
-@pytest.mark.parametrize(
-    "policy, expected",
-    [
-        ("", [3]),
-        ("latest { num_versions: 2 }", [3, 2]),
-        ("all {}", [3, 2, 1]),
-        ("specific { versions: 1 versions: 3 versions: 8 }", [3, 1]),
-    ],
-    ids=["default", "latest", "all", "specific"],
-)
-def test_policies(models, policy, expected):
-    models = models()
-    models.publish(1, 2, 3)
-    models.configure(f"model_version_policy {{ {policy} }}" if policy else "")
-    assert models.states() == dict.fromkeys(expected, "AVAILABLE")
+@driven
+async def test_a_version_that_is_taken_away_makes_place_for_the_one_before(place):
+    place.publish(1, 2)
+    await place.start()
+    place.withdraw(2)
+    await place.until({2: END, 1: AVAILABLE})
+    assert place.answers() == 1
+    place.publish(2)
+    await place.until({2: AVAILABLE, 1: END})
 
 
-def test_roll_back_and_forward(models):
-    models = models()
-    models.publish(1, 2)
-    for version in (2, 1, 2):
-        models.configure(f"model_version_policy {{ specific {{ versions: {version} }} }}")
-        assert models.answers() == version
-        assert models.states() == {version: "AVAILABLE"} | {
-            other: "END" for other in models.states() if other != version
-        }
+@driven
+async def test_a_version_that_does_not_load_leaves_the_old_one_and_says_why(place, caplog):
+    await with_a_corrupt_second(place)
+    assert place.answers() == 1
+    assert place.models.versions("m")[2].error.message == "cannot parse 2"
+    assert "error: model m version 2 did not load: cannot parse 2" in caplog.text
+    place.publish(3)
+    await place.until({3: AVAILABLE, 2: END, 1: END})
 
 
-def test_a_version_that_does_not_load_leaves_the_old_one_and_says_why(models):
-    models = with_a_corrupt_second(models(max_num_load_retries=0))
-    assert settled(models) == {2: "END", 1: "AVAILABLE"}
-    assert models.answers() == 1
-    assert models.manager.versions("m")[0].error.message == "cannot parse 2"
-    models.publish(3)
-    assert settled(models) == {3: "AVAILABLE", 2: "END", 1: "END"}
-
-
-def test_a_failed_load_is_tried_again_so_often(models):
-    models = with_a_corrupt_second(models(max_num_load_retries=2, load_retry_interval_micros=0))
-    for _ in range(5):
-        models.manager.update()
-    assert models.manager.versions("m")[0].attempts == 3
-    again = models.manager.versions("m")[0]
-    again.attempts = 1
-    models.corrupt.clear()
-    assert settled(models) == {2: "AVAILABLE", 1: "END"}
-
-
-def test_a_version_that_failed_and_was_published_anew_is_another(models):
-    """Its folder was deleted, and the export takes the number that is free again."""
-    models = with_a_corrupt_second(models(max_num_load_retries=0))
-    assert settled(models) == {2: "END", 1: "AVAILABLE"}
-    models.withdraw(2)
-    assert settled(models) == {1: "AVAILABLE"}
-    models.corrupt.clear()
-    models.publish(2)
-    assert settled(models) == {2: "AVAILABLE", 1: "END"}
-
-
-def test_any_error_while_loading_is_one_to_try_again_after(models):
-    """A disk that does not answer, say: the models after it come, and so does it in the end."""
-    models = models(load_retry_interval_micros=0)
-    models.publish(1)
-    models.configure()
-    models.publish(2)
-    load = models.manager._load
-    fails = [PermissionError(13, "no entry"), RuntimeError("odd")]
-    models.manager._load = lambda *which: (
-        (_ for _ in ()).throw(fails.pop()) if fails else load(*which)
-    )
-    for message in ("RuntimeError: odd", "PermissionError: [Errno 13] no entry"):
-        assert settled(models) == {2: "END", 1: "AVAILABLE"}
-        error = models.manager.versions("m")[0].error
-        assert (error.code.name, error.message) == ("UNKNOWN", message)
-    assert settled(models) == {2: "AVAILABLE", 1: "END"}
-
-
-def test_not_before_the_interval(models):
-    models = with_a_corrupt_second(models(load_retry_interval_micros=3_600_000_000))
+@driven
+async def test_a_version_that_failed_is_not_tried_at_every_look(place, monkeypatch):
+    await with_a_corrupt_second(place)
     for _ in range(3):
-        models.manager.update()
-    assert models.manager.versions("m")[0].attempts == 1
+        with pytest.raises(ServingError, match="cannot parse 2"):
+            await place.model.update()
+    assert place.started == [1, 2]
+    monkeypatch.setattr(models, "RETRY_SECONDS", 0)
+    place.corrupt.clear()
+    await place.until({2: AVAILABLE, 1: END})
+    assert place.models.versions("m")[2].error is None
 
 
-def test_requests_on_their_way_finish_before_their_version_is_unloaded(models):
-    models = models()
-    models.publish(1)
-    models.configure()
-    with models.manager.servable("m") as old:
-        models.publish(2)
-        models.manager.update()
-        states = {version.number: version.state for version in models.manager.versions("m")}
-        assert states[2] == State.AVAILABLE and not old.closed.wait(0.05)
-        assert models.answers() == 2, "new requests go to the new version"
-        assert refusal(models.answers, 1)[0] == "NOT_FOUND"
-    assert old.closed.wait(LONG)
-    assert models.states() == {2: "AVAILABLE", 1: "END"}
+@driven
+async def test_a_version_that_failed_and_was_published_anew_is_tried_at_once(place):
+    """Its folder was deleted, and the export takes the number that is free again."""
+    await with_a_corrupt_second(place)
+    place.withdraw(2)
+    place.corrupt.clear()
+    await asyncio.sleep(0.02)  # as long as any export takes: folders have a time of their own
+    place.publish(2)
+    await place.until({2: AVAILABLE, 1: END})
 
 
-def test_a_request_that_comes_between_two_versions_gets_the_new_one(models):
-    models = models()
-    models.publish(1)
-    models.configure()
-    old = models.manager.versions("m")[0]
-    acquire = old.acquire
-
-    def too_late():
-        models.publish(2)
-        models.manager.update()
-        models.states()  # the old one is gone
-        old.acquire = acquire
-        return acquire()
-
-    old.acquire = too_late
-    assert models.answers() == 2
+@driven
+async def test_requests_on_their_way_finish_before_their_version_is_unloaded(place):
+    place.publish(1)
+    await place.start()
+    old = place.models.process("m")
+    old.users = 1
+    place.publish(2)
+    await place.until({2: AVAILABLE, 1: UNLOADING})
+    assert place.answers() == 2, "new requests go to the new version"
+    assert not old.ended.is_set()
+    assert refusal(place.models.process, "m", 1)[0] == "NOT_FOUND"
+    old.users = 0
+    await place.until({2: AVAILABLE, 1: END})
+    assert old.ended.is_set()
 
 
-def test_a_label_moves_before_its_old_version_goes(models):
-    models = models()
-    models.publish(1, 2)
-    policy = (
-        'model_version_policy {{ specific {{ versions: {0} }} }} version_labels {{ key: "stable"'
-        " value: {0} }}"
-    )
-    models.configure(policy.format(1))
-    seen = []
-    models.manager._unload = lambda versions: seen.append(
-        (models.answers(label="stable"), [version.number for version in versions])
-    )
-    models.configure(policy.format(2))
-    assert seen == [(2, [1])]
+@driven
+async def test_a_base_path_that_is_away_or_empty_unloads_nothing(place):
+    place.publish(1)
+    await place.start()
+    (place.folder / "m").rename(place.folder / "away")
+    await place.model.update()
+    assert place.states() == {1: AVAILABLE} and place.answers() == 1
+    (place.folder / "m").mkdir()
+    await place.model.update()
+    assert place.states() == {1: AVAILABLE} and place.answers() == 1
+    place.publish(2)
+    await place.until({2: AVAILABLE, 1: END})
 
 
-def test_a_base_path_that_is_away_unloads_nothing_an_empty_one_does(models):
-    models = models()
-    models.publish(1)
-    models.configure()
-    (models.folder / "m").rename(models.folder / "away")
-    assert settled(models) == {1: "AVAILABLE"}
-    (models.folder / "away").rename(models.folder / "m")
-    models.withdraw(1)
-    assert settled(models) == {1: "END"}
-    models.publish(1)
-    assert settled(models) == {1: "AVAILABLE"}
+@driven
+async def test_without_looks_no_version_is_found(place):
+    place.publish(1)
+    await place.start(file_system_poll_wait_seconds=0)
+    place.publish(2)
+    await asyncio.sleep(0.05)
+    assert place.states() == {1: AVAILABLE}
 
 
-def paths(models):
-    return {
-        version.number: str(version.path.relative_to(models.folder))
-        for version in models.manager.versions("m")
-    }
-
-
-def test_another_base_path_leaves_the_versions_that_are_loaded(models, caplog):
-    """As the stock server does: a number stands for one thing as long as it answers."""
-    models = models()
-    models.publish(1, 2)
-    models.publish(2, 3, path="elsewhere")
-    models.withdraw(2)
-    models.configure()
-    models.withdraw(1)
-    models.publish(1, path="other")
-    models.configure(path="other")
-    assert (models.answers(), models.loaded, paths(models)) == (1, [1], {1: "m/1"})
-    assert f"model m version 1 is still the one of {models.folder}/m/1" in caplog.text
-    caplog.clear()
-    models.configure(path="elsewhere")
-    assert models.answers() == 3 and models.answered_while_loading and not caplog.text
-    assert models.states() == {3: "AVAILABLE", 1: "END"}
-    models.configure("model_version_policy { specific { versions: 1 } }", path="other")
-    assert (models.answers(), paths(models)[1]) == (1, "other/1"), (
-        "it was unloaded meanwhile, and comes from where it stands now"
-    )
-
-
-def test_a_corrupt_version_under_another_base_path_takes_nothing_away(models):
-    models = models()
-    models.publish(1)
-    models.configure()
-    models.publish(1, 2, path="other")
-    models.corrupt |= {models.folder / "other" / "1", models.folder / "other" / "2"}
-    models.configure("model_version_policy { all {} }", path="other")
-    assert (models.answers(), settled(models)) == (1, {2: "END", 1: "AVAILABLE"})
-
-
-def test_a_version_that_failed_is_tried_where_it_stands_now(models):
-    models = models(max_num_load_retries=0)
-    models.publish(1)
-    models.corrupt.add(models.folder / "m" / "1")
-    assert refusal(models.configure)[0] == "UNKNOWN"
-    models.publish(1, path="other")
-    models.configure(path="other")
-    assert (models.answers(), paths(models)) == (1, {1: "other/1"})
-
-
-def test_no_request_fails_while_base_paths_change(models):
-    models = models()
-    places = ["m", "n"]
-    models.load_takes = 0.02
-    for place in places:
-        models.publish(1, path=place)
-    models.configure()
-    stop = threading.Event()
-    failed = []
-    answered = []
-
-    def ask():
-        while not stop.is_set():
-            try:
-                answered.append(models.answers())
-            except ServingError as error:
-                failed.append(error)
-
-    asking = threading.Thread(target=ask)
-    asking.start()
-    try:
-        for swap in range(1, 7):
-            before = len(answered)
-            models.configure(path=places[swap % 2])
-            while len(answered) == before and not failed:
-                threading.Event().wait(0.001)
-    finally:
-        stop.set()
-        asking.join(LONG)
-    assert not failed
-
-
-def test_a_path_no_disk_can_have_is_refused_and_stops_nothing(models):
-    models = models()
-    models.publish(1)
-    models.configure()
-    text = (
-        'model_config_list { config { name: "m" base_path: "/a\\000b" model_platform:'
-        ' "tensorflow" } }'
-    )
-    code, message = refusal(models.manager.configure, text_format.Parse(text, ModelServerConfig()))
-    assert (code, "absolute path" in message) == ("INVALID_ARGUMENT", True)
-    models.publish(2)
-    assert settled(models) == {2: "AVAILABLE", 1: "END"}
-
-
-def test_a_model_whose_disk_fails_does_not_keep_others_from_their_new_versions(models, monkeypatch):
-    models = models()
-    models.publish(1)
-    models.publish(1, path="bad")
-    config = "".join(
-        f'config {{ name: "{name}" base_path: "{models.folder / name}" model_platform:'
-        ' "tensorflow" } '
-        for name in ("bad", "m")
-    )
-    models.manager.configure(
-        text_format.Parse(f"model_config_list {{ {config} }}", ModelServerConfig())
-    )
+@driven
+async def test_a_model_whose_disk_fails_keeps_no_other_from_its_new_versions(place, monkeypatch):
+    for base in "bm":
+        place.publish(1, base=base)
+    await place.start("bm")
     look = os.scandir
 
     def fails(path):
-        if str(path).endswith("bad"):
-            raise ValueError("embedded null byte")
+        if str(path).endswith("b"):
+            raise PermissionError(13, "no entry")
         return look(path)
 
     monkeypatch.setattr(os, "scandir", fails)
-    models.publish(2)
-    assert settled(models) == {2: "AVAILABLE", 1: "END"}
-    assert models.manager.is_available("bad", 1)
+    place.publish(2)
+    await place.until({2: AVAILABLE, 1: END})
+    assert place.models.process("b").version == 1
 
 
-def test_base_paths_stay_under_the_roots_that_are_allowed(tmp_path):
-    (tmp_path / "link").symlink_to("/")
-    models = Models(tmp_path, allowed_model_roots=f"/nowhere,{tmp_path}/m")
-    models.publish(1)
-    models.publish(1, path="mm")
-    for path in ("mm", "m/../mm", "link/etc", f"link{tmp_path}/mm", ".", "/etc"):
-        code, message = refusal(models.configure, path=path)
-        assert (code, "--allowed_model_roots" in message) == ("PERMISSION_DENIED", True), path
-    for path in ("m", "m/", f"link{tmp_path}/m", "mm/../m"):
-        models.configure(path=path)
-        assert models.answers() == 1
-    assert refusal(models.configure, path="mm")[0] == "PERMISSION_DENIED"
-    assert models.answers() == 1, "what is refused changes nothing"
+@driven
+async def test_any_error_while_loading_is_one_to_try_again_after(place, monkeypatch):
+    """A disk that does not answer, say."""
+    place.publish(1)
+    await place.start()
+    fails = [PermissionError(13, "no entry"), OSError(5, "odd")]
+    start = models.ModelProcess.start
+
+    async def at_first_not(process, launcher):
+        if fails:
+            raise fails.pop()
+        await start(process, launcher)
+
+    monkeypatch.setattr(models.ModelProcess, "start", at_first_not)
+    place.publish(2)
+    await until(lambda: place.answers() == 2)
+    await place.until({2: AVAILABLE, 1: END})
+    assert not fails
 
 
-def test_reloads_may_be_forbidden_but_the_servers_own_configuration_is_not(models):
-    models = models(allow_reload_requests=False)
-    models.publish(1)
-    models.configure()
-    code, message = refusal(models.manager.reload, ModelServerConfig())
-    assert (code, "--allow_reload_requests=false" in message) == ("PERMISSION_DENIED", True)
-    assert models.answers() == 1
+# ---- processes that end ----
 
 
-def test_a_model_that_is_no_longer_listed_goes(models):
-    models = models()
-    models.publish(1)
-    models.configure()
-    models.configure(name="n")
-    assert models.states() == {1: "END"}
-    assert refusal(models.answers) == ("NOT_FOUND", "Servable not found for request: Latest(m)")
-
-
-def test_labels(models):
-    models = models()
-    models.publish(1, 2)
-    everything = "model_version_policy { all {} } "
-    models.configure(
-        everything
-        + 'version_labels { key: "stable" value: 1 } version_labels { key: "canary" value: 2 }'
+@driven
+async def test_a_process_that_ends_is_started_again(place, caplog):
+    place.publish(1)
+    await place.start()
+    first = place.models.process("m")
+    place.gates[1] = asyncio.Event()
+    first.end()
+    await place.until({1: LOADING})
+    assert not place.models.answer and place.models.available() == {}
+    assert refusal(place.models.process, "m") == (
+        "UNAVAILABLE",
+        "The model's process is started again; try again later",
     )
-    assert (models.answers(label="stable"), models.answers(label="canary")) == (1, 2)
-    models.configure(everything + 'version_labels { key: "stable" value: 2 }')
-    assert models.answers(label="stable") == 2
-    assert refusal(models.answers, label="canary") == (
-        "INVALID_ARGUMENT",
-        "Unrecognized servable version label: canary",
+    place.gates[1].set()
+    await until(lambda: place.models.answer)
+    assert place.models.process("m") is not first and place.started == [1, 1]
+    assert place.models.restarts() == {"m": 1} and place.states() == {1: AVAILABLE}
+    assert "version 1: its process ended (by itself) and is started again" in caplog.text
+
+
+@driven
+async def test_one_that_ends_again_and_again_is_started_after_longer_and_longer_pauses(
+    place, monkeypatch
+):
+    place.publish(1)
+    await place.start()
+    pauses = []
+    sleep = asyncio.sleep
+
+    async def noted(seconds):
+        if seconds == 0 or seconds >= 1:
+            pauses.append(seconds)
+        await sleep(min(seconds, 0.001))
+
+    monkeypatch.setattr(asyncio, "sleep", noted)
+    place.corrupt.add(1)
+    place.models.process("m").end()
+    await until(lambda: len(pauses) > 8)
+    assert pauses[:8] == [0, 1, 2, 4, 8, 16, 30, 30]
+    assert not place.models.answer
+    place.corrupt.clear()
+    await until(lambda: place.models.answer)
+    assert place.states() == {1: AVAILABLE} and place.models.versions("m")[1].error is None
+
+
+@driven
+async def test_while_a_new_version_does_not_load_the_one_that_answered_is_started_again(place):
+    await with_a_corrupt_second(place)
+    place.models.process("m").end()
+    await until(lambda: place.models.answer and place.models.restarts() == {"m": 1})
+    assert place.answers() == 1 and place.started == [1, 2, 1]
+    assert place.states() == {2: END, 1: AVAILABLE}
+
+
+@driven
+async def test_one_whose_folder_is_gone_is_followed_by_the_newest_that_is_there(place):
+    place.publish(1, 3)
+    await place.start(file_system_poll_wait_seconds=0)
+    place.withdraw(3)
+    place.models.process("m").end()
+    await until(lambda: place.model.process.version == 1)
+    assert place.answers() == 1 and place.models.answer
+
+
+@driven
+async def test_a_new_version_that_comes_while_the_old_one_is_started_again_stays(place):
+    place.publish(1)
+    await place.start()
+    place.gates |= {1: asyncio.Event(), 2: asyncio.Event()}
+    place.publish(2)
+    await place.until({2: LOADING, 1: AVAILABLE})
+    place.models.process("m").end()
+    await place.until({2: LOADING, 1: LOADING})
+    place.gates[2].set()
+    await until(lambda: place.model.process.version == 2)
+    place.gates[1].set()
+    await until(lambda: place.processes[1].ended.is_set() and place.states()[1] == END)
+    assert place.answers() == 2 and place.states()[2] == AVAILABLE
+    assert place.started == [1, 2, 1], "the old one has not taken its place for a while"
+
+
+@driven
+async def test_a_model_that_does_not_answer_is_said_and_so_is_its_return(place):
+    for base in "mn":
+        place.publish(1, base=base)
+    await place.start("mn")
+    process = place.models.process("m")
+    assert place.models.answer
+    process.answers = False
+    await until(lambda: not place.models.answer)
+    process.answers = True
+    await until(lambda: place.models.answer)
+
+
+@driven
+async def test_the_largest_process_is_killed_when_all_take_more_than_the_limit(place, monkeypatch):
+    monkeypatch.setattr(models, "WATCH_SECONDS", 0.001)
+    for base in "mn":
+        place.publish(1, base=base)
+    await place.start("mn", memory_limit_in_mb=200)
+    small, large = place.models.process("m"), place.models.process("n")
+    small.bytes, large.bytes = 90 << 20, 110 << 20
+    await asyncio.sleep(0.02)
+    assert not small.ended.is_set() and not large.ended.is_set(), "200 MB are allowed"
+    assert place.models.memory() == {"m": 90 << 20, "n": 110 << 20}
+    large.bytes += 1
+    await until(large.ended.is_set)
+    assert large.reason == "more than the 200 MB of --memory_limit_in_mb were used"
+    await until(lambda: place.models.answer)
+    assert not small.ended.is_set() and place.models.restarts() == {"m": 0, "n": 1}
+
+
+@driven
+async def test_one_that_is_loaded_goes_before_one_that_answers(place, monkeypatch):
+    monkeypatch.setattr(models, "WATCH_SECONDS", 0.001)
+    place.publish(1)
+    await place.start(memory_limit_in_mb=200)
+    old = place.models.process("m")
+    old.bytes = 150 << 20
+    place.gates[2] = asyncio.Event()
+    place.publish(2)
+    await place.until({2: LOADING, 1: AVAILABLE})
+    place.processes[2].bytes = 60 << 20
+    await until(place.processes[2].ended.is_set)
+    place.gates[2].set()
+    await place.until({2: END, 1: AVAILABLE})
+    assert "--memory_limit_in_mb" in place.models.versions("m")[2].error.message
+    assert place.models.process("m") is old and not old.ended.is_set()
+    # what has ended already does not stand in for what takes too much now
+    old.bytes = 210 << 20
+    await until(old.ended.is_set)
+
+
+# ---- start, end, names ----
+
+
+@driven
+async def test_a_model_that_does_not_come_up(place):
+    place.publish(1)
+    place.corrupt.add(1)
+    with pytest.raises(ServingError, match="cannot parse 1"):
+        await place.start()
+    with pytest.raises(ServingError, match="model n: .*/n cannot be read"):
+        await place.start("n")
+    (place.folder / "n").mkdir()
+    with pytest.raises(ServingError, match="model n: .*/n has no version, a numbered folder"):
+        await place.start("n")
+
+
+@driven
+async def test_the_end_ends_every_process(place):
+    place.publish(1)
+    await place.start()
+    old = place.models.process("m")
+    old.users = 1
+    place.publish(2)
+    await place.until({2: AVAILABLE, 1: UNLOADING})
+    place.gates[3] = asyncio.Event()
+    place.publish(3)
+    await until(lambda: 3 in place.processes)
+    await place.models.close()
+    assert all(process.ended.is_set() for process in (old, *place.processes.values()))
+    assert place.models._launcher.closed
+
+
+@driven
+async def test_versions_and_models_that_are_not_there(place):
+    place.publish(1)
+    await place.start()
+    found = place.models
+    for function in (found.process, found.versions):
+        assert refusal(function, "m", None, "stable") == (
+            "INVALID_ARGUMENT",
+            "Unrecognized servable version label: stable",
+        )
+    for words, message in (
+        (("n",), "Latest(n)"),
+        (("n", 1), "Specific(n, 1)"),
+        (("m", 7), "Specific(m, 7)"),
+        (("m", 0), "Specific(m, 0)"),
+    ):
+        assert refusal(found.process, *words) == (
+            "NOT_FOUND",
+            f"Servable not found for request: {message}",
+        )
+    assert refusal(found.versions, "n") == ("NOT_FOUND", "Could not find any versions of model n")
+    assert refusal(found.versions, "m", 7) == (
+        "NOT_FOUND",
+        "Could not find version 7 of model m",
     )
+    assert found.process("m", 1) is found.process("m")
+    assert list(found.names) == ["m"]
+    assert found.available() == {"m": (1, place.folder / "m" / "1")}
 
 
-@pytest.mark.parametrize(
-    "flags, accepted",
-    [
-        ({}, []),
-        ({"allow_version_labels_for_unavailable_models": True}, ["new"]),
-        ({"force_allow_any_version_labels_for_unavailable_models": True}, ["new", "moved"]),
-    ],
-    ids=["neither", "new", "any"],
-)
-def test_labels_of_versions_that_do_not_answer(models, flags, accepted):
-    models = models(**flags)
-    models.publish(1)
-    models.configure('version_labels { key: "old" value: 1 }')
-    for name, label in (("new", "fresh"), ("moved", "old")):
-        policy = f'version_labels {{ key: "{label}" value: 7 }}'
-        if name in accepted:
-            models.configure(policy)
-            assert refusal(models.answers, label=label) == (
-                "NOT_FOUND",
-                "Servable not found for request: Specific(m, 7)",
-            )
-            models.configure('version_labels { key: "old" value: 1 }')
-        else:
-            code, message = refusal(models.configure, policy)
-            assert (code, "version 7 of model m, which is not currently available" in message) == (
-                "FAILED_PRECONDITION",
-                True,
-            )
-
-
-def test_a_model_that_does_not_come_up(models):
-    models = models()
-    models.publish(1)
-    models.corrupt.add(1)
-    code, message = refusal(models.configure)
-    assert code == "UNKNOWN"
-    assert "1 model(s) did not become available" in message and "cannot parse 1" in message
-    assert refusal(models.configure, name="n", path="nowhere")[0] == "UNKNOWN"
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("", "Only ModelConfigList is currently supported"),
-        (
-            (
-                'model_config_list { config { name: "m" base_path: "/a" model_platform:'
-                ' "tensorflow" } config { name: "m" base_path: "/b" model_platform:'
-                ' "tensorflow" } }'
-            ),
-            "Illegal to list model m multiple times",
-        ),
-        (
-            (
-                'model_config_list { config { name: "m" base_path: "a/b" model_platform:'
-                ' "tensorflow" } }'
-            ),
-            "absolute path or URI; got base_path()=a/b",
-        ),
-        (
-            'model_config_list { config { name: "m" base_path: "/a" model_platform: "caffe" } }',
-            'model_platform: "tensorflow", got "caffe"',
-        ),
-        (
-            'model_config_list { config { base_path: "/a" model_platform: "tensorflow" } }',
-            "to have a name",
-        ),
-    ],
-    ids=["no-list", "twice", "relative", "platform", "no-name"],
-)
-def test_configurations_that_are_refused_change_nothing(models, text, message):
-    models = models()
-    models.publish(1)
-    models.configure()
-    code, said = refusal(models.manager.configure, text_format.Parse(text, ModelServerConfig()))
-    assert (code, message in said) == (grpc.StatusCode.INVALID_ARGUMENT.name, True)
-    assert models.answers() == 1
+@pytest.mark.parametrize("path", ["/no/such/place", "/a\0b"], ids=ascii)
+def test_a_path_that_cannot_be_read(path):
+    assert models.versions_on_disk(path) is None

@@ -1,8 +1,14 @@
-"""Calls of a served toy model over gRPC, as a test writes them."""
+"""A served toy model, its calls over gRPC as a test writes them, and its processes."""
+
+import contextlib
+import os
+import time
 
 import grpc
 import numpy as np
+import psutil
 import tensorflow as tf
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from tensorflow_serving.apis import (
     get_model_status_pb2,
     model_pb2,
@@ -11,25 +17,63 @@ from tensorflow_serving.apis import (
     prediction_service_pb2_grpc,
 )
 
+from rnnsearch_tf.extras.server.flags import FREE, Flags
+from rnnsearch_tf.extras.server.server import Server
+
 PATIENCE = 30  # seconds for any one answer
 
 
+def toy_server(base, **flags):
+    """A Server of the model `toy` on free ports, to be entered."""
+    ports = {"port": FREE, "rest_api_port": FREE}
+    return Server(Flags({"toy": str(base)}, **ports | flags))
+
+
+def wait_until(condition, seconds=PATIENCE):
+    """Return once the condition holds; fail if it does not in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "the condition did not come true"
+        time.sleep(0.01)
+
+
+def model_processes(server=None):
+    """The models' processes of the process `server`, by default of this one: set of
+    psutil.Process.
+    """
+    return {
+        process
+        for launcher in psutil.Process(server or os.getpid()).children()
+        if "rnnsearch_tf.extras.server.launcher" in command(launcher)
+        for process in launcher.children()
+    }
+
+
+def command(process):
+    """The words that a process was started with; none if it has ended."""
+    with contextlib.suppress(psutil.Error):
+        return process.cmdline()
+    return []
+
+
 class Toy:
-    """A client of the model `toy`.
+    """A client of the model `toy`, or of another one.
 
     Example:
         with Toy(f"127.0.0.1:{server.grpc_port}") as toy:
             toy.predict("half_plus", x=[2.0])["y"]
     """
 
-    def __init__(self, address, credentials=None):
+    def __init__(self, address, credentials=None, model="toy"):
+        self._model = model
         self.channel = (
             grpc.secure_channel(address, credentials)
             if credentials
             else grpc.insecure_channel(address)
         )
         self.stub = prediction_service_pb2_grpc.PredictionServiceStub(self.channel)
-        self._management = model_service_pb2_grpc.ModelServiceStub(self.channel)
+        self.management = model_service_pb2_grpc.ModelServiceStub(self.channel)
+        self._health = health_pb2_grpc.HealthStub(self.channel)
 
     def predict(
         self,
@@ -52,18 +96,24 @@ class Toy:
     def status(self):
         """{version: ModelVersionStatus}."""
         request = get_model_status_pb2.GetModelStatusRequest(
-            model_spec=model_pb2.ModelSpec(name="toy")
+            model_spec=model_pb2.ModelSpec(name=self._model)
         )
-        return {
-            row.version: row
-            for row in self._management.GetModelStatus(
-                request, timeout=PATIENCE
-            ).model_version_status
-        }
+        answer = self.management.GetModelStatus(request, timeout=PATIENCE)
+        return {row.version: row for row in answer.model_version_status}
+
+    def states(self):
+        """{version: name of its state}."""
+        return {version: type(row).State.Name(row.state) for version, row in self.status().items()}
+
+    def health(self, service=""):
+        """The name of the status that the health service gives."""
+        request = health_pb2.HealthCheckRequest(service=service)
+        answer = self._health.Check(request, timeout=PATIENCE)
+        return health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
 
     def request(self, signature, version, label, inputs):
         request = predict_pb2.PredictRequest()
-        request.model_spec.name = "toy"
+        request.model_spec.name = self._model
         request.model_spec.signature_name = signature
         request.model_spec.version_label = label
         if version is not None:

@@ -14,6 +14,10 @@ Signatures (B rows each):
                      loop
     gate             path string[B] → opened string[B]: writes path[0].entered, then waits until the
                      file path[0] exists
+    block            path string[B] → content string[B]: reads the file path[0]; one of os.mkfifo
+                     keeps the kernel waiting until somebody writes to it, whatever the deadline
+    large            megabytes int32[B], seconds float[B] → y float[B]: holds so much memory for so
+                     long
     refuse           x float[B] → y, or INVALID_ARGUMENT "x must not be negative"
 """
 
@@ -103,6 +107,8 @@ def _signatures(version):
         "echo": _echo(),
         "slow": _slow(),
         "gate": _gate(),
+        "block": _block(),
+        "large": _large(),
         "refuse": _of_x("y", _refuse),
     }
 
@@ -151,12 +157,37 @@ def _echo():
 def _slow():
     x = v1.placeholder(tf.float32, [None])
     seconds = v1.placeholder(tf.float32, [None])
+    with tf.control_dependencies(_waited(seconds)):
+        return _signature({"x": x, "seconds": seconds}, {"y": tf.identity(x)})
+
+
+def _waited(seconds):
     end = tf.timestamp() + tf.cast(tf.reduce_max(seconds), tf.float64)
-    waited = tf.while_loop(
+    return tf.while_loop(
         lambda now: now < end, lambda now: [tf.timestamp()], [tf.zeros([], tf.float64)]
     )
+
+
+def _large():
+    megabytes = v1.placeholder(tf.int32, [None])
+    seconds = v1.placeholder(tf.float32, [None])
+    filled = tf.fill([tf.reduce_max(megabytes), 1 << 20], tf.constant(1, tf.uint8))
+    with tf.control_dependencies([filled]):
+        waited = _waited(seconds)
     with tf.control_dependencies(waited):
-        return _signature({"x": x, "seconds": seconds}, {"y": tf.identity(x)})
+        size = tf.cast(tf.reduce_max(tf.identity(filled)), tf.float32)
+        return _signature(
+            {"megabytes": megabytes, "seconds": seconds}, {"y": tf.fill(tf.shape(seconds), size)}
+        )
+
+
+def _block():
+    path = v1.placeholder(tf.string, [None])
+    with tf.control_dependencies([tf.io.write_file(path[0] + ".entered", "")]):
+        waiting = tf.identity(path)
+    return _signature(
+        {"path": path}, {"content": tf.fill(tf.shape(path), tf.io.read_file(waiting[0]))}
+    )
 
 
 def _gate():

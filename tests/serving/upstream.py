@@ -7,11 +7,12 @@ CHECKOUT is a working copy of tensorflow/serving; nothing of it is copied here. 
 process of its own, with servers of its own, and is listed with its outcome and, where it does not
 pass, the reason. Exit code 1: another one failed than is listed here. All of them take some ten
 minutes, most of it the waits of those that cannot pass.
+
+The tests start every server with flags that this one does not have; `own_flags` leaves them out,
+and names the models of a configuration file one by one.
 """
 
 import argparse
-import contextlib
-import fcntl
 import importlib.util
 import os
 import pathlib
@@ -24,12 +25,27 @@ import sys
 import tempfile
 import types
 
+from google.protobuf import text_format
+from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
+
 ROOT = pathlib.Path(__file__).parents[2]
 TESTS = pathlib.PurePath("model_servers", "tensorflow_model_server_test.py")
+SERVE = "--serve"
+LEFT_OUT = (
+    "--grpc_socket_path",
+    "--grpc_channel_arguments",
+    "--monitoring_config_file",
+    "--batching_parameters_file",
+    "--model_config_file_poll_wait_seconds",
+    "--prefer_tflite_model",
+)
 PATIENCE = 240  # seconds for one test; those that cannot pass wait a minute for the server
 
 EXAMPLES = "tf.Example is not served: Classify, Regress and MultiInference answer UNIMPLEMENTED"
 TFLITE = "TensorFlow Lite is not served"
+NO_FILE = "configuration files are not read"
+SOCKET = "UNIX sockets are not listened on"
+CHANNEL = "gRPC's channel arguments are not flags"
 KERAS = "writes its model with Keras 2; Keras 3 gives the input another name"
 OUTSIDE = {
     **dict.fromkeys(
@@ -44,6 +60,12 @@ OUTSIDE = {
         EXAMPLES,
     ),
     **dict.fromkeys(("testMultiInference", "testMultiInferenceTf2"), EXAMPLES),
+    **dict.fromkeys(
+        ("testBadModelConfig", "testModelConfigReload", "testModelConfigReloadWithZeroPollPeriod"),
+        NO_FILE,
+    ),
+    "testPredictUDS": SOCKET,
+    "testGoodGrpcChannelArgs": CHANNEL,
     **dict.fromkeys(("testPredictOnTfLite", "testPredictWithSignatureDefOnTfLite"), TFLITE),
     **dict.fromkeys(
         (
@@ -71,7 +93,7 @@ def names(checkout) -> list:
 
 def run(checkout, name):
     """(whether it passes, its last line) of one test."""
-    with tempfile.TemporaryDirectory() as folder, one_at_a_time():
+    with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, __file__, str(checkout), name, "--alone", folder]
         environment = os.environ | {
             "TEST_SRCDIR": lay_out(checkout, folder),
@@ -97,14 +119,6 @@ def run(checkout, name):
     return process.returncode == 0 and lines[-1] == "OK", (errors or lines)[-1].strip()
 
 
-@contextlib.contextmanager
-def one_at_a_time():
-    """All of their servers listen on one UNIX socket beside their ports."""
-    with open(pathlib.Path(tempfile.gettempdir(), "rnnsearch-upstream.lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def end_group(leader):
     """End a test and the servers it has left."""
     try:
@@ -119,9 +133,29 @@ def lay_out(checkout, folder) -> str:
     (place / "model_servers").mkdir(parents=True)
     (place / "servables").symlink_to(package(checkout) / "servables")
     program = place / "model_servers" / "tensorflow_model_server"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m rnnsearch_tf serve "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {__file__} {SERVE} "$@"\n')
     program.chmod(0o755)
     return folder
+
+
+def own_flags(words) -> list:
+    """The stock server's command line, as `rnnsearch serve` takes it."""
+    known = []
+    for word in words:
+        name, _, value = word.partition("=")
+        if name == "--model_config_file":
+            text = pathlib.Path(value).read_text(encoding="utf-8")
+            for model in text_format.Parse(text, ModelServerConfig()).model_config_list.config:
+                known += [f"--model_name={model.name}", f"--model_base_path={model.base_path}"]
+        elif name not in LEFT_OUT:
+            known.append(word)
+    return known
+
+
+def serve(words):
+    """Become the server. Does not return."""
+    command = [sys.executable, "-m", "rnnsearch_tf", "serve", *own_flags(words)]
+    os.execv(sys.executable, command)
 
 
 def package(checkout):
@@ -164,6 +198,8 @@ def report(checkout, chosen) -> int:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == [SERVE]:
+        serve(sys.argv[2:])
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,5 +1,5 @@
 """`rnnsearch serve` as a process of its own that a test may try to break: what it answers, how much
-memory it takes, whether it lives.
+memory it and the models' processes take, whether it lives.
 """
 
 import contextlib
@@ -11,10 +11,11 @@ import threading
 import time
 
 import grpc
+import psutil
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 STARTED_IN = 120  # seconds: TensorFlow is imported by a busy machine
-MOST_MEMORY = 4 << 30  # bytes; a process that takes more is ended
+MOST_MEMORY = 4 << 30  # bytes; a server that takes more is ended
 LOOK = 0.05  # seconds between looks at its memory
 
 
@@ -31,6 +32,7 @@ class WatchedServer:
         self.process = process
         self.log = []
         self.grpc = self.rest = None
+        self._most = 0
         threading.Thread(target=self._read, daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -40,16 +42,28 @@ class WatchedServer:
             assert self.process.poll() is None and time.monotonic() < end, "".join(self.log)
             time.sleep(LOOK)
 
+    def processes(self):
+        """Its process, the launcher and the models' processes: list of psutil.Process."""
+        with contextlib.suppress(psutil.Error):
+            server = psutil.Process(self.process.pid)
+            return [server, *server.children(recursive=True)]
+        return []
+
     def memory(self) -> int:
-        """Bytes of resident memory now."""
-        return self._status("VmRSS")
+        """Bytes of resident memory that all of them take now."""
+        return sum(status(process, "VmRSS") for process in self.processes())
 
     def peak(self) -> int:
-        """Most bytes of resident memory since `forget_peak`."""
-        return self._status("VmHWM")
+        """Most bytes of resident memory since `forget_peak`: the sum of each one's most, or, where
+        one has ended meanwhile, of what they were seen to take.
+        """
+        return max(self._most, sum(status(process, "VmHWM") for process in self.processes()))
 
     def forget_peak(self):
-        pathlib.Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
+        self._most = 0
+        for process in self.processes():
+            with contextlib.suppress(OSError):  # it has ended
+                pathlib.Path(f"/proc/{process.pid}/clear_refs").write_text("5")
 
     def healthy_after(self) -> float:
         """Seconds that the health service needs to say SERVING, on a connection of its own."""
@@ -68,23 +82,28 @@ class WatchedServer:
                 setattr(self, match[1].lower(), match[2])
 
     def _watch(self):
-        with contextlib.suppress(OSError):  # the process has ended
-            while self.process.poll() is None:
-                if self.memory() > MOST_MEMORY:
-                    self.process.kill()
-                    self.log.append("it took too much memory and was killed\n")
-                time.sleep(LOOK)
+        while self.process.poll() is None:
+            memory = self.memory()
+            self._most = max(self._most, memory)
+            if memory > MOST_MEMORY:
+                self.process.kill()
+                self.log.append("it took too much memory and was killed\n")
+            time.sleep(LOOK)
 
-    def _status(self, name):
-        text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+
+def status(process, name):
+    """Bytes that Linux gives for a process under this name; 0 if it has ended."""
+    with contextlib.suppress(OSError):
+        text = pathlib.Path(f"/proc/{process.pid}/status").read_text()
         # a process that is about to end has no such line
         match = re.search(rf"{name}:\s+(\d+) kB", text)
         return int(match[1]) * 1024 if match else 0
+    return 0
 
 
 @contextlib.contextmanager
 def watched_server(base, *flags):
-    """A WatchedServer of the model `toy`; ended afterwards."""
+    """A WatchedServer of the model `toy`; ended afterwards, and all that it has started."""
     command = [
         sys.executable,
         "-m",
@@ -102,4 +121,8 @@ def watched_server(base, *flags):
             server.wait_until_it_listens()
             yield server
         finally:
+            left = server.processes()
             process.kill()
+            _, alive = psutil.wait_procs(left, 20)
+            for each in alive:
+                each.kill()

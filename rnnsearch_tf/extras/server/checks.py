@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import grpc
 import numpy as np
 import tensorflow as tf
@@ -12,7 +14,7 @@ from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument
 DEFAULT_SIGNATURE = "serving_default"
 
 
-def find_signature(signatures, name):
+def find_signature(signatures: Any, name: str) -> tuple[str, Any]:
     """(name, SignatureDef); no name: serving_default."""
     name = name or DEFAULT_SIGNATURE
     if name not in signatures:
@@ -22,7 +24,13 @@ def find_signature(signatures, name):
     return name, signatures[name]
 
 
-def to_arrays(signature, inputs) -> dict:
+def rows(inputs: Any) -> int:
+    """Rows of a request: the largest dimension 0 of its TensorProtos, read from their shapes."""
+    shapes = [tensor.tensor_shape.dim for tensor in inputs.values()]
+    return max([1, *(shape[0].size for shape in shapes if shape)])
+
+
+def to_arrays(signature: Any, inputs: Any) -> dict[str, np.ndarray]:
     """The array of every input of the signature, in its type.
 
     Args:
@@ -46,7 +54,7 @@ def to_arrays(signature, inputs) -> dict:
     return arrays
 
 
-def output_names(signature, wanted) -> tuple:
+def output_names(signature: Any, wanted: list[str]) -> tuple[str, ...]:
     """The outputs asked for; none: all of them."""
     for position, name in enumerate(wanted):
         if name not in signature.outputs:

@@ -1,8 +1,10 @@
 """A gRPC client that translates: for this project's server and for tensorflow_model_server.
 
-Retries are for UNAVAILABLE only: the server is starting, its queue is full, or the connection to it
-broke. A translation asked for twice is the same one, so nothing is lost and nothing is done wrong.
-All attempts of a request share its deadline.
+gRPC itself waits for a server that does not listen yet, and repeats a request that returns
+UNAVAILABLE (the model is started again, its queue is full, or the connection broke), by the
+channel's service configuration: five times, and not if the connection broke when a part of the
+answer had come. The client repeats both until the deadline. A translation asked for twice is the
+same one, so nothing is lost and nothing is done wrong.
 
 An address may stand for several replicas. They are asked in turn, and one that is gone is left out
 until it is back.
@@ -14,7 +16,6 @@ import concurrent.futures
 import json
 import logging
 import queue
-import random
 import threading
 import time
 import typing
@@ -30,26 +31,36 @@ from rnnsearch_tf.errors import UserError
 log = logging.getLogger("rnnsearch_tf")
 
 DEADLINE = 60.0  # seconds
-# seconds between attempts, doubled each time; a random half of it is left out
-FIRST_WAIT = 0.1
-LONGEST_WAIT = 2.0
+RETRIES = {
+    "maxAttempts": 5,  # gRPC's limit; they take about 8 seconds
+    "initialBackoff": "0.5s",
+    "maxBackoff": "5s",
+    "backoffMultiplier": 2,
+    "retryableStatusCodes": ["UNAVAILABLE"],
+}
+SERVICE_CONFIGURATION = {
+    "methodConfig": [{"name": [{}], "retryPolicy": RETRIES}],
+    "loadBalancingConfig": [{"round_robin": {}}],  # of the replicas that an address stands for
+}
+PAUSE = 0.1  # seconds, before a request is sent once more that gRPC has given up
 CHANNEL_OPTIONS = [
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
-    ("grpc.initial_reconnect_backoff_ms", 100),  # the waits between attempts are ours
     ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
-    ("grpc.lb_policy_name", "round_robin"),  # of the replicas that an address stands for
+    ("grpc.service_config", json.dumps(SERVICE_CONFIGURATION)),
 ]
 ADVICE = {
     grpc.StatusCode.NOT_FOUND: "check the model's name and version",
     grpc.StatusCode.FAILED_PRECONDITION: (
         "check the signature's name; only the export of a calibrated RUN has confidence"
     ),
-    grpc.StatusCode.DEADLINE_EXCEEDED: "allow a longer deadline or send smaller batches",
-    grpc.StatusCode.UNAVAILABLE: (
-        "check the address and that the server runs, with TLS on both sides or on none"
+    grpc.StatusCode.DEADLINE_EXCEEDED: (
+        "check the address and that the server runs, with TLS on both sides or on none; or allow a"
+        " longer deadline, or send smaller batches"
     ),
+    grpc.StatusCode.UNAVAILABLE: "the server is busy or starts; try again later",
     grpc.StatusCode.UNIMPLEMENTED: "check that the address is the gRPC port of a model server",
 }
 
@@ -111,13 +122,13 @@ class Client:
             self._request.model_spec.version.value = version
         if label is not None:
             self._request.model_spec.version_label = label
+        self._closed = False
         self._channel = (
             grpc.secure_channel(address, credentials, CHANNEL_OPTIONS)
             if credentials
             else grpc.insecure_channel(address, CHANNEL_OPTIONS)
         )
         self._predict = prediction_service_pb2_grpc.PredictionServiceStub(self._channel).Predict
-        self._closed = threading.Event()
 
     def translate(self, texts) -> list:
         """The translations of a list of texts, as one request, and as a second one how sure the
@@ -218,7 +229,7 @@ class Client:
 
     def close(self):
         """Give up what is under way and close the connection."""
-        self._closed.set()
+        self._closed = True
         self._channel.close()
 
     def __enter__(self):
@@ -233,29 +244,23 @@ class Client:
 
     def _answer(self, request):
         end = time.monotonic() + self.deadline
-        wait = FIRST_WAIT
+        refused = None
         while True:
+            seconds = max(0.0, end - time.monotonic())
             try:
-                return self._predict(request, timeout=max(end - time.monotonic(), 0.001))
-            except grpc.RpcError as error:
-                pause = wait * random.uniform(0.5, 1)
-                if (
-                    error.code() is not grpc.StatusCode.UNAVAILABLE
-                    or time.monotonic() + pause >= end
-                ):
+                return self._predict(request, timeout=seconds, wait_for_ready=True)
+            except (grpc.RpcError, ValueError) as error:  # ValueError: the channel is closed
+                if self._closed or isinstance(error, ValueError):
+                    raise UserError(
+                        f"{self._name}: expected an answer, got none before the client was closed"
+                    ) from None
+                if error.code() is grpc.StatusCode.UNAVAILABLE and seconds:
+                    refused = error
+                    time.sleep(min(PAUSE, seconds))
+                elif error.code() is grpc.StatusCode.DEADLINE_EXCEEDED and refused:
+                    raise self._explained(refused) from None
+                else:
                     raise self._explained(error) from None
-                if wait == FIRST_WAIT:
-                    log.warning(
-                        "warning: %s: %s; trying again for %.0f s",
-                        self._name,
-                        error.details(),
-                        end - time.monotonic(),
-                    )
-            if self._closed.wait(pause):
-                raise UserError(
-                    f"{self._name}: expected an answer, got none before the client was closed"
-                )
-            wait = min(2 * wait, LONGEST_WAIT)
 
     def _explained(self, error) -> UserError:
         advice = ADVICE.get(error.code(), "see the server's log")

@@ -1,4 +1,4 @@
-"""What a request that cannot be answered gets: a gRPC status code and a message."""
+"""What a request that cannot be answered gets: a status code of gRPC and a message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ServingError(Exception):
 
     Args:
         code: a grpc.StatusCode.
-        message: what went wrong; cut at 1024 characters as tensorflow_model_server does.
+        message: what went wrong; cut at 1024 bytes, as tensorflow_model_server does.
 
     Example:
         >>> message = "Servable not found for request: Latest(x)"
@@ -28,8 +28,11 @@ class ServingError(Exception):
 
 
 def cut(message: str) -> str:
-    """The message, at most 1024 characters of it."""
-    return message if len(message) <= LONGEST_MESSAGE else message[:LONGEST_MESSAGE] + CUT
+    """The message, at most 1024 bytes of its UTF-8."""
+    data = message.encode("utf-8", "replace")
+    if len(data) <= LONGEST_MESSAGE:
+        return data.decode()
+    return data[:LONGEST_MESSAGE].decode("utf-8", "ignore") + CUT
 
 
 def invalid_argument(message: str) -> ServingError:
@@ -48,5 +51,9 @@ def deadline_exceeded() -> ServingError:
     return ServingError(grpc.StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded")
 
 
-def cancelled_error() -> ServingError:
-    return ServingError(grpc.StatusCode.CANCELLED, "The caller has gone")
+def code_of(number: int) -> grpc.StatusCode:
+    """The status code of this number; UNKNOWN if there is none."""
+    return _CODES.get(number, grpc.StatusCode.UNKNOWN)
+
+
+_CODES = {code.value[0]: code for code in grpc.StatusCode}

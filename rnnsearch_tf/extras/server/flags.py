@@ -1,258 +1,173 @@
-"""The flags of tensorflow_model_server, declared once, with its names and defaults.
+"""The flags of `rnnsearch serve`, declared once.
 
-``--model_name`` and ``--model-name`` are the same flag, ``--flag value`` and
-``--flag=value`` too; a boolean may stand alone. Four departures: what listens
-does so on ``--host``, loopback unless told; REST listens unless told not to;
-a port of -1 takes a free one; requests and connections have limits, which the
-stock server does not know.
+Where tensorflow_model_server has the feature, the flag has its name and default:
+``--rest_api_port`` and ``--rest-api-port`` are the same. Departures: the server listens on
+``--host``, loopback unless told; REST listens unless told not to; a port of -1 takes a free one;
+memory, time and size of requests have limits, which the stock server does not know.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import logging
 import os
+from typing import Any
 
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.extras.server import limits
 
-log = logging.getLogger("rnnsearch_tf")
+FREE = -1
+"""A port nobody uses."""
 
-FREE = -1  # a port nobody uses
-LONGEST_GRACE = 86_400  # seconds
-LONGEST_POLL = 31_536_000  # seconds, a year
-
-
-def flag(default, meaning):
-    return dataclasses.field(default=default, metadata={"meaning": meaning})
+LOOPBACK = "127.0.0.1", "::1", "localhost"
+DEFAULT_MODEL = "default"
 
 
-def limit(default, most, meaning):
-    """A flag of this server alone: from 1 to `most`."""
+def flag(default: Any, meaning: str, least: float | None = None, most: float = 10**9) -> Any:
+    """A flag of tensorflow_model_server; numbers have limits."""
     return dataclasses.field(
-        default=default,
-        metadata={"meaning": f"{meaning} (not in tensorflow_model_server)", "most": most},
+        default=default, metadata={"meaning": meaning, "least": least, "most": most}
     )
+
+
+def own(default: Any, meaning: str, least: float | None = None, most: float = 10**9) -> Any:
+    """A flag of this server alone."""
+    return flag(default, f"{meaning} (not in tensorflow_model_server)", least, most)
 
 
 @dataclasses.dataclass(frozen=True)
 class Flags:
     """What a Server is told.
 
+    Attributes:
+        models: {name: base path}; a base path has a numbered folder for each version.
+
+    Raises:
+        UsageError: a value is out of its limits, or no model is given.
+
     Example:
-        >>> Flags(model_name="mt", model_base_path="/models/mt", rest_api_port=FREE).port
+        >>> Flags({"mt": "/models/mt"}, rest_api_port=FREE).port
         8500
     """
 
-    model_name: str = flag("default", "name of the model in --model_base_path")
-    model_base_path: str = flag("", "folder with a numbered folder for each version")
-    model_config_file: str = flag(
-        "", "file with a ModelServerConfig: several models, version policies, labels"
-    )
-    model_config_file_poll_wait_seconds: int = flag(
-        0, "seconds between looks at that file; 0: it is read once"
+    models: dict[str, str]
+
+    host: str = own("127.0.0.1", "address to listen on; tensorflow_model_server takes 0.0.0.0")
+    port: int = flag(8500, "gRPC port; 0: none; -1: a free one", -1, 65535)
+    rest_api_port: int = flag(8501, "REST port; 0: none; -1: a free one", -1, 65535)
+    rest_api_timeout_in_ms: int = flag(
+        30_000, "milliseconds after which a REST request is answered with 504", 1
     )
     file_system_poll_wait_seconds: float = flag(
-        1.0, "seconds between looks for new versions; 0: one look; negative: none after the start"
+        1.0, "seconds between looks for new versions; 0: never", 0
     )
-    allow_version_labels_for_unavailable_models: bool = flag(
-        False, "a new label may point to a version that is not there yet"
-    )
-    force_allow_any_version_labels_for_unavailable_models: bool = flag(
-        False, "so may one that pointed elsewhere"
-    )
-    saved_model_tags: str = flag("serve", "tags of the graph to load, with commas between them")
-    max_num_load_retries: int = flag(5, "how often a version that failed to load is tried again")
-    load_retry_interval_micros: int = flag(60_000_000, "microseconds before that")
     enable_model_warmup: bool = flag(
-        True, "replay the requests of assets.extra before a version answers"
+        True, "answer the requests of assets.extra before a version serves"
     )
-    num_request_iterations_for_warmup: int = flag(1, "how often")
-    allow_reload_requests: bool = flag(
-        True,
-        "gRPC requests may change what is served (not in tensorflow_model_server, nor the next"
-        " two)",
+    enable_batching: bool = flag(False, "merge the requests that wait into one call")
+    tensorflow_intra_op_parallelism: int = flag(
+        0, "threads of one operation; 0: TensorFlow chooses", 0, 1024
     )
-    allowed_model_roots: str = flag(
+    no_page: bool = own(False, "no web page at / of the REST port")
+    allowed_hosts: str = own(
         "",
-        "folders, with commas between them, under one of which base paths must be; none given:"
-        " anywhere",
+        "names in the Host header that REST accepts, with commas between them; default: localhost"
+        " if --host is a loopback address, else all",
     )
-    shutdown_grace_in_seconds: float = flag(
-        30.0, "seconds that requests on their way get when it is told to end"
+    tls_certificate: str = own("", "TLS for gRPC and REST: the server's certificate, a PEM file")
+    tls_key: str = own("", "its private key, a PEM file")
+    tls_client_ca: str = own(
+        "", "clients must have a certificate that one of these signed, a PEM file"
     )
-
-    host: str = flag(
-        "127.0.0.1", "address to listen on (not in tensorflow_model_server, which takes 0.0.0.0)"
-    )
-    port: int = flag(8500, "gRPC port; 0: none; -1: a free one")
-    rest_api_port: int = flag(8501, "REST port; 0: none; -1: a free one")
-    grpc_socket_path: str = flag("", "UNIX socket to listen on as well, for gRPC")
-    grpc_channel_arguments: str = flag("", "gRPC arguments, key=value with commas between them")
-    grpc_max_threads: int = flag(64, "gRPC requests that are worked on at once")
-    rest_api_num_threads: int = flag(32, "REST requests that are worked on at once")
-    rest_api_timeout_in_ms: int = flag(
-        30_000, "milliseconds after which a REST request is answered with 504"
-    )
-    enable_grpc_healthcheck_service: bool = flag(True, "grpc.health.v1, for readiness probes")
-    ssl_config_file: str = flag(
-        "", "file with an SSLConfig: TLS for gRPC; REST, which has none, is off then"
-    )
-    monitoring_config_file: str = flag(
-        "", "file with a MonitoringConfig: where the Prometheus page is"
-    )
-    no_page: bool = flag(
-        False, "no page for people at / of the REST port (not in tensorflow_model_server)"
+    shutdown_grace_in_seconds: float = own(
+        30.0, "seconds that requests under way get when the server is told to end", 0, 86_400
     )
 
-    enable_batching: bool = flag(False, "merge concurrent requests into one call")
-    batching_parameters_file: str = flag(
-        "", "file with BatchingParameters; needs --enable_batching"
+    memory_limit_in_mb: int = own(
+        2800,
+        "MB that the models' processes may take together; beyond it the largest is started again",
+        200,
     )
-    tensorflow_session_parallelism: int = flag(
-        0, "threads of a session, for both of the next; 0: TensorFlow chooses"
+    request_timeout_in_seconds: float = own(
+        120.0, "seconds that any request may take, whatever its deadline", 0.001
     )
-    tensorflow_intra_op_parallelism: int = flag(0, "threads of one operation")
-    tensorflow_inter_op_parallelism: int = flag(0, "operations at once")
-
-    max_request_rows: int = limit(
-        limits.REQUEST_ROWS,
-        10**9,
-        "rows of one request, and of all that run at once without batching; more are refused",
+    max_request_rows: int = own(512, "rows of a request; more are INVALID_ARGUMENT", 1)
+    max_request_bytes: int = own(
+        4 << 20, "bytes of a request, unpacked; more are RESOURCE_EXHAUSTED, or 413", 1, 2**31 - 1
     )
-    max_request_bytes: int = limit(
-        limits.REQUEST_BYTES,
-        2**31 - 1,
-        "bytes of one request, unpacked; more are RESOURCE_EXHAUSTED, or 413",
-    )
-    max_waiting_requests: int = limit(
-        limits.WAITING_REQUESTS,
-        10**5,
-        "predictions that wait for a thread, gRPC and REST each; more are UNAVAILABLE, or 503",
-    )
-    rest_api_max_values: int = limit(
-        limits.JSON_VALUES,
-        10**9,
-        "commas and opening brackets in the JSON of one request; more are 400",
-    )
-    rest_api_client_timeout_in_ms: int = limit(
-        1000 * limits.CLIENT_SECONDS,
-        10**9,
-        "milliseconds that a client may take to send a request or take an answer",
-    )
-    rest_api_idle_timeout_in_ms: int = limit(
-        1000 * limits.IDLE_SECONDS,
-        10**9,
-        "milliseconds after which a connection without a request is closed",
+    max_waiting_requests: int = own(
+        1000, "requests that wait for the model; more are UNAVAILABLE, or 503", 1, 10**5
     )
 
     @property
-    def model_roots(self) -> list:
-        return [root for root in self.allowed_model_roots.split(",") if root]
+    def hosts(self) -> list[str]:
+        """Names that the Host header may have; empty: any."""
+        if self.allowed_hosts:
+            return self.allowed_hosts.split(",")
+        return list(LOOPBACK) if self.host in LOOPBACK else []
 
-    def __post_init__(self):
-        if bool(self.model_base_path) == bool(self.model_config_file):
-            given = "both" if self.model_base_path else "neither"
-            raise UsageError(f"expected --model_base_path or --model_config_file, got {given}")
-        if self.batching_parameters_file and not self.enable_batching:
-            raise UsageError(
-                "--batching_parameters_file: expected --enable_batching with it; add that"
-            )
-        for root in self.model_roots:
-            if not os.path.isabs(root):
-                raise UsageError(f"--allowed_model_roots: expected absolute paths, got {root!r}")
-        if not 0 <= self.shutdown_grace_in_seconds <= LONGEST_GRACE:
-            raise UsageError(
-                f"--shutdown_grace_in_seconds: expected a number from 0 to {LONGEST_GRACE}, got"
-                f" {self.shutdown_grace_in_seconds}"
-            )
-        for name in ("file_system_poll_wait_seconds", "model_config_file_poll_wait_seconds"):
-            if not getattr(self, name) <= LONGEST_POLL:
-                raise UsageError(
-                    f"--{name}: expected at most {LONGEST_POLL} seconds, got {getattr(self, name)}"
-                )
+    def __post_init__(self) -> None:
+        if not self.models:
+            raise UsageError("expected --model_base_path, got none; name the folder of versions")
+        for name, path in self.models.items():
+            if not name or not path:
+                raise UsageError(f"expected a name and a base path, got {name!r} and {path!r}")
         if self.port == self.rest_api_port > 0:
             raise UsageError(
                 f"expected different ports for gRPC and REST, got {self.port} for both"
             )
-        for name in ("port", "rest_api_port"):
-            if not -1 <= getattr(self, name) <= 65535:
-                raise UsageError(
-                    f"--{name}: expected a port from 0 to 65535, or -1, got {getattr(self, name)}"
-                )
-        for name in (
-            "grpc_max_threads",
-            "rest_api_num_threads",
-            "rest_api_timeout_in_ms",
-            "num_request_iterations_for_warmup",
-        ):
-            if getattr(self, name) < 1:
-                raise UsageError(f"--{name}: expected at least 1, got {getattr(self, name)}")
+        if self.port == self.rest_api_port == 0:
+            raise UsageError("expected --port or --rest_api_port, got 0 for both")
+        if bool(self.tls_certificate) != bool(self.tls_key):
+            raise UsageError("expected --tls_certificate and --tls_key together, got one of them")
+        if self.tls_client_ca and not self.tls_key:
+            raise UsageError("--tls_client_ca: expected --tls_certificate and --tls_key with it")
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            most = field.metadata.get("most")
-            if most is not None and not 1 <= value <= most:
-                raise UsageError(f"--{field.name}: expected a number from 1 to {most}, got {value}")
+            value, least = getattr(self, field.name), field.metadata.get("least")
+            if least is not None and not least <= value <= field.metadata["most"]:
+                raise UsageError(
+                    f"--{field.name}: expected a number from {least} to {field.metadata['most']},"
+                    f" got {value}"
+                )
 
 
-FLAGS = {
-    field.name: (field.default, field.metadata["meaning"]) for field in dataclasses.fields(Flags)
-}
-"""Default and meaning of each."""
-
-WITHOUT_EFFECT = {
-    "flush_filesystem_caches": (True, "caches of remote file systems"),
-    "num_load_threads": (0, "versions load one after the other"),
-    "num_unload_threads": (0, "versions unload when their last request has ended"),
-    "per_process_gpu_memory_fraction": (0.0, "GPU memory"),
-    "rest_api_enable_cors_support": (False, "requests from pages of other sites"),
-    "enable_per_model_batching_parameters": (False, "batching parameters beside a model"),
-    "enable_signature_method_name_check": (False, "method names"),
-    "enable_profiler": (True, "profiler service"),
-    "remove_unused_fields_from_bundle_metagraph": (True, "memory of the graph"),
-    "tensorflow_session_config_file": ("", "session options"),
-    "platform_config_file": ("", "platforms other than tensorflow"),
-    "thread_pool_factory_config_file": ("", "thread pools"),
-    "prefer_tflite_model": (False, "TensorFlow Lite"),
-    "num_tflite_pools": (0, "TensorFlow Lite"),
-    "num_tflite_interpreters_per_pool": (0, "TensorFlow Lite"),
-    "xla_cpu_compilation_enabled": (False, "XLA"),
-    "mixed_precision": ("", "mixed precision"),
-    "skip_initialize_tpu": (False, "TPU"),
-}
-"""Flags of tensorflow_model_server that are accepted and have no effect here: default, what it is
-about.
-"""
+FLAGS = {field.name: field for field in dataclasses.fields(Flags) if field.name != "models"}
 
 
-def add_to(parser):
+def add_to(parser: argparse.ArgumentParser) -> None:
     """Declare every flag, with underscores and with hyphens, to an argparse parser."""
-    ignored = {
-        name: (default, f"accepted, without effect here: {meaning}")
-        for name, (default, meaning) in WITHOUT_EFFECT.items()
-    }
-    for name, (default, meaning) in (FLAGS | ignored).items():
-        kind = type(default)
-        names = dict.fromkeys((f"--{name.replace('_', '-')}", f"--{name}"))
-        shown = "" if default == "" else f" (default: {default})"
-        options = {"type": kind, "metavar": kind.__name__.upper()}
+    several: dict[str, Any] = {"action": "append", "default": [], "metavar": "STR"}
+    _add(parser, "model_name", several, "name of a model; repeat both for several models")
+    _add(parser, "model_base_path", several, "folder with a numbered folder for each version")
+    for name, field in FLAGS.items():
+        kind = type(field.default)
+        shown = "" if field.default == "" else f" (default: {field.default})"
+        options: dict[str, Any] = {"type": kind, "metavar": kind.__name__.upper()}
         if kind is bool:
             options = {"type": _truth, "nargs": "?", "const": True, "metavar": "true|false"}
-        parser.add_argument(*names, dest=name, default=None, help=meaning + shown, **options)
+        _add(parser, name, options | {"default": field.default}, field.metadata["meaning"] + shown)
 
 
-def from_arguments(arguments) -> Flags:
-    """The Flags of what a parser of `add_to` has read; warns of those without effect."""
-    for name, (default, _) in WITHOUT_EFFECT.items():
-        if getattr(arguments, name) not in (None, default):
-            log.warning("warning: --%s has no effect in this server", name)
-    return Flags(
-        **{name: getattr(arguments, name) for name in FLAGS if getattr(arguments, name) is not None}
-    )
+def from_arguments(arguments: argparse.Namespace) -> Flags:
+    """The Flags of what a parser of `add_to` has read."""
+    names, paths = arguments.model_name, arguments.model_base_path
+    if not names and len(paths) == 1:
+        names = [DEFAULT_MODEL]
+    if len(names) != len(paths):
+        raise UsageError(
+            f"expected as many --model_name as --model_base_path, got {len(names)} and {len(paths)}"
+        )
+    if len(set(names)) < len(names):
+        raise UsageError(f"--model_name: expected different names, got {', '.join(names)}")
+    models = {name: os.path.abspath(path) if path else "" for name, path in zip(names, paths)}
+    return Flags(models, **{name: getattr(arguments, name) for name in FLAGS})
 
 
-def _truth(word) -> bool:
+def _add(parser: argparse.ArgumentParser, name: str, options: dict[str, Any], meaning: str) -> None:
+    names = dict.fromkeys((f"--{name.replace('_', '-')}", f"--{name}"))
+    parser.add_argument(*names, dest=name, help=meaning, **options)
+
+
+def _truth(word: str) -> bool:
     if word.lower() not in ("true", "false", "1", "0"):
         raise argparse.ArgumentTypeError(f"expected true or false, got {word!r}")
     return word.lower() in ("true", "1")

@@ -19,8 +19,8 @@ import grpc
 import numpy as np
 from tensorflow.core.framework import types_pb2
 
-from rnnsearch_tf.extras.server import limits
 from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument
+from rnnsearch_tf.extras.server.tensors import DIMENSIONS
 
 INTEGERS = {
     types_pb2.DT_INT8: np.int8,
@@ -33,12 +33,15 @@ INTEGERS = {
     types_pb2.DT_UINT64: np.uint64,
 }
 FLOATS = {types_pb2.DT_FLOAT: np.float32, types_pb2.DT_DOUBLE: np.float64}
+JSON_VALUES = 500_000
+"""Of a body at most: each takes up to a hundred times its bytes."""
+
 ROW = "predictions"
 COLUMNAR = "outputs"
 """The forms of an answer, each the key that its results stand under."""
 
 
-def parse(body: bytes, most_values=limits.JSON_VALUES) -> dict:
+def parse(body: bytes, most_values=JSON_VALUES) -> dict:
     """The JSON object of a request's body; bytes that are not UTF-8 reach the model as they are.
 
     Raises:
@@ -156,8 +159,7 @@ def _check_values(body, most):
     if values > most:
         raise invalid_argument(
             f"JSON Parse error: expected at most {most} values (commas and opening brackets), got"
-            f" {values}; send fewer at once, or start the server with a larger"
-            " --rest_api_max_values"
+            f" {values}; send fewer at once"
         )
 
 
@@ -181,9 +183,7 @@ def _rows(document, infos):
         for name in infos:
             where = f"element: {number}{f' key: {name}' if named else ''}"
             try:
-                tensor = _to_tensor(
-                    row[name] if named else row, infos[name].dtype, limits.DIMENSIONS - 1
-                )
+                tensor = _to_tensor(row[name] if named else row, infos[name].dtype, DIMENSIONS - 1)
                 _check_shape(tensor, tensors[name])
             except ServingError as error:
                 raise invalid_argument(
@@ -238,7 +238,7 @@ def _columns(value, infos):
     return {name: _to_tensor(value[name], info.dtype) for name, info in infos.items()}
 
 
-def _to_tensor(value, dtype, most_dimensions=limits.DIMENSIONS):
+def _to_tensor(value, dtype, most_dimensions=DIMENSIONS):
     """A JSON value as an array of the dtype; the first element at each depth says how long lists
     there are.
     """

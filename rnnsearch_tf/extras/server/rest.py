@@ -1,45 +1,52 @@
-"""The REST interface: HTTP/1.1 on the same core as gRPC, with tensorflow_model_server's paths,
-bodies and statuses.
+"""The REST interface: HTTP/1.1 with tensorflow_model_server's paths, bodies and statuses.
 
-    GET  /v1/models/NAME[/versions/N|/labels/L]            status
-    GET  /v1/models/NAME[/versions/N|/labels/L]/metadata   signatures
-    POST /v1/models/NAME[/versions/N|/labels/L]:predict    row or columnar JSON, see json_tensors.py
-    GET  the metrics path, if there is one                 Prometheus
-    GET  /                                                 the attention page, if it is asked for
+    GET  /v1/models/NAME[/versions/N]            status
+    GET  /v1/models/NAME[/versions/N]/metadata   signatures
+    POST /v1/models/NAME[/versions/N]:predict    row or columnar JSON, see json_tensors.py
+    GET  /monitoring/prometheus/metrics          Prometheus
+    GET  /                                       the attention page
 
-Anything that is refused comes back as ``{"error": "…"}``. Waitress does the HTTP:
-keep-alive, chunked bodies, limits, slow clients.
+Anything that is refused comes back as ``{"error": "…"}``. uvicorn does the HTTP, and leaves the
+body out where a HEAD is answered; h11 refuses what is none.
 """
 
 from __future__ import annotations
 
-import http
+import asyncio
+import json
 import logging
 import re
-import threading
-import time
+import ssl
+import urllib.parse
 import zlib
+from typing import Any
 
 import grpc
+import starlette.requests
+import starlette.responses
+import uvicorn
 from google.protobuf import json_format
-from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2, model_pb2
-from waitress import wasyncore
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.extras.server import connections
-from rnnsearch_tf.extras.server import json_tensors
-from rnnsearch_tf.extras.server.errors import ServingError, deadline_exceeded, invalid_argument
+from rnnsearch_tf.extras.server import metrics
+from rnnsearch_tf.extras.server.core import CLIENT_SECONDS, Core, Held
+from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument
+from rnnsearch_tf.extras.server.frames import Kind
+from rnnsearch_tf.extras.server.attention_page import AttentionPage
 
 log = logging.getLogger("rnnsearch_tf")
 
-GZIP = 16 + zlib.MAX_WBITS  # zlib's way to say that data has a gzip header
+IDLE_SECONDS = 120
+"""For a connection without a request."""
+
+CONNECTIONS = 2000
 HEADER_LIMIT = 64 << 10
-SMALL_BODY = 64 << 10  # bytes; larger ones are read one after the other
+PART = 256 << 10  # bytes of an answer that are sent at once
+GZIP = 16 + zlib.MAX_WBITS  # zlib's way to say that data has a gzip header
+READING = "GET", "HEAD"
 VERSION_DIGITS = 19  # of the largest int64
-DRAIN_INTERVAL = 0.01  # seconds between looks at whether the last answers have gone out
 
 _MODEL = r"/v1/models/(?P<name>[^/:]+)(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
-READING = "GET", "HEAD"  # a HEAD is answered as a GET is, without the body
 PREDICTION = re.compile(_MODEL + ":(?P<method>classify|regress|predict)", re.IGNORECASE)
 INFORMATION = re.compile(_MODEL + "(?P<metadata>/metadata)?", re.IGNORECASE)
 
@@ -62,248 +69,222 @@ HTTP_STATUS = {
     grpc.StatusCode.UNAVAILABLE: 503,
     grpc.StatusCode.DEADLINE_EXCEEDED: 504,
 }
-REASONS = {status.value: status.phrase for status in http.HTTPStatus} | {
-    499: "Client Closed Request"
-}
 
 
-class RestServer:
-    """An HTTP server on one address; `start`, then `port`, then `stop`.
+class BodyTooLarge(ServingError):
+    """A request has more bytes than it may have."""
 
-    Args:
-        core: a Core.
-        host, port: where to listen; port 0 takes a free one.
-        threads: requests that are worked on at once.
-        timeout: seconds that a :predict may take before it is answered with 504.
-        metrics_path: where the Prometheus page is, or None for no such page.
-        limits: connections.Limits, of bodies and of clients.
-        page: AttentionPage, or None for no such page.
+    def __init__(self, message: str):
+        super().__init__(grpc.StatusCode.RESOURCE_EXHAUSTED, message)
 
-    Raises:
-        UserError: from `start`, the address is taken or is none of this machine.
+
+def server(application: Any, flags: Any) -> uvicorn.Server:
+    """uvicorn with our limits; `serve` runs it."""
+    config = uvicorn.Config(
+        application,
+        http=Protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=CONNECTIONS,
+        h11_max_incomplete_event_size=HEADER_LIMIT,
+        timeout_keep_alive=IDLE_SECONDS,
+        ssl_certfile=flags.tls_certificate or None,
+        ssl_keyfile=flags.tls_key or None,
+        ssl_ca_certs=flags.tls_client_ca or None,
+        ssl_cert_reqs=ssl.CERT_REQUIRED if flags.tls_client_ca else ssl.CERT_NONE,
+    )
+    return uvicorn.Server(config)
+
+
+class Protocol(H11Protocol):
+    """A connection of uvicorn that is broken off when the head of a request does not come, or an
+    answer is not taken, in time.
     """
 
-    def __init__(
-        self,
-        core,
-        host="127.0.0.1",
-        port=0,
-        *,
-        threads=32,
-        timeout=30.0,
-        metrics_path=None,
-        limits=connections.Limits(),
-        page=None,
-    ):
-        self.host = host
-        self.port = port
-        self._application = Application(core, timeout, metrics_path, limits, page)
-        self._threads = threads
-        self._limits = limits
-        self._sockets = {}  # of Waitress' loop, by descriptor
-        self._ended = False
-        self._server = self._thread = None
+    _waiting: asyncio.TimerHandle | None = None
+    _taking: asyncio.TimerHandle | None = None
 
-    def check_address(self):
-        """Raise UserError if the address cannot be had now; long work may come before `start`."""
-        self._listen().close()
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._expect_head()
 
-    def start(self):
-        listener = self._listen()
-        self.port = listener.getsockname()[1]
-        # a waiting request is not worth a line
-        logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-        self._server = connections.listen(
-            self._application,
-            self._sockets,
-            listener,
-            self._threads,
-            self._limits,
-            ident="rnnsearch",
-            max_request_header_size=HEADER_LIMIT,
-            log_socket_errors=False,  # a client that leaves is nothing to report
-            clear_untrusted_proxy_headers=True,
-        )
-        self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
-        self._thread.start()
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        at_work = self.cycle is not None and not self.cycle.response_complete
+        if at_work and self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+        elif not at_work:
+            self._expect_head()
 
-    def stop(self, grace=None):
-        """Take no new connection, finish what has been accepted for at most `grace` seconds (None:
-        however long), end.
-        """
-        if self._server is None:
-            return
-        end = float("inf") if grace is None else time.monotonic() + grace
-        self._in_loop(lambda: wasyncore.dispatcher.close(self._server))  # the listening socket only
-        self._in_loop(self._close_idle)
-        while self._server.active_channels and time.monotonic() < end:
-            time.sleep(DRAIN_INTERVAL)
-            self._in_loop(self._close_idle)
-        self._server.task_dispatcher.shutdown(timeout=1)
-        self._in_loop(self._end)
-        self._thread.join()
-        self._server.close()
-        self._server = None
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        for timer in (self._waiting, self._taking):
+            if timer is not None:
+                timer.cancel()
 
-    def _run(self):
-        while not self._ended:
-            wasyncore.loop(timeout=1, use_poll=True, map=self._sockets, count=1)
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._expect_taking()
 
-    def _listen(self):
-        try:
-            return connections.bound(self.host, self.port)
-        except OSError as error:
-            raise UserError(
-                f"{self.host}:{self.port}: expected a free address for REST, got: {error.strerror};"
-                " choose another --rest-api-port or --host"
-            ) from None
+    def on_response_complete(self) -> None:
+        if self._taking is not None:
+            self._taking.cancel()
+            self._taking = None
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._expect_taking()
 
-    def _in_loop(self, function):
-        """Have the server's own thread call the function: only there no request can arrive
-        meanwhile.
-        """
-        self._server.trigger.pull_trigger(function)
+    def send_400_response(self, msg: str) -> None:
+        super().send_400_response(msg)
+        self._expect_taking()
 
-    def _close_idle(self):
-        for channel in list(self._server.active_channels.values()):
-            if not channel.requests and not channel.total_outbufs_len:
-                channel.handle_close()
+    def timeout_keep_alive_handler(self) -> None:
+        self.transport.abort()
 
-    def _end(self):
-        for channel in list(self._server.active_channels.values()):
-            channel.handle_close()
-        self._ended = True
+    def _expect_taking(self) -> None:
+        """Break off if the client does not take an answer; close() would wait for it."""
+        if self._taking is None:
+            self._taking = self.loop.call_later(CLIENT_SECONDS, self.transport.abort)
+
+    def _expect_head(self) -> None:
+        if self._waiting is None:
+            self._waiting = self.loop.call_later(CLIENT_SECONDS, self.transport.abort)
 
 
 class Application:
-    """The interface as a WSGI application; see the module."""
+    """The interface as an ASGI application; see the module.
 
-    def __init__(self, core, timeout, metrics_path, limits, page=None):
+    Args:
+        core: Core.
+        status: function of (name, version, label): the GetModelStatusResponse.
+        page: AttentionPage, or None for no such page.
+    """
+
+    def __init__(self, core: Core, status: Any, page: AttentionPage | None = None):
         self._core = core
-        self._timeout = timeout
-        self._metrics_path = metrics_path
-        self._limits = limits
+        self._status = status
         self._page = page
-        self._reading = threading.Lock()
 
-    def __call__(self, environ, start_response):
-        method = environ["REQUEST_METHOD"]
-        # WSGI's bytes-in-strings
-        path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")
-        content_type = "application/json"
-        if self._page is not None and path in self._page:
-            status, headers, body = self._page.answer(method, path, environ["QUERY_STRING"])
-            start_response(
-                f"{status} {REASONS[status]}", [*headers, ("Content-Length", str(len(body)))]
-            )
-            return [body if method != "HEAD" else b""]
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        request = starlette.requests.Request(scope, receive)
+        with self._core.held() as held:
+            try:
+                status, headers, body = await self._answer(request, held)
+            except starlette.requests.ClientDisconnect:
+                return
+            response = starlette.responses.Response(body, status, headers)
+            start = {"type": "http.response.start", "status": status}
+            await send(start | {"headers": response.raw_headers})
+            # in parts, so that the bytes are held until the client has taken nearly all of them
+            for position in range(0, len(body), PART):
+                part = body[position : position + PART]
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body"})
+
+    async def _answer(self, request: Any, held: Held) -> tuple[int, dict[str, str], bytes]:
+        """(status, headers, body)."""
+        headers = {"Content-Type": "application/json"}
+        method, path = request.method, request.scope["path"]
         try:
-            if path == self._metrics_path and method in READING:
-                status = 200
-                body = self._core.metrics.page().encode()
-                content_type = "text/plain; version=0.0.4; charset=utf-8"
-            elif not path.lower().startswith("/v1/"):
-                status = 404
-                body = json_tensors.encode(
-                    {"error": f"Not found: {path}; the interface is under /v1/models/"}
-                )
-            else:
-                status = 200
-                body = self._answer(method, path, environ)
+            self._check_host(request)
+            if self._page is not None and path in self._page:
+                return self._page.answer(method, path, request.scope["query_string"].decode())
+            if path == metrics.PATH and method in READING:
+                headers["Content-Type"] = "text/plain; version=0.0.4; charset=utf-8"
+                return 200, headers, self._core.metrics.page()
+            if not path.lower().startswith("/v1/"):
+                message = f"Not found: {path}; the interface is under /v1/models/"
+                return 404, headers, encode({"error": message})
+            return 200, headers, await self._models(request, method, path, held)
+        except BodyTooLarge as error:
+            return 413, headers | {"Connection": "close"}, encode({"error": error.message})
         except ServingError as error:
-            status = HTTP_STATUS[error.code]
-            body = json_tensors.encode({"error": error.message})
-        except Exception:  # the last line of defence: the client gets an answer, the log says where
-            log.exception("REST: %s %s", method, path)
-            status = 500
-            body = json_tensors.encode({"error": "Internal error; the server's log says more"})
-        start_response(
-            f"{status} {REASONS[status]}",
-            [("Content-Type", content_type), ("Content-Length", str(len(body)))],
-        )
-        # what followed the head would be read as the next answer
-        return [body if method != "HEAD" else b""]
+            return HTTP_STATUS[error.code], headers, encode({"error": error.message})
+        except asyncio.CancelledError:  # the grace of a stop has passed
+            return 503, headers, encode({"error": "The server stops; try again later"})
+        except starlette.requests.ClientDisconnect:
+            raise
+        except Exception:
+            log.exception("error: a fault of the server in %s %s", method, path)
+            return 500, headers, encode({"error": "Internal error; the server's log says more"})
 
-    def _answer(self, method, path, environ) -> bytes:
+    async def _models(self, request: Any, method: str, path: str, held: Held) -> bytes:
         if method == "POST" and (match := PREDICTION.fullmatch(path)):
-            return self._counted(match, environ)
+            with self._core.counted("REST", match["name"]), self._core.admitted():
+                return await self._predict(request, match, held)
         if method in READING and (match := INFORMATION.fullmatch(path)):
-            return self._metadata(_spec(match)) if match["metadata"] else self._status(_spec(match))
+            if match["metadata"]:
+                return await self._call(match, Kind.REST_METADATA, b"")
+            return _json(self._status(*_spec(match)))
         if method in READING and path.lower() == "/v1/models":
             raise invalid_argument("Missing model name in request.")
         raise invalid_argument(f"Malformed request: {method} {path}")
 
-    def _counted(self, match, environ) -> bytes:
-        """The answer to a :predict, counted in the metrics under its status."""
-        started = time.monotonic()
-        status = "INTERNAL"
+    async def _predict(self, request: Any, match: Any, held: Held) -> bytes:
+        if match["method"].lower() != "predict":
+            raise ServingError(
+                grpc.StatusCode.UNIMPLEMENTED, f":{match['method']} is not served; use :predict"
+            )
+        self._core.models.process(*_spec(match))  # unknown models are said before the body is read
         try:
-            if match["method"].lower() != "predict":
-                raise ServingError(
-                    grpc.StatusCode.UNIMPLEMENTED, f":{match['method']} is not served; use :predict"
-                )
-            body = self._predict(_spec(match), environ, started + self._timeout)
-            status = "OK"
-            return body
-        except ServingError as error:
-            status = error.code.name
-            raise
-        finally:
-            if self._core.metrics is not None:
-                self._core.metrics.request(
-                    match["name"], status, "REST", time.monotonic() - started
-                )
+            body = await asyncio.wait_for(self._body(request, held), CLIENT_SECONDS)
+        except asyncio.TimeoutError:
+            raise ServingError(
+                grpc.StatusCode.DEADLINE_EXCEEDED,
+                f"expected the whole request within {CLIENT_SECONDS} s",
+            ) from None
+        if request.headers.get("content-encoding", "").lower() == "gzip":
+            body = await asyncio.to_thread(unpacked, body, self._core.flags.max_request_bytes)
+            held.add(len(body))
+        answer = await self._call(match, Kind.REST_PREDICT, body)
+        held.add(len(answer))
+        return answer
 
-    def _predict(self, spec, environ, deadline) -> bytes:
-        compressed = environ.get("HTTP_CONTENT_ENCODING", "").lower() == "gzip"
-        if int(environ.get("CONTENT_LENGTH") or 0) <= SMALL_BODY and not compressed:
-            inputs, form = self._inputs(spec, environ["wsgi.input"].read())
-        else:
-            inputs, form = self._inputs_in_turn(spec, environ["wsgi.input"], compressed, deadline)
-        _, outputs = self._core.predict(spec, inputs, deadline=deadline)
-        return json_tensors.to_body(outputs, form)
+    async def _call(self, match: Any, kind: Kind, data: bytes) -> bytes:
+        seconds = self._core.flags.rest_api_timeout_in_ms / 1000
+        return await self._core.predict(*_spec(match), kind, data, seconds)
 
-    def _inputs_in_turn(self, spec, stream, compressed, deadline):
-        """Large bodies unfold to many times their size: one at a time."""
-        if not self._reading.acquire(timeout=max(0.0, deadline - time.monotonic())):
-            raise deadline_exceeded()
+    async def _body(self, request: Any, held: Held) -> bytes:
+        """The request's body. One that is too large is read to its end and thrown away: a client
+        that still sends would not see why it was refused.
+        """
+        limit = self._core.flags.max_request_bytes
+        chunks: list[bytes] = []
+        size = 0
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size <= limit:
+                held.add(len(chunk))
+                chunks.append(chunk)
+            else:
+                chunks.clear()
+        if size > limit:
+            raise BodyTooLarge(f"expected a body of at most {limit} bytes, got {size}")
+        return b"".join(chunks)
+
+    def _check_host(self, request: Any) -> None:
+        """Refuse other names for this server, by which a web page elsewhere could reach it."""
+        hosts = self._core.flags.hosts
         try:
-            body = stream.read()
-            return self._inputs(spec, unpacked(body, self._limits.body) if compressed else body)
-        finally:
-            self._reading.release()
+            host = urllib.parse.urlsplit(f"//{request.headers.get('host', '')}").hostname
+        except ValueError:  # half of a pair of brackets
+            host = None
+        if hosts and host not in hosts:
+            raise invalid_argument(
+                f"expected one of these hosts: {', '.join(hosts)}; got {host}; name it in"
+                " --allowed_hosts"
+            )
 
-    def _inputs(self, spec, body):
-        """(inputs, form of the answer) of a body; the spec gets its signature."""
-        document = json_tensors.parse(body, self._limits.values)
-        spec.signature_name = json_tensors.signature_name(document)
-        try:
-            signature = self._core.signature(spec)
-        except ServingError as error:
-            if error.code is grpc.StatusCode.FAILED_PRECONDITION:  # gRPC's way to say it
-                name = spec.signature_name or "serving_default"
-                raise invalid_argument(
-                    f'Serving signature name: "{name}" not found in signature def'
-                ) from None
-            raise
-        self._core.check_rows(json_tensors.row_count(document))
-        return json_tensors.to_inputs(document, signature.inputs)
 
-    def _status(self, spec) -> bytes:
-        answer = self._core.status(get_model_status_pb2.GetModelStatusRequest(model_spec=spec))
-        return _message(answer, names=False)
-
-    def _metadata(self, spec) -> bytes:
-        request = get_model_metadata_pb2.GetModelMetadataRequest(
-            model_spec=spec, metadata_field=["signature_def"]
-        )
-        answer = self._core.metadata(request)
-        signatures = get_model_metadata_pb2.SignatureDefMap()
-        answer.metadata["signature_def"].Unpack(signatures)
-        return b'{"model_spec": %s, "metadata": {"signature_def": %s}}' % (
-            _message(answer.model_spec),
-            _message(signatures),
-        )
+def encode(document: Any) -> bytes:
+    """JSON as UTF-8; half of a surrogate pair, which UTF-8 cannot hold, becomes a question mark."""
+    return json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def unpacked(body: bytes, limit: int) -> bytes:
@@ -335,23 +316,17 @@ def unpacked(body: bytes, limit: int) -> bytes:
     return data
 
 
-def _spec(match) -> model_pb2.ModelSpec:
-    spec = model_pb2.ModelSpec(name=match["name"])
-    if match["version"]:
-        if len(match["version"]) > VERSION_DIGITS or int(match["version"]) >= 2**63:
-            raise invalid_argument(f"Failed to convert version: {match['version']} to numeric.")
-        spec.version.value = int(match["version"])
-    if match["label"]:
-        spec.version_label = match["label"]
-    return spec
+def _spec(match: Any) -> tuple[str, int | None, str]:
+    """(name, version, label) of a path."""
+    version = match["version"]
+    if version and (len(version) > VERSION_DIGITS or int(version) >= 2**63):
+        raise invalid_argument(f"Failed to convert version: {version} to numeric.")
+    return match["name"], int(version) if version else None, match["label"] or ""
 
 
-def _message(message, names=True) -> bytes:
-    """A protocol buffer as JSON; names: fields as in the .proto file, not as its JSON names."""
+def _json(message: Any) -> bytes:
+    """A protocol buffer as JSON."""
     text = json_format.MessageToJson(
-        message,
-        preserving_proto_field_name=names,
-        always_print_fields_with_no_presence=True,
-        ensure_ascii=False,
+        message, always_print_fields_with_no_presence=True, ensure_ascii=False
     )
     return text.encode("utf-8", "replace")

@@ -1,227 +1,218 @@
-"""The whole server, from its flags: models, batching, gRPC, REST, looks for new versions."""
+"""The whole server, from its flags: models, gRPC, REST, in one thread with one event loop."""
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
-import functools
-import logging
+import pathlib
+import socket
+import ssl
 import threading
+from typing import Any
 
-import tensorflow as tf
+import grpc
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.extras.server import config_files
-from rnnsearch_tf.extras.server import tls
+from rnnsearch_tf.extras.server import rest
 from rnnsearch_tf.extras.server.attention_page import AttentionPage
-from rnnsearch_tf.extras.server.batching import Batcher
-from rnnsearch_tf.extras.server.batching_parameters import Parameters
-from rnnsearch_tf.extras.server.connections import Limits
 from rnnsearch_tf.extras.server.core import Core
 from rnnsearch_tf.extras.server.errors import ServingError
-from rnnsearch_tf.extras.server.flags import FREE
-from rnnsearch_tf.extras.server.grace import Grace
-from rnnsearch_tf.extras.server.grpc_server import GrpcServer
-from rnnsearch_tf.extras.server.manager import Manager
-from rnnsearch_tf.extras.server.metrics import DEFAULT_PATH, Metrics
-from rnnsearch_tf.extras.server.polling import Poller
-from rnnsearch_tf.extras.server.rest import RestServer
-from rnnsearch_tf.extras.server.servable import Servable
-from rnnsearch_tf.extras.server.warm_up import warm_up
+from rnnsearch_tf.extras.server.flags import FREE, Flags
+from rnnsearch_tf.extras.server.grpc_front import GrpcFront
+from rnnsearch_tf.extras.server.metrics import Metrics
+from rnnsearch_tf.extras.server.models import Models
 
-log = logging.getLogger("rnnsearch_tf")
+BACKLOG = 1000  # connections that the system holds until they are taken
+HEALTH_INTERVAL = 0.1
+"""Seconds between looks at what the health service is to say."""
+
+FOREVER = 10.0**6  # seconds
 
 
 class Server:
-    """A server in this process; it listens once its models answer.
+    """A server; it listens once its models answer. Models are in processes of their own, the
+    interfaces in a thread of this one.
 
     Args:
         flags: Flags.
 
     Attributes:
-        core: the Core behind both interfaces.
         grpc_port, rest_port: where it listens, None where it does not.
 
     Raises:
-        UserError: a configuration file is wrong; from `start`, a model does not load or a port is
-            taken.
+        UserError: from `start`, a model does not load, a port is taken, or TLS files are no good.
 
-    Example:
-        with Server(Flags(model_name="mt", model_base_path="/models/mt", port=FREE,
-        rest_api_port=0)) as server:
+    Example::
+
+        flags = Flags({"mt": "/models/mt"}, port=FREE, rest_api_port=0)
+        with Server(flags) as server:
             channel = grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}")
     """
 
-    def __init__(self, flags):
+    def __init__(self, flags: Flags):
+        self.grpc_port: int | None = None
+        self.rest_port: int | None = None
         self._flags = flags
-        self._config = (
-            config_files.read_models(flags.model_config_file)
-            if flags.model_config_file
-            else config_files.single_model(flags.model_name, flags.model_base_path)
-        )
-        metrics = Metrics()
-        self._batcher = Batcher(_batching(flags), metrics) if flags.enable_batching else None
-        self._manager = Manager(functools.partial(_load, flags, metrics), flags)
-        self.core = Core(self._manager, self._batcher, metrics, flags.max_request_rows)
-        self._grpc, self._rest = _grpc(flags, self.core), _rest(flags, self.core)
-        self._interfaces = [self._grpc] if self._rest is None else [self._grpc, self._rest]
-        self._pollers = []
+        self._models = Models(flags)
+        self._core = Core(self._models, flags, Metrics(self._models))
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="server", daemon=True)
         self._stopping = threading.Lock()
+        self._stopped = False
 
-    @property
-    def grpc_port(self):
-        return self._grpc.port
-
-    @property
-    def rest_port(self):
-        return None if self._rest is None else self._rest.port
-
-    def start(self):
+    def start(self) -> None:
         """Load the models, then listen."""
+        self._thread.start()
         try:
-            for interface in self._interfaces:
-                interface.check_address()
-            self._manager.configure(self._config)
-            for interface in self._interfaces:
-                interface.start()
+            self._in_loop(self._start())
         except ServingError as error:
-            self.stop()
+            self.stop(0)
             raise UserError(error.message) from None
-        except UserError:
-            self.stop()
+        except BaseException:
+            self.stop(0)
             raise
-        self._pollers = list(_pollers(self._flags, self._manager))
-        self._grpc.set_serving(True)
 
-    def wait_until_available(self, timeout=None):
-        """Wait until every model has a version that answers; whether it came so far in time."""
-        return self._manager.wait_until_available(timeout)
-
-    def stop(self, grace=None):
-        """Take no new request, finish those on their way for at most `grace` seconds (None: however
+    def stop(self, grace: float | None = None) -> bool:
+        """Take no new request, finish those under way for at most `grace` seconds (None: however
         long), end.
 
         Returns:
             bool, whether they ended by themselves: those that had not were broken off.
         """
         with self._stopping:
-            for poller in self._pollers:
-                # a load that runs does not use up the grace
-                poller.stop(None if grace is None else 0)
-            grace = Grace(grace)
-            with concurrent.futures.ThreadPoolExecutor(len(self._interfaces)) as pool:
-                list(pool.map(lambda interface: interface.stop(grace.left()), self._interfaces))
-            if self._batcher is not None:
-                self._batcher.close(grace.left())
-            return self._manager.close(grace.left())
+            if self._stopped:
+                return True
+            self._stopped = True
+            ended = self._in_loop(self._stop(FOREVER if grace is None else grace))
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+            return ended
 
-    def __enter__(self):
+    def __enter__(self) -> Server:
         self.start()
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
-
-def _load(flags, metrics, name, number, path):
-    config = tf.compat.v1.ConfigProto(
-        intra_op_parallelism_threads=flags.tensorflow_intra_op_parallelism
-        or flags.tensorflow_session_parallelism,
-        inter_op_parallelism_threads=flags.tensorflow_inter_op_parallelism
-        or flags.tensorflow_session_parallelism,
-    )
-    servable = Servable(name, number, path, flags.saved_model_tags.split(","), config, metrics)
-    if flags.enable_model_warmup:
+    def _in_loop(self, job: Any) -> Any:
+        future: concurrent.futures.Future[Any] = asyncio.run_coroutine_threadsafe(job, self._loop)
         try:
-            warm_up(servable, path, flags.num_request_iterations_for_warmup)
-        except BaseException:
-            servable.close()
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
             raise
-    return servable
+
+    async def _start(self) -> None:
+        flags = self._flags
+        self._jobs: list[asyncio.Task[Any]] = []
+        self._rest: Any = None
+        self._grpc: GrpcFront | None = None
+        if flags.tls_certificate:
+            _check_tls(flags)
+        listener = _bound(flags, "rest_api_port") if flags.rest_api_port else None
+        if flags.port:
+            _bound(flags, "port").close()  # to say now what would be said after loading
+        await self._models.start()
+        host = f"[{flags.host}]" if ":" in flags.host else flags.host
+        front = GrpcFront(self._core, f"{host}:{max(flags.port, 0)}", _credentials(flags))
+        if flags.port:
+            try:
+                await front.start()
+            except RuntimeError:
+                raise _taken(flags, "port") from None
+            self._grpc = front
+            self.grpc_port = front.port
+            self._jobs.append(asyncio.create_task(self._tell_health(front)))
+        else:
+            front.read_messages()
+        if listener is not None:
+            page = None if flags.no_page else AttentionPage(self._models)
+            self._rest = rest.server(rest.Application(self._core, front.status_of, page), flags)
+            self.rest_port = listener.getsockname()[1]
+            self._jobs.append(asyncio.create_task(self._rest.serve(sockets=[listener])))
+            while not self._rest.started:
+                await asyncio.sleep(0.01)
+
+    async def _tell_health(self, front: GrpcFront) -> None:
+        while True:
+            await front.set_serving(self._models.answer)
+            await asyncio.sleep(HEALTH_INTERVAL)
+
+    async def _stop(self, grace: float) -> bool:
+        ends: list[Any] = []
+        if self._grpc is not None:
+            self._jobs.pop(0).cancel()
+            ends.append(self._grpc.stop(grace))
+        if self._rest is not None:
+            self._rest.config.timeout_graceful_shutdown = max(1, round(grace))
+            self._rest.should_exit = True
+            ends += self._jobs
+        idle = self._core.idle
+        began = asyncio.get_running_loop().time()
+        await asyncio.gather(*ends, return_exceptions=True)
+        ended = idle or asyncio.get_running_loop().time() - began < grace
+        await self._models.close()
+        return ended
 
 
-def _batching(flags):
-    if not flags.batching_parameters_file:
-        return Parameters()
-    return Parameters.of(
-        config_files.read_batching(flags.batching_parameters_file), flags.batching_parameters_file
+def _bound(flags: Flags, flag: str) -> socket.socket:
+    """A listening socket for an interface."""
+    port = getattr(flags, flag)
+    family = socket.AF_INET6 if ":" in flags.host else socket.AF_INET
+    # "::" is every address, as gRPC takes it
+    both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+    address = flags.host, 0 if port == FREE else port
+    try:
+        return socket.create_server(address, family=family, backlog=BACKLOG, dualstack_ipv6=both)
+    except OSError:
+        raise _taken(flags, flag) from None
+
+
+def _taken(flags: Flags, flag: str) -> UserError:
+    return UserError(
+        f"{flags.host}:{getattr(flags, flag)}: expected a free address of this machine, got one"
+        f" that cannot be had; choose another --{flag} or --host"
     )
 
 
-def _grpc(flags, core):
-    return GrpcServer(
-        core,
-        flags.host,
-        _port(flags.port),
-        socket_path=flags.grpc_socket_path,
-        threads=flags.grpc_max_threads,
-        ssl=_ssl(flags),
-        arguments=flags.grpc_channel_arguments,
-        with_health=flags.enable_grpc_healthcheck_service,
-        message_limit=flags.max_request_bytes,
-        waiting=flags.max_waiting_requests,
+def _check_tls(flags: Flags) -> None:
+    """Refuse keys and certificates that no handshake could use; gRPC would say that a port is
+    taken.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(flags.tls_certificate, flags.tls_key, password=lambda: "")
+    except (OSError, ValueError) as error:  # of ssl, too
+        raise UserError(
+            f"--tls_certificate {flags.tls_certificate}, --tls_key {flags.tls_key}: expected a"
+            f" certificate and its private key without a password, in PEM; got: {_reason(error)}"
+        ) from None
+    if not flags.tls_client_ca:
+        return
+    try:
+        context.load_verify_locations(flags.tls_client_ca)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"--tls_client_ca {flags.tls_client_ca}: expected certificates in PEM, got:"
+            f" {_reason(error)}"
+        ) from None
+
+
+def _reason(error: Exception) -> str:
+    return (getattr(error, "reason", None) or str(error)).replace("_", " ").lower()
+
+
+def _credentials(flags: Flags) -> Any:
+    if not flags.tls_certificate:
+        return None
+    key, certificate = (
+        pathlib.Path(file).read_bytes() for file in (flags.tls_key, flags.tls_certificate)
     )
-
-
-def _ssl(flags):
-    if not flags.ssl_config_file:
-        return None
-    config = config_files.read_ssl(flags.ssl_config_file)
-    tls.check(config, flags.ssl_config_file)
-    return config
-
-
-def _rest(flags, core):
-    if not flags.rest_api_port:
-        return None
-    if flags.ssl_config_file:
-        log.warning(
-            "warning: REST is off: --ssl_config_file asks for TLS, which only gRPC has here;"
-            " --rest_api_port=0 says so, a proxy that speaks TLS can stand before a server"
-            " without it"
-        )
-        return None
-    return RestServer(
-        core,
-        flags.host,
-        _port(flags.rest_api_port),
-        threads=flags.rest_api_num_threads,
-        timeout=flags.rest_api_timeout_in_ms / 1000,
-        metrics_path=_metrics_path(flags),
-        page=None if flags.no_page else AttentionPage(core.models),
-        limits=Limits(
-            body=flags.max_request_bytes,
-            values=flags.rest_api_max_values,
-            waiting=flags.max_waiting_requests,
-            client_timeout=flags.rest_api_client_timeout_in_ms / 1000,
-            idle_timeout=flags.rest_api_idle_timeout_in_ms / 1000,
-        ),
+    authority = pathlib.Path(flags.tls_client_ca).read_bytes() if flags.tls_client_ca else None
+    return grpc.ssl_server_credentials(
+        [(key, certificate)],
+        root_certificates=authority,
+        require_client_auth=authority is not None,
     )
-
-
-def _metrics_path(flags):
-    if not flags.monitoring_config_file:
-        return None
-    config = config_files.read_monitoring(flags.monitoring_config_file).prometheus_config
-    return (config.path or DEFAULT_PATH) if config.enable else None
-
-
-def _port(port):
-    """A flag's port as the servers here take it: 0 is a free one, None is none."""
-    return {0: None, FREE: 0}.get(port, port)
-
-
-def _pollers(flags, manager):
-    """What looks for changes while the server runs."""
-    if flags.file_system_poll_wait_seconds > 0:
-        yield Poller("versions", flags.file_system_poll_wait_seconds, manager.update)
-    if flags.model_config_file and flags.model_config_file_poll_wait_seconds > 0:
-        seen = [config_files.read_models(flags.model_config_file)]
-
-        def reread():
-            config = config_files.read_models(flags.model_config_file)
-            if config != seen[0]:
-                manager.configure(config)
-                # only now: what was refused is asked again, a label once its version is there
-                seen[0] = config
-
-        yield Poller("configuration", flags.model_config_file_poll_wait_seconds, reread)

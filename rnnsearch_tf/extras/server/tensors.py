@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.core.framework import types_pb2
 
-from rnnsearch_tf.extras.server import limits
 from rnnsearch_tf.extras.server.errors import invalid_argument
+
+DIMENSIONS = 32
+"""Of a tensor at most; TensorFlow's way to NumPy ends there."""
 
 MOST_FILLED_BYTES = 64 << 20
 """A tensor may give one value for all of its shape; beyond this size a few bytes are not taken to
@@ -30,86 +34,78 @@ _FIELDS: dict[np.dtype, str] = {
 }
 
 
-def to_array(name, tensor) -> np.ndarray:
-    """The array of a TensorProto, read by TensorFlow's own parser; strings come as bytes in an
-    object array.
+def to_array(name: str, tensor: Any) -> np.ndarray:
+    """The array of a TensorProto; strings come as bytes in an object array.
 
     Args:
         name: the input's name, for the error.
-        tensor: TensorProto; fewer values than its shape has: the last one fills the rest.
+        tensor: TensorProto; it loses values that are more than its shape has.
 
     Raises:
         ServingError: INVALID_ARGUMENT, no such tensor can be.
     """
     rank = len(tensor.tensor_shape.dim)
-    if rank > limits.DIMENSIONS:
-        raise invalid_argument(
-            f"{name}: expected at most {limits.DIMENSIONS} dimensions, got {rank}"
-        )
+    if rank > DIMENSIONS:
+        raise invalid_argument(f"{name}: expected at most {DIMENSIONS} dimensions, got {rank}")
     try:
         _check(tensor)
-        return as_array(tf.io.parse_tensor(tensor.SerializeToString(), tensor.dtype).numpy())
-    except (TypeError, ValueError, KeyError, tf.errors.OpError):
+        return tf.make_ndarray(tensor)
+    except (TypeError, ValueError, KeyError, IndexError):
         raise invalid_argument(f"tensor parsing error: {name}") from None
 
 
-def as_array(value) -> np.ndarray:
+def as_array(value: Any) -> np.ndarray:
     """What TensorFlow gives out, as an array; a lone string keeps the zero bytes at its end."""
     return np.array(value, object) if isinstance(value, bytes) else np.asarray(value)
 
 
-def _check(tensor):
+def _check(tensor: Any) -> None:
     sizes = [dimension.size for dimension in tensor.tensor_shape.dim]
     if tensor.tensor_shape.unknown_rank or any(size < 0 for size in sizes):
         raise ValueError("a shape that is not known")
     dtype = tf.dtypes.as_dtype(tensor.dtype)
-    if dtype in (tf.variant, tf.resource) or dtype._is_ref_dtype:
-        raise TypeError("no data")
     # a graph may multiply what stands beside a 0
-    _check_size(tensor, dtype, math.prod(max(size, 1) for size in sizes))
-
-
-def _check_size(tensor, dtype, elements):
+    elements = math.prod(max(size, 1) for size in sizes)
     if dtype == tf.string:
         filled = max(elements - len(tensor.string_val), 0)
-        needed = STRING_BYTES * elements + filled * (
-            len(tensor.string_val[-1]) if tensor.string_val else 0
-        )
-        too_large = needed > MOST_FILLED_BYTES
+        last = tensor.string_val[-1] if tensor.string_val else b""
+        too_large = STRING_BYTES * elements + filled * len(last) > MOST_FILLED_BYTES
     else:
         too_large = (
-            elements * max(dtype.size or 1, 1) > MOST_FILLED_BYTES and tensor.ByteSize() < elements
+            elements * (dtype.size or 1) > MOST_FILLED_BYTES and tensor.ByteSize() < elements
         )
     if too_large:
         raise ValueError("too large")
+    _cut(tensor, math.prod(sizes))
 
 
-def to_proto(array):
+def _cut(tensor: Any, elements: int) -> None:
+    """Leave out values that are more than the shape has, as TensorFlow's C++ does."""
+    for field, values in tensor.ListFields():
+        if field.name.endswith("_val") and not field.name.endswith("complex_val"):
+            del values[elements:]
+    if tensor.dtype == types_pb2.DT_STRING and not tensor.string_val and elements:
+        tensor.string_val.append(b"")  # which fills the shape
+
+
+def to_proto(array: np.ndarray) -> Any:
     """The TensorProto of an array, its values in the typed field."""
     array = np.asarray(array)
-    if array.dtype not in _FIELDS:
-        if array.dtype.kind in "OSU":
-            return _strings(array)
+    if array.dtype.kind in "OSU":
+        values = array.astype(object).reshape(-1).tolist()
+        proto = tf.make_tensor_proto([], dtype=tf.string)
+        proto.string_val.extend(
+            value if isinstance(value, bytes) else str(value).encode() for value in values
+        )
+    elif array.dtype in _FIELDS:
+        proto = tf.make_tensor_proto(np.zeros(0, array.dtype))
+        numbers = array.reshape(-1)
+        if _FIELDS[array.dtype] == "half_val":
+            numbers = numbers.view(np.uint16)
+        getattr(proto, _FIELDS[array.dtype]).extend(numbers.tolist())
+    else:
         return tf.make_tensor_proto(array)  # complex and quantized numbers
-    proto = tf.make_tensor_proto(np.zeros(0, array.dtype), shape=[0])
-    _set_shape(proto, array.shape)
-    values = array.reshape(-1)
-    if _FIELDS[array.dtype] == "half_val":
-        values = values.view(np.uint16)
-    getattr(proto, _FIELDS[array.dtype]).extend(values.tolist())
-    return proto
-
-
-def _strings(array):
-    proto = tf.make_tensor_proto([], dtype=tf.string)
-    _set_shape(proto, array.shape)
-    proto.string_val.extend(
-        value if isinstance(value, bytes) else str(value).encode() for value in array.reshape(-1)
-    )
-    return proto
-
-
-def _set_shape(proto, shape):
     del proto.tensor_shape.dim[:]
-    for size in shape:
+    for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
+    return proto

@@ -2,10 +2,10 @@
 
     RNNSEARCH_SERVER   host:port of gRPC
     RNNSEARCH_REST     host:port of REST
-    RNNSEARCH_MODELS   the folder of write_models.py as that server sees it; without it the tests of
-                       reloading are skipped
 
-serving/README.md says how to start tensorflow_model_server for it.
+That server has the models of write_models.py: --model_name=toy --model_base_path=FOLDER/toy, and
+--enable_grpc_healthcheck_service=true where it is tensorflow_model_server; serving/README.md says
+how to start it.
 """
 
 import http.client
@@ -29,44 +29,23 @@ PATIENCE = 30  # seconds for any one answer
 
 
 class Address(NamedTuple):
-    """Where the server answers, and where it finds the models (None: unknown)."""
+    """Where the server answers."""
 
     grpc: str
     rest: str
-    models: str | None
 
 
 @pytest.fixture(scope="session")
 def address(tmp_path_factory):
     if "RNNSEARCH_SERVER" in os.environ:
-        yield Address(
-            os.environ["RNNSEARCH_SERVER"],
-            os.environ["RNNSEARCH_REST"],
-            os.environ.get("RNNSEARCH_MODELS"),
-        )
+        yield Address(os.environ["RNNSEARCH_SERVER"], os.environ["RNNSEARCH_REST"])
         return
-    folder = tmp_path_factory.mktemp("conformance")
-    with embedded_server(write_models(folder)) as server:
-        yield Address(
-            f"127.0.0.1:{server.grpc_port}", f"127.0.0.1:{server.rest_port}", str(folder.resolve())
-        )
-
-
-def embedded_server(config):
-    """The embedded server, started as serving/README.md starts the stock one."""
     from rnnsearch_tf.extras.server.flags import FREE, Flags
     from rnnsearch_tf.extras.server.server import Server
 
-    return Server(
-        Flags(
-            port=FREE,
-            rest_api_port=FREE,
-            model_config_file=str(config),
-            max_num_load_retries=0,
-            allow_version_labels_for_unavailable_models=True,
-            enable_grpc_healthcheck_service=True,
-        )
-    )
+    base = write_models(tmp_path_factory.mktemp("conformance"))
+    with Server(Flags({"toy": str(base)}, port=FREE, rest_api_port=FREE)) as server:
+        yield Address(f"127.0.0.1:{server.grpc_port}", f"127.0.0.1:{server.rest_port}")
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,10 @@
-"""ModelService and health: status, reloading of the configuration, readiness."""
+"""ModelService and health: status of versions, readiness."""
 
-import grpc
 import pytest
 from google.protobuf import empty_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from serving.conformance.conftest import spec
-from serving.conformance.write_models import model_list
-from tensorflow_serving.apis import get_model_status_pb2, model_management_pb2
+from tensorflow_serving.apis import get_model_status_pb2
 
 AVAILABLE = get_model_status_pb2.ModelVersionStatus.AVAILABLE
 
@@ -22,8 +20,8 @@ def status(management, **choice):
 
 @pytest.mark.parametrize(
     "choice, versions",
-    [({}, [1, 2]), ({"version": 2}, [2]), ({"label": "stable"}, [1])],
-    ids=["all", "version", "label"],
+    [({}, [2]), ({"version": 2}, [2])],
+    ids=["all", "version"],
 )
 def test_status(management, choice, versions):
     rows = status(management, **choice)
@@ -72,76 +70,3 @@ def test_an_unknown_method(channel, refused):
             response_deserializer=bytes,
         )
         method(empty_pb2.Empty(), timeout=10)
-
-
-@pytest.fixture
-def reload(management, address):
-    """reload(ModelServerConfig); whatever a test did, the server has its first configuration again
-    afterwards.
-    """
-    if address.models is None:
-        pytest.skip("RNNSEARCH_MODELS is not given")
-
-    def send(config):
-        return management.HandleReloadConfigRequest(
-            model_management_pb2.ReloadConfigRequest(config=config), timeout=60
-        )
-
-    yield send
-    answer = send(model_list(address.models))
-    assert answer.status.error_code == 0, answer.status.error_message
-    assert sorted(status(management)) == [1, 2]
-
-
-def said(reload, config):
-    """(name of the gRPC code, message) of a reload, which may come in the answer or as the call's
-    own status.
-    """
-    try:
-        answer = reload(config).status
-    except grpc.RpcError as error:
-        return error.code().name, error.details()
-    return [code.name for code in grpc.StatusCode if code.value[0] == answer.error_code][
-        0
-    ], answer.error_message
-
-
-def test_reload_adds_a_model_and_takes_it_away(reload, predict, refused, address):
-    assert said(reload, model_list(address.models, "other")) == ("OK", "")
-    answer = predict({"text": ["a"]}, name="other")
-    assert list(answer.outputs["translation"].string_val) == [b"v7:a"]
-    assert said(reload, model_list(address.models)) == ("OK", "")
-    with refused("NOT_FOUND", "Servable not found for request: Latest(other)"):
-        predict({"text": ["a"]}, name="other")
-
-
-def test_reload_moves_a_label(reload, predict, address):
-    config = model_list(address.models)
-    config.model_config_list.config[0].version_labels["stable"] = 2
-    assert said(reload, config) == ("OK", "")
-    assert predict({"text": ["a"]}, label="stable").model_spec.version.value == 2
-
-
-def test_reload_of_something_that_is_no_list(reload, address):
-    config = model_list(address.models)
-    config.ClearField("model_config_list")
-    config.custom_model_config.SetInParent()
-    assert said(reload, config)[0] == "INVALID_ARGUMENT"
-
-
-def test_reload_with_a_name_twice(reload, address):
-    assert said(reload, model_list(address.models, "other", "other"))[0] == "INVALID_ARGUMENT"
-
-
-def test_reload_with_a_relative_path(reload, address):
-    config = model_list(address.models, "other")
-    config.model_config_list.config[1].base_path = "other"
-    assert said(reload, config)[0] == "INVALID_ARGUMENT"
-
-
-def test_reload_with_a_model_that_does_not_come_up(reload, predict, management, address):
-    assert said(reload, model_list(address.models, "corrupt"))[0] == "UNKNOWN"
-    row = status(management, name="corrupt")[1]
-    assert row.state == get_model_status_pb2.ModelVersionStatus.END
-    assert row.status.error_code != 0 and row.status.error_message
-    assert predict({"text": ["a"]}).model_spec.version.value == 2

@@ -38,12 +38,10 @@ def test_values_are_in_typed_fields(predict):
 @pytest.mark.parametrize(
     "choice, expected",
     [
-        ({"version": 1}, [3.0, 4.0]),
         ({"version": 2}, [4.0, 5.0]),
-        ({"label": "stable"}, [3.0, 4.0]),
         ({}, [4.0, 5.0]),
     ],
-    ids=["version-1", "version-2", "label", "latest"],
+    ids=["version", "latest"],
 )
 def test_which_version_answers(predict, choice, expected):
     answer = predict(X, signature="half_plus", **choice)
@@ -75,9 +73,8 @@ def test_tensor_content_is_accepted(predict):
             tensor_content=X["x"].tobytes(),
         )
     )
-    assert list(
-        predict({"x": content}, signature="half_plus", version=1).outputs["y"].float_val
-    ) == [3.0, 4.0]
+    answer = predict({"x": content}, signature="half_plus")
+    assert list(answer.outputs["y"].float_val) == [4.0, 5.0]
 
 
 def test_output_filter_chooses(predict):
@@ -120,11 +117,12 @@ def test_no_model_name(predict, refused):
     "choice, code, message",
     [
         ({"name": "none"}, "NOT_FOUND", "Servable not found for request: Latest(none)"),
+        ({"version": 1}, "NOT_FOUND", "Servable not found for request: Specific(toy, 1)"),
         ({"version": 9}, "NOT_FOUND", "Servable not found for request: Specific(toy, 9)"),
         ({"label": "beta"}, "INVALID_ARGUMENT", "Unrecognized servable version label: beta"),
         ({"signature": "none"}, "FAILED_PRECONDITION", 'Serving signature key "none" not found.'),
     ],
-    ids=["model", "version", "label", "signature"],
+    ids=["model", "old_version", "version", "label", "signature"],
 )
 def test_nothing_of_that_name(predict, refused, choice, code, message):
     with refused(code, message):
@@ -160,8 +158,8 @@ def test_wrong_dtype(predict, refused):
 @pytest.mark.parametrize("shape", [[3], [], [1, 3], [1, 2, 1]], ids=str)
 def test_a_shape_the_signature_does_not_have_is_run_where_the_operations_take_it(predict, shape):
     x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-    answer = predict({"x": x}, signature="column", version=1, output_filter=["y"])
-    np.testing.assert_array_equal(tf.make_ndarray(answer.outputs["y"]), x / 2 + 2)
+    answer = predict({"x": x}, signature="column", output_filter=["y"])
+    np.testing.assert_array_equal(tf.make_ndarray(answer.outputs["y"]), x / 2 + 3)
 
 
 def test_a_shape_that_an_operation_does_not_take(predict, refused):
@@ -221,8 +219,8 @@ def metadata(prediction, fields, **choice):
 
 
 def test_metadata(prediction):
-    answer = metadata(prediction, ["signature_def"], version=1)
-    assert (answer.model_spec.name, answer.model_spec.version.value) == ("toy", 1)
+    answer = metadata(prediction, ["signature_def"], version=2)
+    assert (answer.model_spec.name, answer.model_spec.version.value) == ("toy", 2)
     assert set(answer.metadata) == {"signature_def"}
     signatures = get_model_metadata_pb2.SignatureDefMap()
     assert answer.metadata["signature_def"].Unpack(signatures)

@@ -9,8 +9,8 @@ TOY = "/v1/models/toy"
 
 @pytest.mark.parametrize(
     "path, versions",
-    [(TOY, ["2", "1"]), (f"{TOY}/versions/1", ["1"]), (f"{TOY}/labels/stable", ["1"])],
-    ids=["all", "version", "label"],
+    [(TOY, ["2"]), (f"{TOY}/versions/2", ["2"])],
+    ids=["all", "version"],
 )
 def test_status_of_a_model(rest, path, versions):
     code, answer = rest("GET", path)
@@ -24,9 +24,9 @@ def test_status_of_a_model(rest, path, versions):
 
 
 def test_metadata_of_a_model(rest):
-    code, answer = rest("GET", f"{TOY}/versions/1/metadata")
+    code, answer = rest("GET", f"{TOY}/versions/2/metadata")
     assert code == 200
-    assert (answer["model_spec"]["name"], answer["model_spec"]["version"]) == ("toy", "1")
+    assert (answer["model_spec"]["name"], answer["model_spec"]["version"]) == ("toy", "2")
     text = answer["metadata"]["signature_def"]["signature_def"]["serving_default"]["inputs"]["text"]
     assert text["dtype"] == "DT_STRING" and [
         dim["size"] for dim in text["tensor_shape"]["dim"]
@@ -35,7 +35,7 @@ def test_metadata_of_a_model(rest):
 
 def test_rows_of_one_output(rest):
     body = {"signature_name": "half_plus", "instances": [2.0, 4.0]}
-    assert rest("POST", f"{TOY}/versions/1:predict", body) == (200, {"predictions": [3.0, 4.0]})
+    assert rest("POST", f"{TOY}/versions/2:predict", body) == (200, {"predictions": [4.0, 5.0]})
 
 
 def test_rows_of_named_inputs_and_several_outputs(rest):
@@ -48,7 +48,7 @@ def test_rows_of_named_inputs_and_several_outputs(rest):
 
 def test_columns_of_one_output(rest):
     body = {"signature_name": "half_plus", "inputs": [2.0, 4.0]}
-    assert rest("POST", f"{TOY}/labels/stable:predict", body) == (200, {"outputs": [3.0, 4.0]})
+    assert rest("POST", f"{TOY}:predict", body) == (200, {"outputs": [4.0, 5.0]})
 
 
 def test_columns_of_named_inputs_and_several_outputs(rest):

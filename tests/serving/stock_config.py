@@ -1,13 +1,19 @@
-"""Messages of tensorflow_model_server's configuration files that its Python package leaves out.
+"""Messages of tensorflow_model_server's configuration files that its Python package leaves out: the
+tests read the files of the top-level serving/ by them.
 
-ModelServerConfig is in the package (tensorflow_serving.config); these three are
-declared here with the field names and types of its .proto files, which is all
-that their text form needs.
+ModelServerConfig is in the package (tensorflow_serving.config). These three are declared with the
+field names and types of its .proto files, which is all that their text form needs.
 """
 
-from __future__ import annotations
+import pathlib
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, wrappers_pb2
+from google.protobuf import (
+    descriptor_pb2,
+    descriptor_pool,
+    message_factory,
+    text_format,
+    wrappers_pb2,
+)
 
 PACKAGE = "rnnsearch.serving"
 _Field = descriptor_pb2.FieldDescriptorProto
@@ -76,3 +82,8 @@ _CLASSES = _declare()
 BatchingParameters = _CLASSES["BatchingParameters"]
 SSLConfig = _CLASSES["SSLConfig"]
 MonitoringConfig = _CLASSES["MonitoringConfig"]
+
+
+def read(path, message):
+    """The message in a file; ParseError if it has no such text."""
+    return text_format.Parse(pathlib.Path(path).read_text(encoding="utf-8"), message())

@@ -1,0 +1,299 @@
+"""The gRPC interface: PredictionService, ModelService, health and reflection.
+
+Messages of predictions pass through as bytes. They are read and written here, not by gRPC before
+the handler is called, so that a client that sends half of one or does not take its answer has a
+time limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import time
+from typing import Any
+
+import grpc
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection, reflection_pb2
+
+from rnnsearch_tf.extras.server.core import CLIENT_SECONDS, Core
+from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument
+from rnnsearch_tf.extras.server.frames import Kind
+
+PREDICTIONS = "tensorflow.serving.PredictionService"
+MANAGEMENT = "tensorflow.serving.ModelService"
+SERVICES = PREDICTIONS, MANAGEMENT
+
+UPLOADS = 32
+"""Messages that are received at once; a new one takes the place of one that is slow."""
+
+FEWEST_UPLOADS = 8
+UPLOADED_BYTES = 128 << 20
+"""Of all of these at most: where messages may be large, there are fewer at once."""
+
+SLOW = 1.0
+"""Seconds in which a message that has not come makes way for others."""
+
+OPTIONS = [
+    ("grpc.so_reuseport", 0),  # two servers on one port would each get half of the requests
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_concurrent_streams", 256),  # of a connection
+    # calls that the loop has not taken yet; by default some of more than 1,000 are CANCELLED
+    ("grpc.server.max_pending_requests", 10_000),
+    ("grpc.server.max_pending_requests_hard_limit", 10_000),
+    ("grpc.http2.bdp_probe", 0),  # or 4 MiB of every message come before it is read
+    # an answer that is never taken ends with its connection; clients connect again by themselves
+    ("grpc.max_connection_age_ms", 600_000),
+    ("grpc.max_connection_age_grace_ms", 300_000),
+]
+HEARD_SECONDS = 0.1
+"""For those who watch the health to be told of the end."""
+
+RPCS_FOR_EACH_THAT_WAITS = 10
+"""So that health is answered however many predictions wait."""
+
+
+class GrpcFront:
+    """The interface on one address; `start`, then `port`, then `stop`.
+
+    Args:
+        core: Core.
+        address: HOST:PORT.
+        credentials: grpc.ServerCredentials, or None for no TLS.
+    """
+
+    def __init__(self, core: Core, address: str, credentials: Any = None):
+        self.port: int | None = None
+        self._core = core
+        self._address = address
+        self._credentials = credentials
+        self._uploads = Uploads(core.flags.max_request_bytes)
+        self._health = Health()
+        self._serving: bool | None = None
+
+    async def start(self) -> None:
+        """Listen; RuntimeError if the address cannot be had."""
+        flags = self._core.flags
+        limit = ("grpc.max_receive_message_length", flags.max_request_bytes)
+        self._server = grpc.aio.server(
+            options=[*OPTIONS, limit],
+            maximum_concurrent_rpcs=RPCS_FOR_EACH_THAT_WAITS * flags.max_waiting_requests,
+        )
+        pool = self.read_messages()
+        self._server.add_generic_rpc_handlers((Methods(self),))
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        names = (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, self._server, pool)
+        if self._credentials is None:
+            self.port = self._server.add_insecure_port(self._address)
+        else:
+            self.port = self._server.add_secure_port(self._address, self._credentials)
+        await self._server.start()
+
+    def read_messages(self) -> descriptor_pool.DescriptorPool:
+        """Make the classes of messages; all that REST needs."""
+        pool = _pool(self._core.models.messages)
+        self._status_request, self._status_response = (
+            message_factory.GetMessageClass(
+                pool.FindMessageTypeByName(f"tensorflow.serving.{name}")
+            )
+            for name in ("GetModelStatusRequest", "GetModelStatusResponse")
+        )
+        return pool
+
+    async def set_serving(self, serving: bool) -> None:
+        """What the health service says."""
+        if serving is self._serving:
+            return
+        self._serving = serving
+        status = health_pb2.HealthCheckResponse.SERVING
+        if not serving:
+            status = health_pb2.HealthCheckResponse.NOT_SERVING
+        for service in ("", *SERVICES):
+            await self._health.set(service, status)
+
+    async def stop(self, grace: float | None) -> None:
+        """Take no new request, finish those under way for at most `grace` seconds."""
+        await self._health.enter_graceful_shutdown()
+        await self._server.stop(grace)
+
+    async def predict(self, context: Any) -> None:
+        """PredictRequest → PredictResponse."""
+        with self._core.counted("GRPC") as counted, self._core.admitted():
+            with self._core.held() as held:
+                data = await self._uploads.receive(context)
+                held.add(len(data))
+                spec = self._spec(data)
+                counted.model = spec.name
+                version = spec.version.value if spec.HasField("version") else None
+                answer = await self._core.predict(
+                    spec.name, version, spec.version_label, Kind.PREDICT, data, _seconds(context)
+                )
+                held.add(len(answer))
+                del data
+                await asyncio.wait_for(context.write(answer), CLIENT_SECONDS)
+
+    async def metadata(self, context: Any) -> None:
+        """GetModelMetadataRequest → GetModelMetadataResponse."""
+        data = await self._uploads.receive(context)
+        spec = self._spec(data)
+        version = spec.version.value if spec.HasField("version") else None
+        answer = await self._core.predict(
+            spec.name, version, spec.version_label, Kind.METADATA, data, _seconds(context)
+        )
+        await context.write(answer)
+
+    async def status(self, context: Any) -> None:
+        """GetModelStatusRequest → GetModelStatusResponse."""
+        spec = self._spec(await self._uploads.receive(context), with_name=False)
+        answer = self.status_of(
+            spec.name, spec.version.value if spec.HasField("version") else None, spec.version_label
+        )
+        await context.write(answer.SerializeToString())
+
+    def status_of(self, name: str, version: int | None, label: str) -> Any:
+        """The GetModelStatusResponse of a model, or of one version."""
+        answer = self._status_response()
+        for number, known in self._core.models.versions(name, version, label).items():
+            row = answer.model_version_status.add(version=number, state=known.state)
+            row.status.error_code = known.error.code.value[0] if known.error else 0
+            row.status.error_message = known.error.message if known.error else ""
+        return answer
+
+    def _spec(self, data: bytes, with_name: bool = True) -> Any:
+        """The ModelSpec of a request; it is field 1 of all of them."""
+        request = self._status_request.FromString(data)
+        if not request.HasField("model_spec"):
+            raise invalid_argument("Missing ModelSpec")
+        if with_name and not request.model_spec.name:
+            raise invalid_argument("ModelSpec has no name specified.")
+        return request.model_spec
+
+
+class Health(health.aio.HealthServicer):
+    """The health service. Those who watch it hear of the end and are let go: the server would wait
+    for them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._watching: set[asyncio.Future[None]] = set()
+
+    async def Watch(self, request: Any, context: Any) -> None:
+        watching = asyncio.ensure_future(super().Watch(request, context))
+        self._watching.add(watching)
+        try:
+            await asyncio.wait({watching})
+        finally:
+            self._watching.discard(watching)
+            watching.cancel()
+
+    async def enter_graceful_shutdown(self) -> None:
+        await super().enter_graceful_shutdown()
+        if self._watching:
+            await asyncio.wait(self._watching, timeout=HEARD_SECONDS)
+        for watching in self._watching:
+            watching.cancel()
+
+
+class Methods(grpc.GenericRpcHandler):
+    """Which function answers which method; what is not here is UNIMPLEMENTED."""
+
+    def __init__(self, front: GrpcFront):
+        self._handlers = {
+            f"/{service}/{method}": grpc.stream_stream_rpc_method_handler(_guarded(function))
+            for service, method, function in (
+                (PREDICTIONS, "Predict", front.predict),
+                (PREDICTIONS, "GetModelMetadata", front.metadata),
+                (MANAGEMENT, "GetModelStatus", front.status),
+            )
+        }
+
+    def service(self, handler_call_details: Any) -> Any:
+        return self._handlers.get(handler_call_details.method)
+
+
+class Uploads:
+    """Messages that are being received: a few at once, since each may be large. When there are
+    more, those that are slow make way, the slowest first.
+
+    Args:
+        most_bytes: of a message.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = max(FEWEST_UPLOADS, min(UPLOADS, UPLOADED_BYTES // most_bytes))
+        self._begun: collections.OrderedDict[asyncio.Task, float] = collections.OrderedDict()
+
+    async def receive(self, context: Any) -> bytes:
+        """The message of a call.
+
+        Raises:
+            ServingError: UNAVAILABLE: it was slow and others waited; DEADLINE_EXCEEDED: it did not
+                come in time; INTERNAL: there is none.
+        """
+        while len(self._begun) >= self._most:
+            task, begun = next(iter(self._begun.items()))
+            if time.monotonic() - begun > SLOW:
+                del self._begun[task]
+                task.cancel()
+            else:
+                await asyncio.sleep(0.01)
+        task = asyncio.ensure_future(context.read())
+        self._begun[task] = time.monotonic()
+        try:
+            done, _ = await asyncio.wait({task}, timeout=CLIENT_SECONDS)
+        finally:
+            self._begun.pop(task, None)
+            if not task.done():
+                task.cancel()
+        if not done:
+            raise ServingError(
+                grpc.StatusCode.DEADLINE_EXCEEDED,
+                f"expected the whole request within {CLIENT_SECONDS} s",
+            )
+        if task.cancelled():
+            raise ServingError(
+                grpc.StatusCode.UNAVAILABLE,
+                "The request came slowly and made way for others; try again later",
+            )
+        data = task.result()
+        if data is grpc.aio.EOF:
+            raise ServingError(grpc.StatusCode.INTERNAL, "expected a request, got none")
+        return data
+
+
+def _guarded(function: Any) -> Any:
+    """The handler of a method; a ServingError becomes the status of the call."""
+
+    async def handler(_: Any, context: Any) -> None:
+        try:
+            return await function(context)
+        except ServingError as error:
+            code, message = error.code, error.message
+        except DecodeError:
+            code, message = grpc.StatusCode.INTERNAL, "Exception deserializing request!"
+        except asyncio.TimeoutError:
+            code = grpc.StatusCode.DEADLINE_EXCEEDED
+            message = f"expected the client to take the answer within {CLIENT_SECONDS} s"
+        # not above, where the error keeps the frames that have the request's bytes
+        await context.abort(code, message)
+
+    return handler
+
+
+def _seconds(context: Any) -> float:
+    left = context.time_remaining()
+    return float("inf") if left is None else max(0.0, left)
+
+
+def _pool(messages: bytes) -> descriptor_pool.DescriptorPool:
+    """The API's messages and those of health and reflection."""
+    pool = descriptor_pool.DescriptorPool()
+    for file in descriptor_pb2.FileDescriptorSet.FromString(messages).file:
+        pool.Add(file)
+    for module in (health_pb2, reflection_pb2):
+        pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
+    return pool

@@ -1,0 +1,346 @@
+"""The models of a server: finds their versions, keeps a process for the newest of each.
+
+A new version is loaded before the old one goes, and the old one stays while the new one does not
+load. A process that ends is started again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+import os
+import pathlib
+import time
+from collections.abc import Collection
+from typing import Any
+
+from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument, not_found, unavailable
+from rnnsearch_tf.extras.server.flags import Flags
+from rnnsearch_tf.extras.server.process import Launcher, ModelProcess
+
+WATCH_SECONDS = 0.05
+"""Between looks at the memory."""
+
+PROBE_INTERVAL = 0.25
+"""Seconds between looks whether the models answer."""
+
+RETRY_SECONDS = 60
+"""Before a version that did not load is tried again, unless its folder has changed."""
+
+LONGEST_PAUSE = 30
+"""Seconds, at most, before a process that ends again and again is started."""
+
+LONGEST_END = 5
+"""Seconds for a killed process to be gone when the server stops."""
+
+LOADING, AVAILABLE, UNLOADING, END = 20, 30, 40, 50
+"""The states of tensorflow.serving.ModelVersionStatus."""
+
+log = logging.getLogger("rnnsearch_tf")
+
+
+@dataclasses.dataclass
+class Version:
+    """What is known of a version; `error` is why it did not load or answer the last time."""
+
+    state: int
+    error: ServingError | None = None
+    tried: float = 0.0
+    changed: float = 0.0
+
+
+class Model:
+    """One model: its base path, its versions and the process of the one that answers."""
+
+    def __init__(self, name: str, base_path: str, flags: Flags, launcher: Launcher):
+        self.name = name
+        self.base_path = base_path
+        self.versions: dict[int, Version] = {}
+        self.process: ModelProcess | None = None
+        self.alive: list[ModelProcess] = []
+        self.answers = False
+        self.restarts = 0
+        self._flags = flags
+        self._launcher = launcher
+        self._leaving: set[asyncio.Task] = set()
+
+    async def update(self) -> None:
+        """Look at the disk once; load the newest version if it does not answer yet.
+
+        Raises:
+            ServingError: it does not load, or there is none.
+        """
+        found = versions_on_disk(self.base_path)
+        if not found:
+            if self.process is None:
+                what = "cannot be read" if found is None else "has no version, a numbered folder"
+                raise not_found(f"model {self.name}: {self.base_path} {what}")
+            return
+        number = max(found)
+        if self.process and self.process.version == number and not self.process.ended.is_set():
+            return
+        known = self.versions.get(number, Version(END))
+        try:
+            changed = found[number].stat().st_mtime
+        except OSError as error:
+            raise not_found(f"model {self.name}: {found[number]}: {error.strerror}") from None
+        if known.error and changed == known.changed:
+            if time.monotonic() - known.tried < RETRY_SECONDS:
+                raise known.error
+        await self._load(number, found[number], changed)
+
+    async def restart(self) -> None:
+        """Start the process of the version that answered again, until it answers or another one
+        does.
+        """
+        ended = self.process
+        pause = 0.0
+        while self.process is ended and ended is not None:
+            self.restarts += 1
+            log.warning(
+                "warning: model %s version %d: its process ended (%s) and is started again",
+                ended.name,
+                ended.version,
+                ended.reason or "by itself",
+            )
+            await asyncio.sleep(pause)
+            pause = min(max(2 * pause, 1), LONGEST_PAUSE)
+            with contextlib.suppress(ServingError, OSError):
+                if ended.path.exists():
+                    changed = ended.path.stat().st_mtime
+                    await self._load(ended.version, ended.path, changed)
+                else:
+                    await self.update()
+
+    async def close(self) -> None:
+        """End its processes."""
+        for task in self._leaving:
+            task.cancel()
+        for process in self.alive:
+            process.kill("the server stops")
+        ends = [asyncio.create_task(process.ended.wait()) for process in self.alive]
+        if ends:
+            await asyncio.wait(ends, timeout=LONGEST_END)
+
+    async def _load(self, number: int, path: pathlib.Path, changed: float) -> None:
+        version = self.versions[number] = Version(LOADING, None, time.monotonic(), changed)
+        answering = self.process
+        process = ModelProcess(self.name, number, path, self._flags)
+        self.alive = [process, *(other for other in self.alive if not other.ended.is_set())]
+        try:
+            await process.start(self._launcher)
+        except ServingError as error:
+            version.state, version.error = END, error
+            log.error(
+                "error: model %s version %d did not load: %s", self.name, number, error.message
+            )
+            raise
+        now = self.process
+        if now and now is not answering and now.version > number and not now.ended.is_set():
+            # a newer one has come while this one was started again
+            process.kill("another version answers")
+            version.state = END
+            return
+        version.state = AVAILABLE
+        log.info("model %s version %d is available", self.name, number)
+        before, self.process = self.process, process
+        self.answers = True
+        if before is not None and not before.ended.is_set():
+            task = asyncio.create_task(self._leave(before))
+            self._leaving.add(task)
+            task.add_done_callback(self._leaving.discard)
+
+    async def _leave(self, process: ModelProcess) -> None:
+        """End the process of an old version when its requests have ended."""
+        self.versions[process.version].state = UNLOADING
+        await process.close()
+        self.versions[process.version].state = END
+        log.info("model %s version %d is unloaded", self.name, process.version)
+
+
+class Models:
+    """All models of a server.
+
+    Args:
+        flags: Flags.
+
+    Example::
+
+        models = Models(flags)
+        await models.start()
+        answer = await models.process("mt").call(Kind.PREDICT, request, 30)
+    """
+
+    def __init__(self, flags: Flags):
+        self._flags = flags
+        self._tasks: list[asyncio.Task] = []
+        self._models: dict[str, Model] = {}
+        self._launcher: Launcher | None = None
+
+    async def start(self) -> None:
+        """Load the newest version of every model, then keep looking.
+
+        Raises:
+            ServingError: one does not load.
+        """
+        self._launcher = Launcher()
+        self._models = {
+            name: Model(name, path, self._flags, self._launcher)
+            for name, path in self._flags.models.items()
+        }
+        for model in self._models.values():
+            await model.update()
+        jobs: list[Any] = [self._watch_memory()]
+        for model in self._models.values():
+            jobs += [self._watch(model), self._watch_process(model)]
+            if self._flags.file_system_poll_wait_seconds:
+                jobs.append(self._poll(model))
+        self._tasks = [asyncio.create_task(job) for job in jobs]
+
+    async def close(self) -> None:
+        """End all processes."""
+        for task in self._tasks:
+            task.cancel()
+        for model in self._models.values():
+            await model.close()
+        if self._launcher is not None:
+            self._launcher.close()
+
+    @property
+    def names(self) -> Collection[str]:
+        """The models' names."""
+        return self._flags.models
+
+    @property
+    def messages(self) -> bytes:
+        """The FileDescriptorSet of the API, serialized."""
+        return next(model.process.messages for model in self._models.values() if model.process)
+
+    @property
+    def answer(self) -> bool:
+        """Whether every model answers."""
+        return all(model.answers for model in self._models.values())
+
+    def process(self, name: str, number: int | None = None, label: str = "") -> ModelProcess:
+        """The process of a version; no number: the one that answers.
+
+        Raises:
+            ServingError: NOT_FOUND; INVALID_ARGUMENT for a label, which no version has here;
+                UNAVAILABLE while it is started again.
+        """
+        if label:
+            raise invalid_argument(f"Unrecognized servable version label: {label}")
+        model = self._models.get(name)
+        process = model.process if model else None
+        if process is None or number not in (None, process.version):
+            which = f"Latest({name})" if number is None else f"Specific({name}, {number})"
+            raise not_found(f"Servable not found for request: {which}")
+        if process.ended.is_set():
+            raise unavailable("The model's process is started again; try again later")
+        return process
+
+    def versions(self, name: str, number: int | None = None, label: str = "") -> dict[int, Version]:
+        """{number: Version} of a model, the newest first; also those that failed or have ended.
+
+        Raises:
+            ServingError: NOT_FOUND.
+        """
+        if label:
+            raise invalid_argument(f"Unrecognized servable version label: {label}")
+        known = self._models[name].versions if name in self._models else {}
+        found = {
+            version: known[version]
+            for version in sorted(known, reverse=True)
+            if number in (None, version)
+        }
+        if not found:
+            which = "any versions" if number is None else f"version {number}"
+            raise not_found(f"Could not find {which} of model {name}")
+        return found
+
+    def available(self) -> dict[str, tuple[int, pathlib.Path]]:
+        """{name: (number, path)} of the versions that answer."""
+        return {
+            name: (model.process.version, model.process.path)
+            for name, model in self._models.items()
+            if model.process is not None and not model.process.ended.is_set()
+        }
+
+    def restarts(self) -> dict[str, int]:
+        """{name: how often its process was started again}."""
+        return {name: model.restarts for name, model in self._models.items()}
+
+    def memory(self) -> dict[str, int]:
+        """{name: bytes of its processes}."""
+        return {
+            name: sum(process.memory() for process in model.alive)
+            for name, model in self._models.items()
+        }
+
+    async def _poll(self, model: Model) -> None:
+        """Look for new versions; what is wrong is logged once while it stays the same."""
+        logged = None
+        while True:
+            await asyncio.sleep(self._flags.file_system_poll_wait_seconds)
+            if model.process is not None and model.process.ended.is_set():
+                continue  # it is started again first
+            try:
+                await model.update()
+                logged = None
+            except (ServingError, OSError) as error:
+                if str(error) != logged:
+                    log.warning("warning: looking for new versions: %s", error)
+                logged = str(error)
+
+    async def _watch_process(self, model: Model) -> None:
+        while True:
+            process = model.process
+            assert process is not None  # from `start` on
+            await process.ended.wait()
+            if model.process is process:
+                model.answers = False
+                await model.restart()
+
+    async def _watch(self, model: Model) -> None:
+        """Know within a second whether the model answers."""
+        while True:
+            await asyncio.sleep(PROBE_INTERVAL)
+            process = model.process
+            assert process is not None  # from `start` on
+            answers = await process.probe()
+            if model.process is process:
+                model.answers = answers
+
+    async def _watch_memory(self) -> None:
+        """Kill a process if all together take more than the limit: one that is loaded just now,
+        else the largest.
+        """
+        limit = self._flags.memory_limit_in_mb << 20
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            alive = [
+                process
+                for model in self._models.values()
+                for process in model.alive
+                if not process.ended.is_set()
+            ]
+            sizes = {process: process.memory() for process in alive}
+            if sum(sizes.values()) > limit:
+                one = max(alive, key=lambda process: (not process.messages, sizes[process]))
+                one.kill(f"more than the {limit >> 20} MB of --memory_limit_in_mb were used")
+
+
+def versions_on_disk(base_path: str) -> dict[int, pathlib.Path] | None:
+    """{version: path} of the numbered folders, or None if the base path cannot be read."""
+    try:
+        entries = [
+            entry
+            for entry in os.scandir(base_path)
+            if entry.name.isascii() and entry.name.isdecimal() and entry.is_dir()
+        ]
+    except (OSError, ValueError):  # ValueError: a path that no file system can have
+        return None
+    paths = {int(entry.name): pathlib.Path(entry.path) for entry in entries}
+    return {number: path for number, path in paths.items() if number < 2**63}

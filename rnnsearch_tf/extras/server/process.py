@@ -1,0 +1,364 @@
+"""A model's process as the server sees it: started, asked, watched, killed.
+
+A kernel of TensorFlow that runs cannot be broken off, and memory that it takes cannot be limited,
+but a process can be killed. Here that is done to one that still works on a request when its time
+has passed, or that takes too much memory; models.py then starts another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import itertools
+import json
+import logging
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+
+import grpc
+import psutil
+
+import rnnsearch_tf
+from rnnsearch_tf.extras.server import frames
+from rnnsearch_tf.extras.server.errors import (
+    ServingError,
+    code_of,
+    deadline_exceeded,
+    unavailable,
+)
+from rnnsearch_tf.extras.server.frames import Kind
+from rnnsearch_tf.extras.server.launcher import PROCESS_NUMBER
+
+SMALL = 4 << 10
+"""Bytes of a request that does not wait for large ones."""
+
+SMALL_RUNS = 2 * (os.cpu_count() or 1)
+LARGE_RUNS = 2
+"""Requests at once. Small ones are many, so that none waits for another for long; large ones are
+few, for the sake of memory.
+"""
+
+MERGED_RUNS = 128
+"""Small requests at once with --enable_batching: most of them wait to be merged."""
+
+QUEUE_SECONDS = 4
+"""For a small request to wait before others have ended; then it is UNAVAILABLE."""
+
+OVERDUE_SECONDS = 2
+"""For a request to end after its deadline; then its process is killed."""
+
+PROBE_SECONDS = 0.75
+"""For the model to answer a probe; then it counts as one that does not answer."""
+
+LONGEST_PROBE = 60
+"""Seconds, after which a process that does not answer a probe is killed."""
+
+IDLE_SECONDS = 1
+"""Without an answer of the model before it is probed."""
+
+ENVIRONMENT = {
+    "MALLOC_ARENA_MAX": "2",  # or each thread would keep memory of its own
+    "OPENBLAS_NUM_THREADS": "1",  # NumPy's threads would not survive the fork
+}
+log = logging.getLogger("rnnsearch_tf")
+
+
+class Launcher:
+    """The process that forks the models' processes; see launcher.py."""
+
+    def __init__(self) -> None:
+        self._one = asyncio.Lock()
+        self._start()
+
+    def _start(self) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        root = str(pathlib.Path(rnnsearch_tf.__file__).parents[1])
+        paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = ENVIRONMENT | dict(os.environ) | {"PYTHONPATH": os.pathsep.join(paths)}
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "rnnsearch_tf.extras.server.launcher", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for the server alone
+            )
+
+    async def fork(self, settings: dict[str, Any]) -> tuple[int, socket.socket]:
+        """Start a model's process; its number and the socket to it."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            async with self._one:
+                number = await asyncio.to_thread(self._fork, json.dumps(settings).encode(), theirs)
+        return number, ours
+
+    def _fork(self, message: bytes, connection: socket.socket) -> int:
+        for attempt in range(2):
+            if attempt:  # it has ended, for want of memory, say; what it started goes on
+                self.close()
+                self._start()
+            try:
+                socket.send_fds(self._control, [message], [connection.fileno()])
+                if answer := self._control.recv(PROCESS_NUMBER.size):
+                    return PROCESS_NUMBER.unpack(answer)[0]
+            except OSError:
+                continue
+        raise unavailable("The process that starts models has ended; see the server's log")
+
+    def close(self) -> None:
+        """End it, and so all that it has started."""
+        self._control.close()
+        self._process.kill()
+        self._process.wait()
+
+
+class Lane:
+    """So many requests at once; the others wait in order."""
+
+    def __init__(self, size: int):
+        self._free = asyncio.Semaphore(size)
+        self._moved = time.monotonic()
+
+    async def enter(self, seconds: float) -> None:
+        """Wait for a place; asyncio.TimeoutError if there is none for so long."""
+        await asyncio.wait_for(self._free.acquire(), seconds)
+
+    def leave(self) -> None:
+        """Give a place back."""
+        self._moved = time.monotonic()
+        self._free.release()
+
+    @property
+    def stalled(self) -> float:
+        """Seconds for which all places have been taken and none became free."""
+        return time.monotonic() - self._moved if self._free.locked() else 0.0
+
+
+@dataclasses.dataclass
+class Running:
+    """A request that the process works on."""
+
+    answer: asyncio.Future[bytes]
+    overdue: asyncio.TimerHandle
+
+
+class ModelProcess:
+    """One version of a model in a process of its own; `start`, then `call`, then `close`.
+
+    Args:
+        name, version, path: of the model.
+        flags: Flags.
+
+    Attributes:
+        messages: FileDescriptorSet of the API's messages, serialized; from `start` on.
+        ended: set when the process has ended, however it came.
+        reason: why it was killed, or None.
+    """
+
+    def __init__(self, name: str, version: int, path: pathlib.Path, flags: Any):
+        small = MERGED_RUNS if flags.enable_batching else SMALL_RUNS
+        self.name, self.version, self.path = name, version, path
+        self.messages = b""
+        self.ended = asyncio.Event()
+        self.reason: str | None = None
+        self._settings = {
+            "name": name,
+            "version": version,
+            "path": str(path),
+            "threads": small + LARGE_RUNS + 2,  # one for information, one for probes
+            "runs": (LARGE_RUNS if flags.enable_batching else small) + LARGE_RUNS + 1,
+            "intra_op": flags.tensorflow_intra_op_parallelism,
+            "warm_up": flags.enable_model_warmup,
+            "batching": flags.enable_batching,
+            "rows": flags.max_request_rows,
+        }
+        self._small, self._large, self._information = Lane(small), Lane(LARGE_RUNS), Lane(1)
+        self._numbers = itertools.count(1)
+        self._running: dict[int, Running] = {}
+        self._answered = time.monotonic()
+        self._unused = asyncio.Event()
+        self._unused.set()
+        self._users = 0
+        self._writer: asyncio.StreamWriter | None = None
+        self._process: psutil.Process | None = None
+        self._probe: asyncio.Future[bytes] | None = None
+
+    async def start(self, launcher: Launcher) -> None:
+        """Start the process and load the model.
+
+        Raises:
+            ServingError: it does not load, or its process ended.
+        """
+        try:
+            number, connection = await launcher.fork(self._settings)
+            self._reader, self._writer = await asyncio.open_connection(
+                sock=connection, limit=1 << 20
+            )
+            with contextlib.suppress(psutil.NoSuchProcess):
+                self._process = psutil.Process(number)
+            _, code, self.messages = await self._read()
+        except (asyncio.CancelledError, ServingError):  # ServingError: there is no launcher
+            self.kill("the server stops")
+            self._end()
+            raise
+        except (EOFError, OSError):
+            self._end()
+            raise unavailable(
+                f"its process ended while it was loaded: {self.reason or 'see the server log'}"
+            ) from None
+        if code is not grpc.StatusCode.OK:
+            self.kill("it did not load")
+            self._end()
+            raise ServingError(code, self.messages.decode())
+        self._answered = time.monotonic()
+        self._task = asyncio.create_task(self._listen())
+
+    async def call(self, kind: Kind, data: bytes, seconds: float) -> bytes:
+        """The answer to a request.
+
+        Args:
+            kind: what the bytes are.
+            data: the request.
+            seconds: that it may take, waiting included.
+
+        Raises:
+            ServingError: what the model says; DEADLINE_EXCEEDED; UNAVAILABLE: too many wait, or the
+                process ended.
+        """
+        end = time.monotonic() + seconds
+        is_small = len(data) <= SMALL
+        lane = self._small if is_small else self._large
+        if kind in (Kind.METADATA, Kind.REST_METADATA):
+            lane = self._information
+        self._enter()
+        try:
+            await lane.enter(min(seconds, QUEUE_SECONDS) if is_small else seconds)
+        except asyncio.TimeoutError:
+            self._leave()
+            if time.monotonic() >= end:
+                raise deadline_exceeded() from None
+            raise unavailable(
+                f"The model is busy: no request ended for {QUEUE_SECONDS} s; try again later"
+            ) from None
+        except BaseException:
+            self._leave()
+            raise
+        answer = self._send(kind, data, end - time.monotonic())
+
+        def ended(answer: asyncio.Future[bytes]) -> None:
+            lane.leave()
+            self._leave()
+
+        answer.add_done_callback(ended)
+        # the run of a caller that leaves goes on, so its place stays taken
+        return await asyncio.shield(answer)
+
+    async def probe(self) -> bool:
+        """Whether the model answers: by what it has answered just now, or by a probe."""
+        if self.ended.is_set() or self._small.stalled > IDLE_SECONDS:
+            return False
+        if time.monotonic() - self._answered < IDLE_SECONDS:
+            return True
+        if self._probe is None or self._probe.done():
+            self._probe = self._send(Kind.PROBE, b"", LONGEST_PROBE)
+        done, _ = await asyncio.wait({self._probe}, timeout=PROBE_SECONDS)
+        return bool(done) and self._probe.exception() is None
+
+    def memory(self) -> int:
+        """Bytes that the process has, without files and what it shares."""
+        if self._process is None or self.ended.is_set():
+            return 0
+        try:
+            memory = self._process.memory_info()
+        except psutil.Error:
+            return 0
+        return memory.rss - getattr(memory, "shared", 0)
+
+    def kill(self, reason: str) -> None:
+        """End the process now; requests that it works on are UNAVAILABLE."""
+        if not self.ended.is_set() and self.reason is None:
+            self.reason = reason
+        if self._process is not None:
+            with contextlib.suppress(psutil.Error):
+                self._process.kill()
+
+    async def close(self) -> None:
+        """End the process when the requests on their way have ended."""
+        await self._unused.wait()
+        self.kill("another version answers")
+
+    def _send(self, kind: Kind, data: bytes, seconds: float) -> asyncio.Future[bytes]:
+        """Have the process work on a request; the future of its answer."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[bytes] = loop.create_future()
+        answer.add_done_callback(asyncio.Future.exception)  # nobody may be left to look at it
+        if self.ended.is_set() or self._writer is None:
+            answer.set_exception(self._gone())
+            return answer
+        number = next(self._numbers)
+        overdue = loop.call_later(seconds + OVERDUE_SECONDS, self._overdue, kind, len(data))
+        self._running[number] = Running(answer, overdue)
+        self._writer.write(frames.REQUEST.pack(number, kind, seconds, len(data)))
+        self._writer.write(data)
+        return answer
+
+    def _overdue(self, kind: Kind, size: int) -> None:
+        self.kill(
+            f"a request did not end {OVERDUE_SECONDS} s after its deadline: {kind.name},"
+            f" {size} bytes"
+        )
+        # it is over, whether or not the system says so by its socket
+        asyncio.get_running_loop().call_later(OVERDUE_SECONDS, self._end)
+
+    async def _listen(self) -> None:
+        """Hand the answers to those who wait until the process has ended."""
+        try:
+            while True:
+                number, code, data = await self._read()
+                running = self._running.pop(number)
+                running.overdue.cancel()
+                self._answered = time.monotonic()
+                if code is grpc.StatusCode.OK:
+                    running.answer.set_result(data)
+                else:
+                    running.answer.set_exception(
+                        ServingError(code, data.decode("utf-8", "replace"))
+                    )
+        except (EOFError, OSError):
+            self._end()
+
+    def _end(self) -> None:
+        """Nothing more comes from the process."""
+        self.ended.set()
+        if self._writer is not None:
+            self._writer.close()
+        for running in self._running.values():
+            running.overdue.cancel()
+            running.answer.set_exception(self._gone())
+        self._running.clear()
+
+    async def _read(self) -> tuple[int, grpc.StatusCode, bytes]:
+        header = await self._reader.readexactly(frames.ANSWER.size)
+        number, code, size = frames.ANSWER.unpack(header)
+        return number, code_of(code), await self._reader.readexactly(size)
+
+    def _gone(self) -> ServingError:
+        return unavailable(
+            f"The model's process ended ({self.reason or 'by itself'}) and is started again;"
+            " try again later"
+        )
+
+    def _enter(self) -> None:
+        self._users += 1
+        self._unused.clear()
+
+    def _leave(self) -> None:
+        self._users -= 1
+        if not self._users:
+            self._unused.set()

@@ -1,0 +1,147 @@
+"""Planted faults in how the server watches, kills and restarts the models' processes; see
+mutants.py.
+"""
+
+from mutants import Mutant
+
+KILLED = "serving/test_killed_processes.py"
+MANY = "serving/test_many_at_once.py"
+VERSIONS = "serving/test_versions.py"
+SERVER = "serving/test_embedded_server.py"
+PROCESS = "serving/test_serve_process.py"
+REFUSALS = "serving/test_refusals.py"
+HOSTILE = "serving/test_hostile_requests.py"
+UNDER_LOAD = (
+    f"{KILLED}::test_killed_under_load_it_is_back_within_seconds_and_every_answer_is_proper"
+)
+
+WATCHED = [
+    Mutant(
+        "extras/server/models.py",
+        "the memory limit is not enforced",
+        "if sum(sizes.values()) > limit:",
+        "if False:",
+        (
+            f"{VERSIONS}::test_the_largest_process_is_killed_when_all_take_more_than_the_limit",
+            f"{KILLED}::test_a_process_beyond_the_memory_limit_is_killed_and_comes_back",
+        ),
+    ),
+    Mutant(
+        "extras/server/models.py",
+        "the process that answers is killed, not the one that is loaded",
+        "key=lambda process: (not process.messages, sizes[process])",
+        "key=lambda process: sizes[process]",
+        (f"{VERSIONS}::test_one_that_is_loaded_goes_before_one_that_answers",),
+    ),
+    Mutant(
+        "extras/server/process.py",
+        "a process that works beyond a deadline is not killed",
+        '        self.kill(\n            f"a request did not end',
+        '        str(\n            f"a request did not end',
+        (f"{KILLED}::test_a_kernel_that_outlives_its_deadline_ends_its_process",),
+    ),
+    Mutant(
+        "extras/server/models.py",
+        "health does not see that a model does not answer",
+        "                model.answers = answers",
+        "                model.answers = True",
+        (f"{VERSIONS}::test_a_model_that_does_not_answer_is_said_and_so_is_its_return",),
+    ),
+    Mutant(
+        "extras/server/process.py",
+        "health does not see that no request ends",
+        "self._small.stalled > IDLE_SECONDS",
+        "False",
+        (f"{MANY}::test_what_waits_too_long_for_a_model_that_is_stuck_is_unavailable",),
+    ),
+    Mutant(
+        "extras/server/grpc_front.py",
+        "the health service says SERVING whatever the models do",
+        "            status = health_pb2.HealthCheckResponse.NOT_SERVING",
+        "            pass",
+        (f"{REFUSALS}::test_health_says_whether_the_models_answer",),
+    ),
+]
+
+LANES = [
+    Mutant(
+        "extras/server/process.py",
+        "a caller that leaves frees its place while its run goes on",
+        "        return await asyncio.shield(answer)",
+        "        try:\n            return await asyncio.shield(answer)\n"
+        "        except asyncio.CancelledError:\n            lane.leave()\n            raise",
+        (f"{MANY}::test_what_waits_too_long_for_a_model_that_is_stuck_is_unavailable",),
+    ),
+    Mutant(
+        "extras/server/process.py",
+        "a small request waits as long as its deadline lets it",
+        "min(seconds, QUEUE_SECONDS) if is_small else seconds",
+        "seconds",
+        (f"{MANY}::test_what_waits_too_long_for_a_model_that_is_stuck_is_unavailable",),
+    ),
+    Mutant(
+        "extras/server/process.py",
+        "large requests run beside each other as small ones do",
+        "lane = self._small if is_small else self._large",
+        "lane = self._small",
+        (f"{MANY}::test_two_large_requests_run_at_once_and_small_ones_do_not_wait_for_them",),
+    ),
+]
+
+PROCESSES = [
+    Mutant(
+        "extras/server/process.py",
+        "a launcher that has ended is not started again",
+        "for attempt in range(2):",
+        "for attempt in range(1):",
+        (f"{KILLED}::test_a_launcher_that_has_ended_is_started_again",),
+    ),
+    Mutant(
+        "extras/server/launcher.py",
+        "processes that have ended stay as zombies",
+        "    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the processes\n",
+        "",
+        (UNDER_LOAD,),
+    ),
+    Mutant(
+        "extras/server/worker.py",
+        "a process that loads a model outlives its server",
+        "    hang_up.poll()\n    os._exit(0)",
+        "    hang_up.poll()",
+        (f"{PROCESS}::test_told_to_end_while_a_model_loads_it_ends",),
+    ),
+    Mutant(
+        "extras/server/frames.py",
+        "the first part of a request is taken for all of it",
+        "        view = view[count:]",
+        "        break",
+        (f"{HOSTILE}::test_rows_have_a_limit",),
+    ),
+]
+
+STOP = [
+    Mutant(
+        "extras/server/server.py",
+        "a stop breaks off what was accepted",
+        "ends.append(self._grpc.stop(grace))",
+        "ends.append(self._grpc.stop(0))",
+        (f"{SERVER}::test_a_stop_finishes_what_was_accepted",),
+    ),
+    Mutant(
+        "extras/server/server.py",
+        "a stop says that everything has ended",
+        "        return ended\n\n\ndef _bound",
+        "        return True\n\n\ndef _bound",
+        (
+            f"{SERVER}::test_a_stop_breaks_off_what_does_not_end_in_its_grace",
+            f"{PROCESS}::test_told_to_end_it_waits_no_longer_than_its_grace",
+        ),
+    ),
+    Mutant(
+        "extras/server/server.py",
+        "a taken port is found after the models are loaded",
+        '            _bound(flags, "port").close()',
+        "            pass",
+        (f"{SERVER}::test_a_port_that_is_taken_is_said_before_models_are_loaded",),
+    ),
+]
