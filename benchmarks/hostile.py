@@ -41,7 +41,7 @@ import time
 ROOT = pathlib.Path(__file__).parents[1]
 NAME = "hostile"
 MOST_MEMORY = 4 << 30  # bytes of the server's process and its children
-LOOK = 0.05  # seconds between looks at its memory
+LOOK = 0.1  # seconds between looks at its memory
 ASK = 0.1  # seconds between questions for its status
 PATIENCE = 60  # seconds for an answer beyond the deadline of its request
 STARTED_IN = 600  # seconds
@@ -342,7 +342,7 @@ class Server:
 
     Attributes:
         process: subprocess.Popen.
-        peak: most bytes that it and its children had at once.
+        peak: most bytes that it and all that came from it had at once.
     """
 
     def __init__(self, command):
@@ -358,7 +358,7 @@ class Server:
         return self.process.poll() is None
 
     def memory(self) -> int:
-        """Bytes of resident memory now, its children's too."""
+        """Bytes of resident memory now, of it and all that came from it."""
         return sum(map(_resident, _family(self.process.pid)))
 
     def _watch(self):
@@ -379,9 +379,10 @@ def _family(process):
 
 
 def _resident(process) -> int:
+    """Bytes of a process; of a page that several have, its share."""
     with contextlib.suppress(OSError, StopIteration):
-        lines = pathlib.Path(f"/proc/{process}/status").read_text().splitlines()
-        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+        lines = pathlib.Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
     return 0
 
 

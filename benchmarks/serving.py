@@ -3,17 +3,15 @@
     python benchmarks/serving.py --model RUN --text FILE [--beams 1 12] [--clients 1 8 32]
     [--seconds 10]
 
-For each beam size the RUN is exported and served twice, without server-side batching and with that
-of serving/batching.config. Clients (serving_load.py, a process of its own) send one sentence a
-request, and the next as soon as it is answered. The yardstick is Translator in this process: one
-sentence a call, and 32 sentences a call, which batching cannot exceed by much. Prints a Markdown
-table, how many times batching raises throughput, and how many translations differ from
-Translator's.
+For each beam size the RUN is exported and served twice, without and with --enable_batching. Clients
+(serving_load.py, a process of its own) send one sentence a request, and the next as soon as it is
+answered. The yardstick is Translator in this process: one sentence a call, and 32 sentences a call,
+which batching cannot exceed by much. Prints a Markdown table, how many times batching raises
+throughput, and how many translations differ from Translator's.
 """
 
 import argparse
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -30,7 +28,6 @@ from rnnsearch_tf.extras.server.server import Server
 from rnnsearch_tf.translation import Translator
 
 HERE = pathlib.Path(__file__).parent
-BATCHING = HERE.parent / "serving" / "batching.config"
 MODEL = "benchmark"
 TOGETHER = 32  # sentences a call of the yardstick
 
@@ -76,15 +73,7 @@ def in_python(translator, lines, beam, together, seconds):
 
 def served(base_path, lines, beam, batching, clients, seconds):
     """(Row, {line: translation}) of each number of clients, from one server."""
-    flags = Flags(
-        model_name=MODEL,
-        model_base_path=str(base_path),
-        port=FREE,
-        rest_api_port=0,
-        enable_batching=batching,
-        batching_parameters_file=str(BATCHING) if batching else "",
-        tensorflow_session_parallelism=os.cpu_count(),
-    )
+    flags = Flags({MODEL: str(base_path)}, port=FREE, rest_api_port=0, enable_batching=batching)
     with Server(flags) as server:
         for number in clients:
             command = [

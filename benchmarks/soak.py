@@ -12,19 +12,18 @@ its answer. training: `rnnsearch train`, with evaluations and checkpoints, in a 
 With --trim the training gives back, every 5 seconds, what the C library holds of freed memory; what
 is left is really kept.
 
-Every 10 seconds the process's memory is taken from /proc: all that is resident, and the anonymous
-part, which no file stands for. Prints a Markdown table, a row for every five minutes (twelve rows
-at most), and how anonymous memory grows by the hour after a warm-up of a sixth of the time: least
-squares over all looks, and over the least of every two minutes. The second is what the process
-keeps: an evaluation or a checkpoint needs memory for some seconds, and gives it back. Ends with 1
-if an answer was neither right nor the refusal it should be.
+Every 10 seconds the memory of the process, and of all that came from it, is taken from /proc: what
+is resident, and what no other process has. Prints a Markdown table, a row for every five minutes
+(twelve rows at most), and how the latter grows by the hour after a warm-up of a sixth of the time:
+least squares over all looks, and over the least of every two minutes. The second is what the
+processes keep: an evaluation or a checkpoint needs memory for some seconds, and gives it back. Ends
+with 1 if an answer was neither right nor the refusal it should be.
 """
 
 import argparse
 import itertools
 import json
 import pathlib
-import re
 import socket
 import subprocess
 import sys
@@ -33,6 +32,7 @@ import threading
 import time
 
 import measuring
+import psutil
 
 HERE = pathlib.Path(__file__).parent
 SHORT = [
@@ -65,10 +65,10 @@ WINDOW = 120
 
 
 class Memory(threading.Thread):
-    """Looks at a process until it is stopped.
+    """Looks at a process, and all that came from it, until it is stopped.
 
     Attributes:
-        seen: list of (seconds since the start, resident bytes, anonymous bytes).
+        seen: list of (seconds since the start, resident bytes, bytes that no other process has).
     """
 
     def __init__(self, pid):
@@ -79,14 +79,15 @@ class Memory(threading.Thread):
     def run(self):
         while not self.ended.wait(SECONDS):
             try:
-                text = pathlib.Path(f"/proc/{self.pid}/smaps_rollup").read_text()
-            except OSError:
-                return
-            resident, anonymous = (
-                1024 * int(re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)[1])
-                for name in ("Rss", "Anonymous")
-            )
-            self.seen.append((time.monotonic() - self.began, resident, anonymous))
+                root = psutil.Process(self.pid)
+                processes = [root, *root.children(recursive=True)]
+                # of a page that several have, each has its share
+                memory = [process.memory_full_info() for process in processes]
+            except (OSError, psutil.Error):
+                continue  # one has ended just now
+            resident = sum(each.pss for each in memory)
+            own = sum(each.uss for each in memory)
+            self.seen.append((time.monotonic() - self.began, resident, own))
 
 
 class Asker:
@@ -201,16 +202,16 @@ def slices(seconds):
 
 
 def memory_of(seen, begin, end):
-    """MB, resident and anonymous, at the end of a slice."""
+    """MB, resident and of its own, at the end of a slice."""
     rows = [row for row in seen if begin <= row[0] < end] or seen[-1:]
     return [round(value / 1e6) for value in rows[-1][1:]]
 
 
 def growth(seen, seconds):
-    """A sentence on how anonymous memory grows."""
+    """A sentence on how the latter grows."""
     import numpy as np
 
-    after = np.array([(at, anonymous) for at, _, anonymous in seen if at > seconds / 6])
+    after = np.array([(at, own) for at, _, own in seen if at > seconds / 6])
     if len(after) < 3:
         return "Too short to say how memory grows."
     windows = [
@@ -225,7 +226,7 @@ def growth(seen, seconds):
     most = after[:, 1].max() / 1e6
     kept = f", {slope(lows):+.1f} over the least of every {WINDOW} seconds" if len(lows) > 2 else ""
     return (
-        f"Anonymous memory after the warm-up of {seconds / 360:.1f} minutes: {slope(after):+.1f} MB"
+        f"Its own memory after the warm-up of {seconds / 360:.1f} minutes: {slope(after):+.1f} MB"
         f" an hour by least squares over {len(after)} looks{kept}; least {least:,.0f}, most"
         f" {most:,.0f} MB."
     )
@@ -262,7 +263,7 @@ def serving(arguments):
             asker.run(seconds)
             memory.ended.set()
     with measuring.printed(
-        ["minutes", "answers", "p50, ms", "p95, ms", "p99, ms", "resident, MB", "anonymous, MB"]
+        ["minutes", "answers", "p50, ms", "p95, ms", "p99, ms", "resident, MB", "own, MB"]
     ) as rows:
         for begin, end in slices(seconds):
             taken = [1000 * latency for at, latency in asker.latencies if begin <= at < end]
@@ -326,7 +327,7 @@ def training(arguments):
             if metrics.exists()
             else []
         )
-    with measuring.printed(["minutes", "resident, MB", "anonymous, MB"]) as rows:
+    with measuring.printed(["minutes", "resident, MB", "own, MB"]) as rows:
         for begin, end in slices(seconds):
             rows.append([f"{begin / 60:.0f}–{end / 60:.0f}", *memory_of(memory.seen, begin, end)])
     print(growth(memory.seen, seconds))

@@ -87,8 +87,7 @@ def served(folder):
             folder = pathlib.Path(temporary) / MODEL
             export_model(MODEL, folder)
         flags = Flags(
-            model_name=MODEL,
-            model_base_path=str(folder.resolve()),
+            {MODEL: str(folder.resolve())},
             port=FREE,
             rest_api_port=FREE,
             rest_api_timeout_in_ms=WAIT,
