@@ -4,11 +4,11 @@ line.
 Works with `rnnsearch serve` and with tensorflow_model_server. Each line of input gives exactly one
 line of output, in order. Input is sent and output written as soon as it arrives.
 
-While the server is UNAVAILABLE (still starting, or its queue is full), a request is sent again with
-growing pauses until its deadline. Any other error status ends the command.
+While the server is UNAVAILABLE (still starting, or its queue is full), a request is sent again
+until its --deadline. Any other error status ends the command; what was written so far stays.
 
-Several servers of one model share the requests evenly, and no answer is lost when one of them
-stops: --server ipv4:10.0.0.5:8500,10.0.0.6:8500, or dns:///NAME:8500 where NAME has the addresses
+Several servers of one model share the requests evenly. A request to one that stops is repeated on
+another: --server ipv4:10.0.0.5:8500,10.0.0.6:8500, or dns:///NAME:8500 where NAME has the addresses
 of all of them.
 """
 
@@ -45,7 +45,11 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="N",
         help="version of the model (default: the latest)",
     )
-    parser.add_argument("--version-label", metavar="L", help="the version with this label")
+    parser.add_argument(
+        "--version-label",
+        metavar="L",
+        help="the version with this label (tensorflow_model_server only)",
+    )
     parser.add_argument(
         "--signature",
         default="serving_default",
@@ -56,8 +60,8 @@ def arguments(parser: ArgumentParser) -> None:
         "--confidence",
         action="store_true",
         help=(
-            "add two columns, after tabs: the model's confidence in the sentence, from 0 to 1, and"
-            " in each word"
+            "add two tab-separated columns: the model's confidence in the sentence, from 0 to 1,"
+            " and in each of its words, separated by spaces"
         ),
     )
     parser.add_argument(

@@ -1,9 +1,10 @@
 """Serve SavedModels over gRPC and REST, like tensorflow_model_server.
 
-A lean relative of that server: its flags where it has the feature, with underscores or hyphens, and
-its protocol and statuses. A new numbered folder under the base path is loaded and replaces the
-previous version without a failed request. Each model runs in a process of its own: one that takes
-too much memory or works beyond the deadline of a request is ended, and is back within seconds.
+It uses the protocol, the status codes and, for shared features, the flags of that server (with
+underscores or hyphens). A new numbered folder under the base path is loaded and replaces the
+previous version without a failed request. Each model runs in a process of its own. A process that
+uses too much memory, or exceeds the deadline of a request, is killed and started again; this takes
+as long as loading the model.
 
 The REST port has a web page at /: type a sentence to see its translation, the confidence and the
 attention. --no-page disables it.

@@ -135,8 +135,8 @@ SLOW_CLIENTS = [
     Mutant(
         "extras/server/grpc_front.py",
         "an answer over gRPC may wait any time to be taken",
-        "await asyncio.wait_for(context.write(answer), CLIENT_SECONDS)",
-        "await context.write(answer)",
+        "await asyncio.wait_for(context.write(answer), CLIENT_SECONDS)\n\n\ndef _seconds",
+        "await context.write(answer)\n\n\ndef _seconds",
         (f"{REFUSALS}::test_an_answer_that_is_not_taken_does_not_keep_its_place",),
     ),
     Mutant(

@@ -36,8 +36,8 @@ WATCHED = [
     Mutant(
         "extras/server/process.py",
         "a process that works beyond a deadline is not killed",
-        '        self.kill(\n            f"a request did not end',
-        '        str(\n            f"a request did not end',
+        "        if number in self._running:\n            self.kill(",
+        "        if False:\n            self.kill(",
         (f"{KILLED}::test_a_kernel_that_outlives_its_deadline_ends_its_process",),
     ),
     Mutant(
@@ -57,8 +57,8 @@ WATCHED = [
     Mutant(
         "extras/server/grpc_front.py",
         "the health service says SERVING whatever the models do",
-        "            status = health_pb2.HealthCheckResponse.NOT_SERVING",
-        "            pass",
+        "        if self._answers() and not self._ended:",
+        "        if not self._ended:",
         (f"{REFUSALS}::test_health_says_whether_the_models_answer",),
     ),
 ]
@@ -130,8 +130,8 @@ STOP = [
     Mutant(
         "extras/server/server.py",
         "a stop says that everything has ended",
-        "        return ended\n\n\ndef _bound",
-        "        return True\n\n\ndef _bound",
+        "        return idle or asyncio.get_running_loop().time() - began < grace",
+        "        return True",
         (
             f"{SERVER}::test_a_stop_breaks_off_what_does_not_end_in_its_grace",
             f"{PROCESS}::test_told_to_end_it_waits_no_longer_than_its_grace",
@@ -140,8 +140,8 @@ STOP = [
     Mutant(
         "extras/server/server.py",
         "a taken port is found after the models are loaded",
-        '            _bound(flags, "port").close()',
-        "            pass",
+        "                _bound(flags, flag).close()",
+        "                pass",
         (f"{SERVER}::test_a_port_that_is_taken_is_said_before_models_are_loaded",),
     ),
 ]

@@ -21,6 +21,7 @@ class SharedLauncher(Launcher):
                 cls._first = Launcher()
         self._control, self._process = cls._first._control, cls._first._process
         self._one = asyncio.Lock()
+        self._closed = False
 
     def _fork(self, message, connection):
         with self._one_at_a_time:  # of the servers' loops

@@ -173,7 +173,7 @@ def test_unavailable_is_tried_until_the_deadline_and_then_said(server, monkeypat
     with Client(server.address, "mt", deadline=1) as client:
         assert refusal(client.translate, ["a"]) == (
             f"{server.address}: model mt: expected a translation, got UNAVAILABLE: refused with"
-            " UNAVAILABLE; the server is busy or starts; try again later"
+            " UNAVAILABLE; the server is busy or starting; try again later"
         )
 
 

@@ -96,7 +96,7 @@ def test_beyond_the_queue_is_unavailable(server, gate, count):
         wait_until(lambda: sum(call.done() for call in asked) == count - WAITING)
         check_that_it_answers(server)
         status, document = post(server, {})  # both interfaces wait together
-        message = "Too many requests are waiting; try again later"
+        message = "Too many requests are in progress; try again later"
         assert (status, document) == (503, {"error": message})
         assert server.process.waiting == WAITING
         gate.set()
@@ -123,7 +123,7 @@ def test_beyond_the_queue_of_rest_is_503(server, gate):
         b"200": WAITING,
         b"503": more,
     }
-    refused = b'{"error": "Too many requests are waiting; try again later"}'
+    refused = b'{"error": "Too many requests are in progress; try again later"}'
     assert sum(answer.endswith(refused) for answer in answers) == more
 
 
@@ -325,7 +325,7 @@ def test_an_answer_that_is_not_taken_is_given_up(server, monkeypatch, closing):
         assert server._core._bytes > LARGE
         monkeypatch.setattr(core, "MOST_BYTES", LARGE + 100)
         status, document = post(server, {"inputs": "a" * 1000})
-        assert status == 503 and "take too much memory" in document["error"]
+        assert status == 503 and "use too much memory" in document["error"]
         wait_until(lambda: server._core._bytes == 0, 10)
         assert len(read_to_the_end(reader)) < LARGE
         assert post(server, {"inputs": "a" * 1000})[0] == 200

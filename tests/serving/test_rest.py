@@ -353,7 +353,10 @@ def test_a_stop_does_not_wait_longer_than_its_grace(own_server):
         answered = pool.submit(post, own_server, {"instances": ["a"]})
         wait_until(lambda: own_server.process.waiting)
         assert not own_server.stop(0.05)
-        assert answered.result(PATIENCE) == (503, {"error": "The server stops; try again later"})
+        assert answered.result(PATIENCE) == (
+            503,
+            {"error": "The server is shutting down; try again later"},
+        )
 
 
 def wait_until(condition, seconds=PATIENCE):

@@ -103,7 +103,7 @@ def test_names_that_the_host_header_may_have(host, names, expected):
         ),
         (
             [BASE, "--max-request-bytes=3000000000"],
-            "--max_request_bytes: expected a number from 1 to 2147483647, got 3000000000",
+            "--max_request_bytes: expected a number from 1 to 67108864, got 3000000000",
         ),
         (
             [BASE, BASE],

@@ -44,7 +44,7 @@ def model_processes(server=None):
     return {
         process
         for launcher in psutil.Process(server or os.getpid()).children()
-        if "rnnsearch_tf.extras.server.launcher" in command(launcher)
+        if "rnnsearch_tf.extras.server.launcher" in " ".join(command(launcher))
         for process in launcher.children()
     }
 

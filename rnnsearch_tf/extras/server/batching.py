@@ -1,8 +1,8 @@
 """Merges the requests that wait into one call of the model.
 
 A request runs at once while a runner is free; those that come meanwhile wait, and the next free
-runner takes all that fit together. So batches are as large as the load makes them, and nobody waits
-for company. tensorflow_model_server waits for a set time instead (`batch_timeout_micros`).
+runner takes all that fit together. So batches grow with the load, and no request waits for a batch
+to fill. tensorflow_model_server waits for a set time instead (`batch_timeout_micros`).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ MOST_ROWS = 64
 
 @dataclasses.dataclass(eq=False)
 class Waiting:
-    """A request that waits; those of equal `key` may be merged. A call of the model that it is part
-    of is broken off at `until`.
+    """A waiting request. Requests of equal `key` may be merged; the merged call is stopped at
+    `until`.
     """
 
     key: tuple
@@ -74,6 +74,9 @@ class Batcher:
             return request.outputs.result(max(0.0, end - time.monotonic()))
         except concurrent.futures.TimeoutError:
             if request.until > end:  # it waits, or those it was merged with may take longer
+                with self._changed:
+                    if request in self._waiting:
+                        self._waiting.remove(request)
                 raise deadline_exceeded() from None
             return request.outputs.result()
 
@@ -133,5 +136,5 @@ def _split(values: list[np.ndarray], rows: list[int]) -> list[list[np.ndarray]]:
         return [values]
     ends = np.cumsum(rows)
     if any(value.ndim == 0 or len(value) != ends[-1] for value in values):
-        raise invalid_argument("an output without a row for each of the input cannot be batched")
+        raise invalid_argument("cannot batch: an output does not have a row for each input row")
     return list(zip(*(np.split(value, ends[:-1]) for value in values)))

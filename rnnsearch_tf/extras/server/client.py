@@ -3,8 +3,8 @@
 gRPC itself waits for a server that does not listen yet, and repeats a request that returns
 UNAVAILABLE (the model is started again, its queue is full, or the connection broke), by the
 channel's service configuration: five times, and not if the connection broke when a part of the
-answer had come. The client repeats both until the deadline. A translation asked for twice is the
-same one, so nothing is lost and nothing is done wrong.
+answer had come. The client repeats both until the deadline. Repeating a translation is safe: it
+gives the same result.
 
 An address may stand for several replicas. They are asked in turn, and one that is gone is left out
 until it is back.
@@ -60,7 +60,7 @@ ADVICE = {
         "check the address and that the server runs, with TLS on both sides or on none; or allow a"
         " longer deadline, or send smaller batches"
     ),
-    grpc.StatusCode.UNAVAILABLE: "the server is busy or starts; try again later",
+    grpc.StatusCode.UNAVAILABLE: "the server is busy or starting; try again later",
     grpc.StatusCode.UNIMPLEMENTED: "check that the address is the gRPC port of a model server",
 }
 

@@ -1,4 +1,4 @@
-"""What both interfaces share: which model is meant, its answer, limits, and the counts of it."""
+"""What gRPC and REST share: finding the model, limits and metrics."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from rnnsearch_tf.extras.server.metrics import Metrics
 from rnnsearch_tf.extras.server.models import Models
 
 MOST_BYTES = 128 << 20
-"""Of all requests and answers that this process holds."""
+"""Limit on the bytes of all requests and answers that this process holds."""
 
 CLIENT_SECONDS = 30
-"""For a client to send a request, or to take an answer."""
+"""Time limit for a client to send a request, and to receive the answer."""
 
 
 class Core:
@@ -65,9 +65,9 @@ class Core:
 
     @contextlib.contextmanager
     def admitted(self) -> Iterator[None]:
-        """A prediction on its way; UNAVAILABLE at once if too many are."""
+        """A prediction in progress; UNAVAILABLE at once if too many are."""
         if self._waiting >= self.flags.max_waiting_requests:
-            raise unavailable("Too many requests are waiting; try again later")
+            raise unavailable("Too many requests are in progress; try again later")
         self._waiting += 1
         try:
             yield
@@ -76,7 +76,7 @@ class Core:
 
     @contextlib.contextmanager
     def held(self) -> Iterator["Held"]:
-        """The bytes that a request takes, from its first to the last of its answer."""
+        """Counts the bytes of a request and its answer, until the last one is sent."""
         held = Held(self)
         try:
             yield held
@@ -98,6 +98,9 @@ class Core:
             raise
         except asyncio.CancelledError:
             status = grpc.StatusCode.CANCELLED.name
+            raise
+        except asyncio.TimeoutError:
+            status = grpc.StatusCode.DEADLINE_EXCEEDED.name
             raise
         except BaseException:
             status = grpc.StatusCode.INTERNAL.name
@@ -122,8 +125,8 @@ class Held:
         self._core = core
 
     def add(self, count: int) -> None:
-        """So many bytes more; UNAVAILABLE if all requests together have too many."""
+        """Count more bytes; UNAVAILABLE if the total exceeds MOST_BYTES."""
         if self._core._bytes + count > MOST_BYTES:
-            raise unavailable("The requests that wait take too much memory; try again later")
+            raise unavailable("The requests in progress use too much memory; try again later")
         self._core._bytes += count
         self.size += count

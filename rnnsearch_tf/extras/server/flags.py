@@ -1,9 +1,9 @@
 """The flags of `rnnsearch serve`, declared once.
 
 Where tensorflow_model_server has the feature, the flag has its name and default:
-``--rest_api_port`` and ``--rest-api-port`` are the same. Departures: the server listens on
-``--host``, loopback unless told; REST listens unless told not to; a port of -1 takes a free one;
-memory, time and size of requests have limits, which the stock server does not know.
+``--rest_api_port`` and ``--rest-api-port`` are the same. Differences: the server listens on
+``--host``, by default loopback; REST is on by default; a port of -1 takes a free one; memory, time
+and size of requests have limits, which the stock server does not have.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from rnnsearch_tf.errors import UsageError
 
 FREE = -1
-"""A port nobody uses."""
+"""Let the system choose a free port."""
 
 LOOPBACK = "127.0.0.1", "::1", "localhost"
 DEFAULT_MODEL = "default"
@@ -51,58 +51,65 @@ class Flags:
 
     models: dict[str, str]
 
-    host: str = own("127.0.0.1", "address to listen on; tensorflow_model_server takes 0.0.0.0")
+    host: str = own("127.0.0.1", "address to listen on; tensorflow_model_server listens on 0.0.0.0")
     port: int = flag(8500, "gRPC port; 0: none; -1: a free one", -1, 65535)
     rest_api_port: int = flag(8501, "REST port; 0: none; -1: a free one", -1, 65535)
     rest_api_timeout_in_ms: int = flag(
         30_000, "milliseconds after which a REST request is answered with 504", 1
     )
     file_system_poll_wait_seconds: float = flag(
-        1.0, "seconds between looks for new versions; 0: never", 0
+        1.0, "seconds between checks for new versions; 0: never", 0
     )
     enable_model_warmup: bool = flag(
-        True, "answer the requests of assets.extra before a version serves"
+        True, "run the requests in assets.extra before a version is served"
     )
-    enable_batching: bool = flag(False, "merge the requests that wait into one call")
+    enable_batching: bool = flag(False, "merge waiting requests into one call")
     tensorflow_intra_op_parallelism: int = flag(
         0, "threads of one operation; 0: TensorFlow chooses", 0, 1024
     )
-    no_page: bool = own(False, "no web page at / of the REST port")
+    no_page: bool = own(False, "disable the web page on the REST port")
     allowed_hosts: str = own(
         "",
-        "names in the Host header that REST accepts, with commas between them; default: localhost"
-        " if --host is a loopback address, else all",
+        "comma-separated host names that REST accepts, without ports; replaces the default:"
+        " 127.0.0.1, ::1 and localhost if --host is one of these, else any name",
     )
     tls_certificate: str = own("", "TLS for gRPC and REST: the server's certificate, a PEM file")
-    tls_key: str = own("", "its private key, a PEM file")
+    tls_key: str = own("", "private key of --tls-certificate, a PEM file")
     tls_client_ca: str = own(
-        "", "clients must have a certificate that one of these signed, a PEM file"
+        "", "PEM file of CA certificates; clients need a certificate signed by one of them"
     )
     shutdown_grace_in_seconds: float = own(
-        30.0, "seconds that requests under way get when the server is told to end", 0, 86_400
+        30.0, "seconds to finish running requests when the server is told to end", 0, 86_400
     )
 
     memory_limit_in_mb: int = own(
         2800,
-        "MB that the models' processes may take together; beyond it the largest is started again",
+        "MiB that the models' processes may use together; beyond it one is killed: one that is"
+        " loading, else the largest",
         200,
     )
     request_timeout_in_seconds: float = own(
-        120.0, "seconds that any request may take, whatever its deadline", 0.001
+        120.0, "longest time of a request in seconds, whatever its deadline", 0.001
     )
     max_request_rows: int = own(512, "rows of a request; more are INVALID_ARGUMENT", 1)
     max_request_bytes: int = own(
-        4 << 20, "bytes of a request, unpacked; more are RESOURCE_EXHAUSTED, or 413", 1, 2**31 - 1
+        4 << 20,
+        "bytes of a request, unpacked; more are RESOURCE_EXHAUSTED, 413 or 429",
+        1,
+        64 << 20,
     )
     max_waiting_requests: int = own(
-        1000, "requests that wait for the model; more are UNAVAILABLE, or 503", 1, 10**5
+        1000,
+        "predictions in progress, waiting or running, of all models; more are UNAVAILABLE, or 503",
+        1,
+        10**5,
     )
 
     @property
     def hosts(self) -> list[str]:
         """Names that the Host header may have; empty: any."""
         if self.allowed_hosts:
-            return self.allowed_hosts.split(",")
+            return [host.strip().lower() for host in self.allowed_hosts.split(",")]
         return list(LOOPBACK) if self.host in LOOPBACK else []
 
     def __post_init__(self) -> None:
@@ -136,8 +143,18 @@ FLAGS = {field.name: field for field in dataclasses.fields(Flags) if field.name 
 def add_to(parser: argparse.ArgumentParser) -> None:
     """Declare every flag, with underscores and with hyphens, to an argparse parser."""
     several: dict[str, Any] = {"action": "append", "default": [], "metavar": "STR"}
-    _add(parser, "model_name", several, "name of a model; repeat both for several models")
-    _add(parser, "model_base_path", several, "folder with a numbered folder for each version")
+    _add(
+        parser,
+        "model_name",
+        several,
+        f"name of a model (default: {DEFAULT_MODEL}); repeat it and the next for several models",
+    )
+    _add(
+        parser,
+        "model_base_path",
+        several,
+        "folder with a numbered folder for each version (required)",
+    )
     for name, field in FLAGS.items():
         kind = type(field.default)
         shown = "" if field.default == "" else f" (default: {field.default})"

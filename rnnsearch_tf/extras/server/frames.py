@@ -1,4 +1,4 @@
-"""How the server and a model's process speak: frames over a socket, and what is in them.
+"""How the server and a model's process communicate: frames over a socket, and what is in them.
 
 A request is a number, a Kind, the seconds it may take and its bytes; an answer is the number, a
 status code of gRPC and its bytes: the answer, or the message of an error. Answer 0 is sent once

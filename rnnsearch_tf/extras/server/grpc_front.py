@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import collections
 import time
+from collections.abc import Callable
 from typing import Any
 
 import grpc
@@ -27,14 +28,16 @@ MANAGEMENT = "tensorflow.serving.ModelService"
 SERVICES = PREDICTIONS, MANAGEMENT
 
 UPLOADS = 32
-"""Messages that are received at once; a new one takes the place of one that is slow."""
+"""Messages received at once. If all places are taken, a new message replaces the oldest one that is
+slow.
+"""
 
 FEWEST_UPLOADS = 8
 UPLOADED_BYTES = 128 << 20
-"""Of all of these at most: where messages may be large, there are fewer at once."""
+"""Limit on their total size: where messages may be large, fewer are received at once."""
 
 SLOW = 1.0
-"""Seconds in which a message that has not come makes way for others."""
+"""Seconds after which a message may be replaced."""
 
 OPTIONS = [
     ("grpc.so_reuseport", 0),  # two servers on one port would each get half of the requests
@@ -43,13 +46,16 @@ OPTIONS = [
     # calls that the loop has not taken yet; by default some of more than 1,000 are CANCELLED
     ("grpc.server.max_pending_requests", 10_000),
     ("grpc.server.max_pending_requests_hard_limit", 10_000),
-    ("grpc.http2.bdp_probe", 0),  # or 4 MiB of every message come before it is read
+    (
+        "grpc.http2.bdp_probe",
+        0,
+    ),  # otherwise gRPC buffers up to 4 MiB of each message before we read it
     # an answer that is never taken ends with its connection; clients connect again by themselves
     ("grpc.max_connection_age_ms", 600_000),
     ("grpc.max_connection_age_grace_ms", 300_000),
 ]
-HEARD_SECONDS = 0.1
-"""For those who watch the health to be told of the end."""
+WATCH_INTERVAL = 0.1
+"""Seconds between looks for a change of health, for those who watch it."""
 
 RPCS_FOR_EACH_THAT_WAITS = 10
 """So that health is answered however many predictions wait."""
@@ -70,8 +76,7 @@ class GrpcFront:
         self._address = address
         self._credentials = credentials
         self._uploads = Uploads(core.flags.max_request_bytes)
-        self._health = Health()
-        self._serving: bool | None = None
+        self._health = Health(lambda: core.models.answer)
 
     async def start(self) -> None:
         """Listen; RuntimeError if the address cannot be had."""
@@ -93,7 +98,7 @@ class GrpcFront:
         await self._server.start()
 
     def read_messages(self) -> descriptor_pool.DescriptorPool:
-        """Make the classes of messages; all that REST needs."""
+        """Make the classes of messages. Without gRPC, REST needs only this."""
         pool = _pool(self._core.models.messages)
         self._status_request, self._status_response = (
             message_factory.GetMessageClass(
@@ -103,20 +108,9 @@ class GrpcFront:
         )
         return pool
 
-    async def set_serving(self, serving: bool) -> None:
-        """What the health service says."""
-        if serving is self._serving:
-            return
-        self._serving = serving
-        status = health_pb2.HealthCheckResponse.SERVING
-        if not serving:
-            status = health_pb2.HealthCheckResponse.NOT_SERVING
-        for service in ("", *SERVICES):
-            await self._health.set(service, status)
-
     async def stop(self, grace: float | None) -> None:
         """Take no new request, finish those under way for at most `grace` seconds."""
-        await self._health.enter_graceful_shutdown()
+        self._health.end()
         await self._server.stop(grace)
 
     async def predict(self, context: Any) -> None:
@@ -133,17 +127,19 @@ class GrpcFront:
                 )
                 held.add(len(answer))
                 del data
-                await asyncio.wait_for(context.write(answer), CLIENT_SECONDS)
+                await _write(context, answer)
 
     async def metadata(self, context: Any) -> None:
         """GetModelMetadataRequest → GetModelMetadataResponse."""
-        data = await self._uploads.receive(context)
-        spec = self._spec(data)
-        version = spec.version.value if spec.HasField("version") else None
-        answer = await self._core.predict(
-            spec.name, version, spec.version_label, Kind.METADATA, data, _seconds(context)
-        )
-        await context.write(answer)
+        with self._core.admitted(), self._core.held() as held:
+            data = await self._uploads.receive(context)
+            held.add(len(data))
+            spec = self._spec(data)
+            version = spec.version.value if spec.HasField("version") else None
+            answer = await self._core.predict(
+                spec.name, version, spec.version_label, Kind.METADATA, data, _seconds(context)
+            )
+            await _write(context, answer)
 
     async def status(self, context: Any) -> None:
         """GetModelStatusRequest → GetModelStatusResponse."""
@@ -151,7 +147,7 @@ class GrpcFront:
         answer = self.status_of(
             spec.name, spec.version.value if spec.HasField("version") else None, spec.version_label
         )
-        await context.write(answer.SerializeToString())
+        await _write(context, answer.SerializeToString())
 
     def status_of(self, name: str, version: int | None, label: str) -> Any:
         """The GetModelStatusResponse of a model, or of one version."""
@@ -172,30 +168,49 @@ class GrpcFront:
         return request.model_spec
 
 
-class Health(health.aio.HealthServicer):
-    """The health service. Those who watch it hear of the end and are let go: the server would wait
-    for them.
+class Health(health_pb2_grpc.HealthServicer):
+    """The health service. Unlike the one of grpcio-health-checking, a client that watches but does
+    not read holds up nobody else, and neither does it a stop.
+
+    Args:
+        answers: function without arguments: whether the models answer.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._watching: set[asyncio.Future[None]] = set()
+    def __init__(self, answers: Callable[[], bool]) -> None:
+        self._answers = answers
+        self._ended = False
+
+    def end(self) -> None:
+        """Say NOT_SERVING from now on, and let those go who watch."""
+        self._ended = True
+
+    async def Check(self, request: Any, context: Any) -> Any:
+        status = self._status(request.service)
+        if status is None:
+            await context.abort(grpc.StatusCode.NOT_FOUND)
+        return health_pb2.HealthCheckResponse(status=status)
 
     async def Watch(self, request: Any, context: Any) -> None:
-        watching = asyncio.ensure_future(super().Watch(request, context))
-        self._watching.add(watching)
-        try:
-            await asyncio.wait({watching})
-        finally:
-            self._watching.discard(watching)
-            watching.cancel()
+        told = None
+        while not self._ended or told is None or told == health_pb2.HealthCheckResponse.SERVING:
+            status = self._status(request.service)
+            if status is None:
+                status = health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
+            if status != told:
+                answer = health_pb2.HealthCheckResponse(status=status)
+                try:
+                    await asyncio.wait_for(context.write(answer), CLIENT_SECONDS)
+                except asyncio.TimeoutError:
+                    return
+                told = status
+            await asyncio.sleep(WATCH_INTERVAL)
 
-    async def enter_graceful_shutdown(self) -> None:
-        await super().enter_graceful_shutdown()
-        if self._watching:
-            await asyncio.wait(self._watching, timeout=HEARD_SECONDS)
-        for watching in self._watching:
-            watching.cancel()
+    def _status(self, service: str) -> Any:
+        if service not in ("", *SERVICES):
+            return None
+        if self._answers() and not self._ended:
+            return health_pb2.HealthCheckResponse.SERVING
+        return health_pb2.HealthCheckResponse.NOT_SERVING
 
 
 class Methods(grpc.GenericRpcHandler):
@@ -216,8 +231,8 @@ class Methods(grpc.GenericRpcHandler):
 
 
 class Uploads:
-    """Messages that are being received: a few at once, since each may be large. When there are
-    more, those that are slow make way, the slowest first.
+    """Limits how many messages are received at once, since each may be large. A new message
+    replaces the oldest one that is slow.
 
     Args:
         most_bytes: of a message.
@@ -257,7 +272,7 @@ class Uploads:
         if task.cancelled():
             raise ServingError(
                 grpc.StatusCode.UNAVAILABLE,
-                "The request came slowly and made way for others; try again later",
+                "The request arrived too slowly while others waited; try again later",
             )
         data = task.result()
         if data is grpc.aio.EOF:
@@ -278,10 +293,14 @@ def _guarded(function: Any) -> Any:
         except asyncio.TimeoutError:
             code = grpc.StatusCode.DEADLINE_EXCEEDED
             message = f"expected the client to take the answer within {CLIENT_SECONDS} s"
-        # not above, where the error keeps the frames that have the request's bytes
+        # not inside `except`: the exception would keep the request's bytes alive
         await context.abort(code, message)
 
     return handler
+
+
+async def _write(context: Any, answer: bytes) -> None:
+    await asyncio.wait_for(context.write(answer), CLIENT_SECONDS)
 
 
 def _seconds(context: Any) -> float:

@@ -5,7 +5,7 @@ Row form: ``{"instances": [row, …]}`` → ``{"predictions": [row, …]}``; col
 form: ``{"inputs": …}`` → ``{"outputs": …}``. A row or column is the bare value
 where a signature has one input or output, an object by name where it has several.
 Bytes are ``{"b64": "…"}``: any string input may be, outputs named ``…_bytes`` are.
-NaN, Infinity and -Infinity stand as such, both ways.
+NaN, Infinity and -Infinity are accepted and written unquoted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ INTEGERS = {
 }
 FLOATS = {types_pb2.DT_FLOAT: np.float32, types_pb2.DT_DOUBLE: np.float64}
 JSON_VALUES = 500_000
-"""Of a body at most: each takes up to a hundred times its bytes."""
+"""Most values of a body; each may need a hundred times its bytes in memory."""
 
 ROW = "predictions"
 COLUMNAR = "outputs"

@@ -21,19 +21,19 @@ from rnnsearch_tf.extras.server.flags import Flags
 from rnnsearch_tf.extras.server.process import Launcher, ModelProcess
 
 WATCH_SECONDS = 0.05
-"""Between looks at the memory."""
+"""Seconds between checks of the memory."""
 
 PROBE_INTERVAL = 0.25
-"""Seconds between looks whether the models answer."""
+"""Seconds between checks whether the models answer."""
 
 RETRY_SECONDS = 60
-"""Before a version that did not load is tried again, unless its folder has changed."""
+"""Seconds before a version that failed to load is tried again, unless its folder changes."""
 
 LONGEST_PAUSE = 30
-"""Seconds, at most, before a process that ends again and again is started."""
+"""Longest pause, in seconds, between restarts of a process that keeps failing."""
 
 LONGEST_END = 5
-"""Seconds for a killed process to be gone when the server stops."""
+"""Seconds to wait for killed processes when the server stops."""
 
 LOADING, AVAILABLE, UNLOADING, END = 20, 30, 40, 50
 """The states of tensorflow.serving.ModelVersionStatus."""
@@ -108,10 +108,10 @@ class Model:
             await asyncio.sleep(pause)
             pause = min(max(2 * pause, 1), LONGEST_PAUSE)
             with contextlib.suppress(ServingError, OSError):
-                if ended.path.exists():
-                    changed = ended.path.stat().st_mtime
-                    await self._load(ended.version, ended.path, changed)
-                else:
+                changed = ended.path.stat().st_mtime
+                await self._load(ended.version, ended.path, changed)
+            if self.process is ended:  # it does not load any more; a newer version may
+                with contextlib.suppress(ServingError):
                     await self.update()
 
     async def close(self) -> None:
@@ -139,7 +139,7 @@ class Model:
             raise
         now = self.process
         if now and now is not answering and now.version > number and not now.ended.is_set():
-            # a newer one has come while this one was started again
+            # a newer version was loaded during the restart
             process.kill("another version answers")
             version.state = END
             return
@@ -148,15 +148,15 @@ class Model:
         before, self.process = self.process, process
         self.answers = True
         if before is not None and not before.ended.is_set():
-            task = asyncio.create_task(self._leave(before))
+            task = asyncio.create_task(self._leave(before, self.versions[before.version]))
             self._leaving.add(task)
             task.add_done_callback(self._leaving.discard)
 
-    async def _leave(self, process: ModelProcess) -> None:
+    async def _leave(self, process: ModelProcess, version: Version) -> None:
         """End the process of an old version when its requests have ended."""
-        self.versions[process.version].state = UNLOADING
+        version.state = UNLOADING
         await process.close()
-        self.versions[process.version].state = END
+        version.state = END
         log.info("model %s version %d is unloaded", self.name, process.version)
 
 

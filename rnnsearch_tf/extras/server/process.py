@@ -36,36 +36,43 @@ from rnnsearch_tf.extras.server.frames import Kind
 from rnnsearch_tf.extras.server.launcher import PROCESS_NUMBER
 
 SMALL = 4 << 10
-"""Bytes of a request that does not wait for large ones."""
+"""Largest size of a small request, in bytes. Small requests do not queue behind large ones."""
 
 SMALL_RUNS = 2 * (os.cpu_count() or 1)
 LARGE_RUNS = 2
-"""Requests at once. Small ones are many, so that none waits for another for long; large ones are
-few, for the sake of memory.
-"""
+"""How many small and how many large requests run at once. Large ones are few, to save memory."""
 
 MERGED_RUNS = 128
 """Small requests at once with --enable_batching: most of them wait to be merged."""
 
 QUEUE_SECONDS = 4
-"""For a small request to wait before others have ended; then it is UNAVAILABLE."""
+"""How long a small request waits for its turn before it is UNAVAILABLE."""
 
 OVERDUE_SECONDS = 2
-"""For a request to end after its deadline; then its process is killed."""
+"""Seconds after its deadline at which a running request causes its process to be killed."""
+
+LATE_SECONDS = 0.1
+"""For an answer that has come to be read by a busy event loop."""
 
 PROBE_SECONDS = 0.75
-"""For the model to answer a probe; then it counts as one that does not answer."""
+"""Time limit of a probe."""
 
 LONGEST_PROBE = 60
 """Seconds, after which a process that does not answer a probe is killed."""
 
 IDLE_SECONDS = 1
-"""Without an answer of the model before it is probed."""
+"""A model is probed if it has answered nothing for this long."""
 
 ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "2",  # or each thread would keep memory of its own
     "OPENBLAS_NUM_THREADS": "1",  # NumPy's threads would not survive the fork
 }
+PROGRAM = """
+import sys
+sys.path[:] = filter(None, sys.path)  # the current folder may have a grpc.py
+from rnnsearch_tf.extras.server.launcher import main
+main(int(sys.argv[1]))
+"""
 log = logging.getLogger("rnnsearch_tf")
 
 
@@ -74,6 +81,7 @@ class Launcher:
 
     def __init__(self) -> None:
         self._one = asyncio.Lock()
+        self._closed = False
         self._start()
 
     def _start(self) -> None:
@@ -83,7 +91,7 @@ class Launcher:
         environment = ENVIRONMENT | dict(os.environ) | {"PYTHONPATH": os.pathsep.join(paths)}
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "rnnsearch_tf.extras.server.launcher", str(theirs.fileno())],
+                [sys.executable, "-c", PROGRAM, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -100,8 +108,10 @@ class Launcher:
 
     def _fork(self, message: bytes, connection: socket.socket) -> int:
         for attempt in range(2):
-            if attempt:  # it has ended, for want of memory, say; what it started goes on
-                self.close()
+            if self._closed:
+                break
+            if attempt:  # it has ended (out of memory, say); the model processes keep running
+                self._kill()
                 self._start()
             try:
                 socket.send_fds(self._control, [message], [connection.fileno()])
@@ -112,14 +122,18 @@ class Launcher:
         raise unavailable("The process that starts models has ended; see the server's log")
 
     def close(self) -> None:
-        """End it, and so all that it has started."""
+        """End it. The model processes end when the server closes their sockets."""
+        self._closed = True
+        self._kill()
+
+    def _kill(self) -> None:
         self._control.close()
         self._process.kill()
         self._process.wait()
 
 
 class Lane:
-    """So many requests at once; the others wait in order."""
+    """Limits how many requests run at once; the others wait in order."""
 
     def __init__(self, size: int):
         self._free = asyncio.Semaphore(size)
@@ -128,6 +142,7 @@ class Lane:
     async def enter(self, seconds: float) -> None:
         """Wait for a place; asyncio.TimeoutError if there is none for so long."""
         await asyncio.wait_for(self._free.acquire(), seconds)
+        self._moved = time.monotonic()
 
     def leave(self) -> None:
         """Give a place back."""
@@ -244,7 +259,8 @@ class ModelProcess:
             if time.monotonic() >= end:
                 raise deadline_exceeded() from None
             raise unavailable(
-                f"The model is busy: no request ended for {QUEUE_SECONDS} s; try again later"
+                f"The model is busy: the request waited {QUEUE_SECONDS} s for its turn; try again"
+                " later"
             ) from None
         except BaseException:
             self._leave()
@@ -256,7 +272,7 @@ class ModelProcess:
             self._leave()
 
         answer.add_done_callback(ended)
-        # the run of a caller that leaves goes on, so its place stays taken
+        # if the caller leaves, the run continues and keeps its place
         return await asyncio.shield(answer)
 
     async def probe(self) -> bool:
@@ -302,26 +318,34 @@ class ModelProcess:
             answer.set_exception(self._gone())
             return answer
         number = next(self._numbers)
-        overdue = loop.call_later(seconds + OVERDUE_SECONDS, self._overdue, kind, len(data))
+        overdue = loop.call_later(seconds + OVERDUE_SECONDS, self._overdue, number, kind, len(data))
         self._running[number] = Running(answer, overdue)
         self._writer.write(frames.REQUEST.pack(number, kind, seconds, len(data)))
         self._writer.write(data)
         return answer
 
-    def _overdue(self, kind: Kind, size: int) -> None:
-        self.kill(
-            f"a request did not end {OVERDUE_SECONDS} s after its deadline: {kind.name},"
-            f" {size} bytes"
-        )
-        # it is over, whether or not the system says so by its socket
-        asyncio.get_running_loop().call_later(OVERDUE_SECONDS, self._end)
+    def _overdue(self, number: int, kind: Kind, size: int) -> None:
+        """Kill the process, unless the answer has come and only the event loop is late."""
+        loop = asyncio.get_running_loop()
+        loop.call_later(LATE_SECONDS, self._kill_overdue, number, kind, size)
+
+    def _kill_overdue(self, number: int, kind: Kind, size: int) -> None:
+        if number in self._running:
+            self.kill(
+                f"a request did not end {OVERDUE_SECONDS} s after its deadline: {kind.name},"
+                f" {size} bytes"
+            )
+            # treat it as ended even if the socket does not report it
+            asyncio.get_running_loop().call_later(OVERDUE_SECONDS, self._end)
 
     async def _listen(self) -> None:
         """Hand the answers to those who wait until the process has ended."""
         try:
             while True:
                 number, code, data = await self._read()
-                running = self._running.pop(number)
+                running = self._running.pop(number, None)
+                if running is None:  # it was taken for ended
+                    continue
                 running.overdue.cancel()
                 self._answered = time.monotonic()
                 if code is grpc.StatusCode.OK:
@@ -334,7 +358,7 @@ class ModelProcess:
             self._end()
 
     def _end(self) -> None:
-        """Nothing more comes from the process."""
+        """Handle the end of the process."""
         self.ended.set()
         if self._writer is not None:
             self._writer.close()

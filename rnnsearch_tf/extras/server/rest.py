@@ -102,8 +102,8 @@ def server(application: Any, flags: Any) -> uvicorn.Server:
 
 
 class Protocol(H11Protocol):
-    """A connection of uvicorn that is broken off when the head of a request does not come, or an
-    answer is not taken, in time.
+    """A connection of uvicorn that is closed if the client does not send the head of a request, or
+    take the answer, in time.
     """
 
     _waiting: asyncio.TimerHandle | None = None
@@ -207,11 +207,11 @@ class Application:
         except ServingError as error:
             return HTTP_STATUS[error.code], headers, encode({"error": error.message})
         except asyncio.CancelledError:  # the grace of a stop has passed
-            return 503, headers, encode({"error": "The server stops; try again later"})
+            return 503, headers, encode({"error": "The server is shutting down; try again later"})
         except starlette.requests.ClientDisconnect:
             raise
         except Exception:
-            log.exception("error: a fault of the server in %s %s", method, path)
+            log.exception("error: internal error in %s %s", method, path)
             return 500, headers, encode({"error": "Internal error; the server's log says more"})
 
     async def _models(self, request: Any, method: str, path: str, held: Held) -> bytes:
@@ -231,7 +231,7 @@ class Application:
             raise ServingError(
                 grpc.StatusCode.UNIMPLEMENTED, f":{match['method']} is not served; use :predict"
             )
-        self._core.models.process(*_spec(match))  # unknown models are said before the body is read
+        self._core.models.process(*_spec(match))  # report unknown models before the body is read
         try:
             body = await asyncio.wait_for(self._body(request, held), CLIENT_SECONDS)
         except asyncio.TimeoutError:
@@ -269,7 +269,7 @@ class Application:
         return b"".join(chunks)
 
     def _check_host(self, request: Any) -> None:
-        """Refuse other names for this server, by which a web page elsewhere could reach it."""
+        """Refuse other names of this server (DNS rebinding)."""
         hosts = self._core.flags.hosts
         try:
             host = urllib.parse.urlsplit(f"//{request.headers.get('host', '')}").hostname

@@ -23,9 +23,6 @@ from rnnsearch_tf.extras.server.metrics import Metrics
 from rnnsearch_tf.extras.server.models import Models
 
 BACKLOG = 1000  # connections that the system holds until they are taken
-HEALTH_INTERVAL = 0.1
-"""Seconds between looks at what the health service is to say."""
-
 FOREVER = 10.0**6  # seconds
 
 
@@ -40,7 +37,7 @@ class Server:
         grpc_port, rest_port: where it listens, None where it does not.
 
     Raises:
-        UserError: from `start`, a model does not load, a port is taken, or TLS files are no good.
+        UserError: from `start`, a model does not load, a port is taken, or TLS files are invalid.
 
     Example::
 
@@ -59,6 +56,9 @@ class Server:
         self._thread = threading.Thread(target=self._loop.run_forever, name="server", daemon=True)
         self._stopping = threading.Lock()
         self._stopped = False
+        self._grpc: GrpcFront | None = None
+        self._rest: Any = None
+        self._serving_rest: asyncio.Task[Any] | None = None
 
     def start(self) -> None:
         """Load the models, then listen."""
@@ -80,14 +80,16 @@ class Server:
             bool, whether they ended by themselves: those that had not were broken off.
         """
         with self._stopping:
-            if self._stopped:
+            if self._stopped or not self._thread.is_alive():
                 return True
             self._stopped = True
-            ended = self._in_loop(self._stop(FOREVER if grace is None else grace))
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
-            return ended
+            try:
+                return self._in_loop(self._stop(FOREVER if grace is None else grace))
+            finally:  # also after Ctrl-C
+                self._in_loop(self._models.close())
+                self._loop.call_soon_threadsafe(self._loop.stop)
+                self._thread.join()
+                self._loop.close()
 
     def __enter__(self) -> Server:
         self.start()
@@ -106,14 +108,11 @@ class Server:
 
     async def _start(self) -> None:
         flags = self._flags
-        self._jobs: list[asyncio.Task[Any]] = []
-        self._rest: Any = None
-        self._grpc: GrpcFront | None = None
         if flags.tls_certificate:
             _check_tls(flags)
-        listener = _bound(flags, "rest_api_port") if flags.rest_api_port else None
-        if flags.port:
-            _bound(flags, "port").close()  # to say now what would be said after loading
+        for flag in ("port", "rest_api_port"):
+            if getattr(flags, flag):
+                _bound(flags, flag).close()  # fail now rather than after loading
         await self._models.start()
         host = f"[{flags.host}]" if ":" in flags.host else flags.host
         front = GrpcFront(self._core, f"{host}:{max(flags.port, 0)}", _credentials(flags))
@@ -124,37 +123,31 @@ class Server:
                 raise _taken(flags, "port") from None
             self._grpc = front
             self.grpc_port = front.port
-            self._jobs.append(asyncio.create_task(self._tell_health(front)))
         else:
             front.read_messages()
-        if listener is not None:
+        if flags.rest_api_port:
+            listener = _bound(flags, "rest_api_port")
             page = None if flags.no_page else AttentionPage(self._models)
             self._rest = rest.server(rest.Application(self._core, front.status_of, page), flags)
             self.rest_port = listener.getsockname()[1]
-            self._jobs.append(asyncio.create_task(self._rest.serve(sockets=[listener])))
+            self._serving_rest = asyncio.create_task(self._rest.serve(sockets=[listener]))
             while not self._rest.started:
+                if self._serving_rest.done():
+                    self._serving_rest.result()  # raises what went wrong
                 await asyncio.sleep(0.01)
-
-    async def _tell_health(self, front: GrpcFront) -> None:
-        while True:
-            await front.set_serving(self._models.answer)
-            await asyncio.sleep(HEALTH_INTERVAL)
 
     async def _stop(self, grace: float) -> bool:
         ends: list[Any] = []
         if self._grpc is not None:
-            self._jobs.pop(0).cancel()
             ends.append(self._grpc.stop(grace))
-        if self._rest is not None:
+        if self._serving_rest is not None:
             self._rest.config.timeout_graceful_shutdown = max(1, round(grace))
             self._rest.should_exit = True
-            ends += self._jobs
+            ends.append(self._serving_rest)
         idle = self._core.idle
         began = asyncio.get_running_loop().time()
         await asyncio.gather(*ends, return_exceptions=True)
-        ended = idle or asyncio.get_running_loop().time() - began < grace
-        await self._models.close()
-        return ended
+        return idle or asyncio.get_running_loop().time() - began < grace
 
 
 def _bound(flags: Flags, flag: str) -> socket.socket:

@@ -12,11 +12,11 @@ from tensorflow.core.framework import types_pb2
 from rnnsearch_tf.extras.server.errors import invalid_argument
 
 DIMENSIONS = 32
-"""Of a tensor at most; TensorFlow's way to NumPy ends there."""
+"""Most dimensions of a tensor."""
 
 MOST_FILLED_BYTES = 64 << 20
-"""A tensor may give one value for all of its shape; beyond this size a few bytes are not taken to
-mean so much memory.
+"""Limit on a tensor whose shape is filled by repeating one value, so that a small message cannot
+allocate much memory.
 """
 
 STRING_BYTES = 100
