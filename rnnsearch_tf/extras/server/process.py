@@ -57,6 +57,9 @@ LATE_SECONDS = 0.1
 PROBE_SECONDS = 0.75
 """Time limit of a probe."""
 
+PROBE_PAUSES = 20
+"""Pause before the next probe, in times of what one took, so that probes cost little."""
+
 LONGEST_PROBE = 60
 """Seconds, after which a process that does not answer a probe is killed."""
 
@@ -203,6 +206,7 @@ class ModelProcess:
         self._writer: asyncio.StreamWriter | None = None
         self._process: psutil.Process | None = None
         self._probe: asyncio.Future[bytes] | None = None
+        self._next_probe = 0.0
 
     async def start(self, launcher: Launcher) -> None:
         """Start the process and load the model.
@@ -279,12 +283,17 @@ class ModelProcess:
         """Whether the model answers: by what it has answered just now, or by a probe."""
         if self.ended.is_set() or self._small.stalled > IDLE_SECONDS:
             return False
-        if time.monotonic() - self._answered < IDLE_SECONDS:
+        now = time.monotonic()
+        if now - self._answered < IDLE_SECONDS or now < self._next_probe:
             return True
         if self._probe is None or self._probe.done():
             self._probe = self._send(Kind.PROBE, b"", LONGEST_PROBE)
         done, _ = await asyncio.wait({self._probe}, timeout=PROBE_SECONDS)
-        return bool(done) and self._probe.exception() is None
+        self._next_probe = time.monotonic() + PROBE_PAUSES * (time.monotonic() - now)
+        answers = bool(done) and self._probe.exception() is None
+        if not answers:
+            self._next_probe = now
+        return answers
 
     def memory(self) -> int:
         """Bytes that the process has, without files and what it shares."""
