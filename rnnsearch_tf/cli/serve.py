@@ -6,6 +6,9 @@ previous version without a failed request. Each model runs in a process of its o
 uses too much memory, or exceeds the deadline of a request, is killed and started again; this takes
 as long as loading the model.
 
+Configuration files, labels, version policies and reload requests are features of
+tensorflow_model_server alone; serving/README.md says what to do instead.
+
 The REST port has a web page at /: type a sentence to see its translation, the confidence and the
 attention. --no-page disables it.
 

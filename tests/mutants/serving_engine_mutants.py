@@ -140,7 +140,7 @@ NEW_VERSIONS = [
     Mutant(
         "extras/server/process.py",
         "the process of an old version is killed while it answers",
-        "        await self._unused.wait()\n",
+        "        while self._callers:\n            await asyncio.sleep(DRAIN_INTERVAL)\n",
         "",
         (f"{SERVER}::test_a_request_to_an_old_version_ends_before_its_process_does",),
     ),

@@ -359,8 +359,10 @@ def test_a_start_without_a_model_says_what_is_missing(tmp_path):
         return str(caught.value)
 
     missing = tmp_path / "missing"
-    assert refused(missing) == f"model toy: {missing} cannot be read"
-    assert refused(tmp_path) == f"model toy: {tmp_path} has no version, a numbered folder"
+    expected = "expected a folder with a numbered folder for each version, got"
+    advice = "; name the --output of rnnsearch export"
+    assert refused(missing) == f"model toy: {missing}: {expected} none{advice}"
+    assert refused(tmp_path) == f"model toy: {tmp_path}: {expected} one without any{advice}"
     write_corrupt(tmp_path, 1)
     assert str(tmp_path / "1") in refused(tmp_path)
     wait_until(lambda: model_processes() <= before)

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef, TensorInfo
 
-from rnnsearch_tf.extras.server import json_tensors
+from rnnsearch_tf.extras.server import json_bytes, json_tensors
 from rnnsearch_tf.extras.server.errors import ServingError
 
 NUMPY = {
@@ -287,7 +287,7 @@ def test_the_signature_name_is_a_string():
 
 
 def test_halves_of_surrogate_pairs_do_not_stop_an_error_message():
-    assert json_tensors.encode({"error": "a\udc80"}) == b'{"error": "a?"}'
+    assert json_bytes.encode({"error": "a\udc80"}) == b'{"error": "a?"}'
 
 
 @pytest.mark.parametrize("rank", [33, 64, 300])

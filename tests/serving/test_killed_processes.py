@@ -2,7 +2,6 @@
 see, and that it is back.
 """
 
-import asyncio
 import collections
 import concurrent.futures
 import http.client
@@ -23,8 +22,6 @@ from toy_calls import Toy, decoded, model_processes, refusal, toy_server, wait_u
 from toy_model import Gate, write_toy
 
 from rnnsearch_tf.extras.server.client import Client
-from rnnsearch_tf.extras.server.flags import Flags
-from rnnsearch_tf.extras.server.process import Launcher, ModelProcess
 
 LONG = 30
 BACK_WITHIN = 5  # seconds
@@ -182,7 +179,7 @@ def test_a_kernel_that_outlives_its_deadline_ends_its_process(server, tmp_path, 
 
 
 def test_a_launcher_that_is_killed_is_started_again(toy_base):
-    """The model goes on without it, and comes back when it is killed as well."""
+    """The model keeps answering without it, and is restarted when it is killed too."""
     with watched_server.watched_server(toy_base) as server:
         (launcher,) = psutil.Process(server.process.pid).children()
         with Toy(server.grpc) as toy:
@@ -208,24 +205,6 @@ def _answers(toy):
     except grpc.RpcError as error:
         assert error.code() is grpc.StatusCode.UNAVAILABLE
         return False
-
-
-def test_a_launcher_that_has_ended_is_started_again(toy_base):
-    """It may be killed for want of memory, say."""
-
-    async def start():
-        launcher = Launcher()
-        launcher._process.kill()
-        launcher._process.wait()
-        process = ModelProcess("toy", 2, toy_base / "2", Flags({"toy": str(toy_base)}))
-        try:
-            await process.start(launcher)
-            assert await process.probe()
-        finally:
-            process.kill("the test has ended")
-            launcher.close()
-
-    asyncio.run(start())
 
 
 def test_a_process_beyond_the_memory_limit_is_killed_and_comes_back(tmp_path, caplog):

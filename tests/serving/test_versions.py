@@ -460,10 +460,10 @@ async def test_a_model_that_does_not_come_up(place):
     place.corrupt.add(1)
     with pytest.raises(ServingError, match="cannot parse 1"):
         await place.start()
-    with pytest.raises(ServingError, match="model n: .*/n cannot be read"):
+    with pytest.raises(ServingError, match="model n: .*/n: expected a folder .*, got none; name"):
         await place.start("n")
     (place.folder / "n").mkdir()
-    with pytest.raises(ServingError, match="model n: .*/n has no version, a numbered folder"):
+    with pytest.raises(ServingError, match="model n: .*/n: .*, got one without any; name"):
         await place.start("n")
 
 

@@ -20,6 +20,8 @@ import re
 import urllib.parse
 from typing import Any
 
+from rnnsearch_tf.extras.server.json_bytes import encode
+
 TYPES = {
     "page.html": "text/html; charset=utf-8",
     "page.css": "text/css; charset=utf-8",
@@ -67,13 +69,13 @@ class AttentionPage:
         """
         if method not in ("GET", "HEAD"):
             message = f"Method not allowed: {method} {path}; use GET"
-            return 405, HEADERS | JSON | {"Allow": "GET, HEAD"}, _json({"error": message})
+            return 405, HEADERS | JSON | {"Allow": "GET, HEAD"}, encode({"error": message})
         if path == MODELS:
             models = [
                 {"name": name, "versions": [number], "about": _about(path)}
                 for name, (number, path) in self._models.available().items()
             ]
-            return 200, HEADERS | JSON, _json({"models": models})
+            return 200, HEADERS | JSON, encode({"models": models})
         kind, body = self._files[path]
         headers = {"Content-Type": kind, "Content-Security-Policy": policy(query)}
         return 200, HEADERS | headers, body
@@ -87,10 +89,6 @@ def _about(folder: pathlib.Path) -> dict[str, Any]:
         return about if isinstance(about, dict) else {}
     except (OSError, ValueError, RecursionError):
         return {}
-
-
-def _json(document: Any) -> bytes:
-    return json.dumps(document).encode()
 
 
 def policy(query: str) -> str:

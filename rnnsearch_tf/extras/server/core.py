@@ -40,7 +40,7 @@ class Core:
         self._waiting = 0
         self._bytes = 0
 
-    async def predict(
+    async def call(
         self,
         name: str,
         version: int | None,
@@ -49,7 +49,7 @@ class Core:
         data: bytes,
         seconds: float,
     ) -> bytes:
-        """The answer to a Predict of either interface, after at most `seconds`.
+        """A model's answer to a request of either interface, after at most `seconds`.
 
         Raises:
             ServingError: from the model, its process or the limits.

@@ -46,10 +46,8 @@ OPTIONS = [
     # calls that the loop has not taken yet; by default some of more than 1,000 are CANCELLED
     ("grpc.server.max_pending_requests", 10_000),
     ("grpc.server.max_pending_requests_hard_limit", 10_000),
-    (
-        "grpc.http2.bdp_probe",
-        0,
-    ),  # otherwise gRPC buffers up to 4 MiB of each message before we read it
+    # otherwise gRPC buffers up to 4 MiB of each message before we read it
+    ("grpc.http2.bdp_probe", 0),
     # an answer that is never taken ends with its connection; clients connect again by themselves
     ("grpc.max_connection_age_ms", 600_000),
     ("grpc.max_connection_age_grace_ms", 300_000),
@@ -119,12 +117,9 @@ class GrpcFront:
             with self._core.held() as held:
                 data = await self._uploads.receive(context)
                 held.add(len(data))
-                spec = self._spec(data)
-                counted.model = spec.name
-                version = spec.version.value if spec.HasField("version") else None
-                answer = await self._core.predict(
-                    spec.name, version, spec.version_label, Kind.PREDICT, data, _seconds(context)
-                )
+                model = self._model(data)
+                counted.model = model[0]
+                answer = await self._core.call(*model, Kind.PREDICT, data, _seconds(context))
                 held.add(len(answer))
                 del data
                 await _write(context, answer)
@@ -134,19 +129,14 @@ class GrpcFront:
         with self._core.admitted(), self._core.held() as held:
             data = await self._uploads.receive(context)
             held.add(len(data))
-            spec = self._spec(data)
-            version = spec.version.value if spec.HasField("version") else None
-            answer = await self._core.predict(
-                spec.name, version, spec.version_label, Kind.METADATA, data, _seconds(context)
-            )
+            model = self._model(data)
+            answer = await self._core.call(*model, Kind.METADATA, data, _seconds(context))
             await _write(context, answer)
 
     async def status(self, context: Any) -> None:
         """GetModelStatusRequest → GetModelStatusResponse."""
-        spec = self._spec(await self._uploads.receive(context), with_name=False)
-        answer = self.status_of(
-            spec.name, spec.version.value if spec.HasField("version") else None, spec.version_label
-        )
+        data = await self._uploads.receive(context)
+        answer = self.status_of(*self._model(data, with_name=False))
         await _write(context, answer.SerializeToString())
 
     def status_of(self, name: str, version: int | None, label: str) -> Any:
@@ -158,19 +148,21 @@ class GrpcFront:
             row.status.error_message = known.error.message if known.error else ""
         return answer
 
-    def _spec(self, data: bytes, with_name: bool = True) -> Any:
-        """The ModelSpec of a request; it is field 1 of all of them."""
+    def _model(self, data: bytes, with_name: bool = True) -> tuple[str, int | None, str]:
+        """(name, version, label) of a request: its ModelSpec, which is field 1 of all of them."""
         request = self._status_request.FromString(data)
         if not request.HasField("model_spec"):
             raise invalid_argument("Missing ModelSpec")
-        if with_name and not request.model_spec.name:
+        spec = request.model_spec
+        if with_name and not spec.name:
             raise invalid_argument("ModelSpec has no name specified.")
-        return request.model_spec
+        version = spec.version.value if spec.HasField("version") else None
+        return spec.name, version, spec.version_label
 
 
 class Health(health_pb2_grpc.HealthServicer):
     """The health service. Unlike the one of grpcio-health-checking, a client that watches but does
-    not read holds up nobody else, and neither does it a stop.
+    not read delays neither other clients nor a stop.
 
     Args:
         answers: function without arguments: whether the models answer.

@@ -20,6 +20,7 @@ import numpy as np
 from tensorflow.core.framework import types_pb2
 
 from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument
+from rnnsearch_tf.extras.server.json_bytes import encode
 from rnnsearch_tf.extras.server.tensors import DIMENSIONS
 
 INTEGERS = {
@@ -144,11 +145,6 @@ def to_body(outputs, form) -> bytes:
     else:
         result = values
     return encode({form: result})
-
-
-def encode(document) -> bytes:
-    """JSON as UTF-8; half of a surrogate pair, which UTF-8 cannot hold, becomes a question mark."""
-    return json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _check_values(body, most):

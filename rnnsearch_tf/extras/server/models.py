@@ -75,8 +75,11 @@ class Model:
         found = versions_on_disk(self.base_path)
         if not found:
             if self.process is None:
-                what = "cannot be read" if found is None else "has no version, a numbered folder"
-                raise not_found(f"model {self.name}: {self.base_path} {what}")
+                raise not_found(
+                    f"model {self.name}: {self.base_path}: expected a folder with a numbered folder"
+                    f" for each version, got {'none' if found is None else 'one without any'}; name"
+                    " the --output of rnnsearch export"
+                )
             return
         number = max(found)
         if self.process and self.process.version == number and not self.process.ended.is_set():

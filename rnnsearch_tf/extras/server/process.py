@@ -1,8 +1,7 @@
 """A model's process as the server sees it: started, asked, watched, killed.
 
-A kernel of TensorFlow that runs cannot be broken off, and memory that it takes cannot be limited,
-but a process can be killed. Here that is done to one that still works on a request when its time
-has passed, or that takes too much memory; models.py then starts another.
+TensorFlow cannot stop a running kernel or limit its memory. So a process is killed if a request
+outlives its deadline, or if memory runs out; models.py then starts another.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import contextlib
 import dataclasses
 import itertools
 import json
-import logging
 import os
 import pathlib
 import socket
@@ -51,14 +49,14 @@ QUEUE_SECONDS = 4
 OVERDUE_SECONDS = 2
 """Seconds after its deadline at which a running request causes its process to be killed."""
 
+DRAIN_INTERVAL = 0.05
+"""Seconds between checks whether the requests to an old version have ended."""
+
 LATE_SECONDS = 0.1
-"""For an answer that has come to be read by a busy event loop."""
+"""Time for a busy event loop to read an answer that has arrived."""
 
 PROBE_SECONDS = 0.75
 """Time limit of a probe."""
-
-PROBE_PAUSES = 20
-"""Pause before the next probe, in times of what one took, so that probes cost little."""
 
 LONGEST_PROBE = 60
 """Seconds, after which a process that does not answer a probe is killed."""
@@ -76,7 +74,6 @@ sys.path[:] = filter(None, sys.path)  # the current folder may have a grpc.py
 from rnnsearch_tf.extras.server.launcher import main
 main(int(sys.argv[1]))
 """
-log = logging.getLogger("rnnsearch_tf")
 
 
 class Launcher:
@@ -200,13 +197,10 @@ class ModelProcess:
         self._numbers = itertools.count(1)
         self._running: dict[int, Running] = {}
         self._answered = time.monotonic()
-        self._unused = asyncio.Event()
-        self._unused.set()
-        self._users = 0
+        self._callers = 0
         self._writer: asyncio.StreamWriter | None = None
         self._process: psutil.Process | None = None
         self._probe: asyncio.Future[bytes] | None = None
-        self._next_probe = 0.0
 
     async def start(self, launcher: Launcher) -> None:
         """Start the process and load the model.
@@ -255,45 +249,33 @@ class ModelProcess:
         lane = self._small if is_small else self._large
         if kind in (Kind.METADATA, Kind.REST_METADATA):
             lane = self._information
-        self._enter()
+        self._callers += 1
         try:
             await lane.enter(min(seconds, QUEUE_SECONDS) if is_small else seconds)
+            answer = self._send(kind, data, end - time.monotonic())
+            answer.add_done_callback(lambda _: lane.leave())
+            # if the caller leaves, the run continues and keeps its place
+            return await asyncio.shield(answer)
         except asyncio.TimeoutError:
-            self._leave()
             if time.monotonic() >= end:
                 raise deadline_exceeded() from None
             raise unavailable(
                 f"The model is busy: the request waited {QUEUE_SECONDS} s for its turn; try again"
                 " later"
             ) from None
-        except BaseException:
-            self._leave()
-            raise
-        answer = self._send(kind, data, end - time.monotonic())
-
-        def ended(answer: asyncio.Future[bytes]) -> None:
-            lane.leave()
-            self._leave()
-
-        answer.add_done_callback(ended)
-        # if the caller leaves, the run continues and keeps its place
-        return await asyncio.shield(answer)
+        finally:
+            self._callers -= 1
 
     async def probe(self) -> bool:
         """Whether the model answers: by what it has answered just now, or by a probe."""
         if self.ended.is_set() or self._small.stalled > IDLE_SECONDS:
             return False
-        now = time.monotonic()
-        if now - self._answered < IDLE_SECONDS or now < self._next_probe:
+        if time.monotonic() - self._answered < IDLE_SECONDS:
             return True
         if self._probe is None or self._probe.done():
             self._probe = self._send(Kind.PROBE, b"", LONGEST_PROBE)
         done, _ = await asyncio.wait({self._probe}, timeout=PROBE_SECONDS)
-        self._next_probe = time.monotonic() + PROBE_PAUSES * (time.monotonic() - now)
-        answers = bool(done) and self._probe.exception() is None
-        if not answers:
-            self._next_probe = now
-        return answers
+        return bool(done) and self._probe.exception() is None
 
     def memory(self) -> int:
         """Bytes that the process has, without files and what it shares."""
@@ -314,8 +296,9 @@ class ModelProcess:
                 self._process.kill()
 
     async def close(self) -> None:
-        """End the process when the requests on their way have ended."""
-        await self._unused.wait()
+        """End the process when nobody waits for it any more."""
+        while self._callers:
+            await asyncio.sleep(DRAIN_INTERVAL)
         self.kill("another version answers")
 
     def _send(self, kind: Kind, data: bytes, seconds: float) -> asyncio.Future[bytes]:
@@ -386,12 +369,3 @@ class ModelProcess:
             f"The model's process ended ({self.reason or 'by itself'}) and is started again;"
             " try again later"
         )
-
-    def _enter(self) -> None:
-        self._users += 1
-        self._unused.clear()
-
-    def _leave(self) -> None:
-        self._users -= 1
-        if not self._users:
-            self._unused.set()

@@ -13,7 +13,6 @@ body out where a HEAD is answered; h11 refuses what is none.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 import ssl
@@ -25,13 +24,13 @@ import grpc
 import starlette.requests
 import starlette.responses
 import uvicorn
-from google.protobuf import json_format
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rnnsearch_tf.extras.server import metrics
 from rnnsearch_tf.extras.server.core import CLIENT_SECONDS, Core, Held
 from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument
 from rnnsearch_tf.extras.server.frames import Kind
+from rnnsearch_tf.extras.server.json_bytes import encode, encode_message
 from rnnsearch_tf.extras.server.attention_page import AttentionPage
 
 log = logging.getLogger("rnnsearch_tf")
@@ -221,7 +220,7 @@ class Application:
         if method in READING and (match := INFORMATION.fullmatch(path)):
             if match["metadata"]:
                 return await self._call(match, Kind.REST_METADATA, b"")
-            return _json(self._status(*_spec(match)))
+            return encode_message(self._status(*_spec(match)))
         if method in READING and path.lower() == "/v1/models":
             raise invalid_argument("Missing model name in request.")
         raise invalid_argument(f"Malformed request: {method} {path}")
@@ -248,7 +247,7 @@ class Application:
 
     async def _call(self, match: Any, kind: Kind, data: bytes) -> bytes:
         seconds = self._core.flags.rest_api_timeout_in_ms / 1000
-        return await self._core.predict(*_spec(match), kind, data, seconds)
+        return await self._core.call(*_spec(match), kind, data, seconds)
 
     async def _body(self, request: Any, held: Held) -> bytes:
         """The request's body. One that is too large is read to its end and thrown away: a client
@@ -280,11 +279,6 @@ class Application:
                 f"expected one of these hosts: {', '.join(hosts)}; got {host}; name it in"
                 " --allowed_hosts"
             )
-
-
-def encode(document: Any) -> bytes:
-    """JSON as UTF-8; half of a surrogate pair, which UTF-8 cannot hold, becomes a question mark."""
-    return json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def unpacked(body: bytes, limit: int) -> bytes:
@@ -322,11 +316,3 @@ def _spec(match: Any) -> tuple[str, int | None, str]:
     if version and (len(version) > VERSION_DIGITS or int(version) >= 2**63):
         raise invalid_argument(f"Failed to convert version: {version} to numeric.")
     return match["name"], int(version) if version else None, match["label"] or ""
-
-
-def _json(message: Any) -> bytes:
-    """A protocol buffer as JSON."""
-    text = json_format.MessageToJson(
-        message, always_print_fields_with_no_presence=True, ensure_ascii=False
-    )
-    return text.encode("utf-8", "replace")

@@ -120,7 +120,7 @@ class Server:
             try:
                 await front.start()
             except RuntimeError:
-                raise _taken(flags, "port") from None
+                raise _taken(flags, "port", "another program was faster") from None
             self._grpc = front
             self.grpc_port = front.port
         else:
@@ -159,14 +159,15 @@ def _bound(flags: Flags, flag: str) -> socket.socket:
     address = flags.host, 0 if port == FREE else port
     try:
         return socket.create_server(address, family=family, backlog=BACKLOG, dualstack_ipv6=both)
-    except OSError:
-        raise _taken(flags, flag) from None
+    except OSError as error:
+        # create_server adds the address in brackets
+        raise _taken(flags, flag, str(error.strerror).partition(" (")[0]) from None
 
 
-def _taken(flags: Flags, flag: str) -> UserError:
+def _taken(flags: Flags, flag: str, reason: str) -> UserError:
     return UserError(
-        f"{flags.host}:{getattr(flags, flag)}: expected a free address of this machine, got one"
-        f" that cannot be had; choose another --{flag} or --host"
+        f"{flags.host}:{getattr(flags, flag)}: expected a free address of this machine, got:"
+        f" {reason.lower()}; choose another --{flag} or --host"
     )
 
 
@@ -180,7 +181,8 @@ def _check_tls(flags: Flags) -> None:
     except (OSError, ValueError) as error:  # of ssl, too
         raise UserError(
             f"--tls_certificate {flags.tls_certificate}, --tls_key {flags.tls_key}: expected a"
-            f" certificate and its private key without a password, in PEM; got: {_reason(error)}"
+            f" certificate and its private key without a password, in PEM, got: {_reason(error)};"
+            " check both files"
         ) from None
     if not flags.tls_client_ca:
         return
@@ -189,12 +191,13 @@ def _check_tls(flags: Flags) -> None:
     except (OSError, ValueError) as error:
         raise UserError(
             f"--tls_client_ca {flags.tls_client_ca}: expected certificates in PEM, got:"
-            f" {_reason(error)}"
+            f" {_reason(error)}; check the file"
         ) from None
 
 
 def _reason(error: Exception) -> str:
-    return (getattr(error, "reason", None) or str(error)).replace("_", " ").lower()
+    reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
+    return reason.replace("_", " ").lower()
 
 
 def _credentials(flags: Flags) -> Any:

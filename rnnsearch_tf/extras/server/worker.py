@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import logging
 import os
 import select
 import socket
@@ -13,7 +12,7 @@ import traceback
 from typing import Any
 
 import grpc
-from google.protobuf import descriptor_pb2, json_format
+from google.protobuf import descriptor_pb2
 from google.protobuf.message import DecodeError, Message
 from tensorflow_serving.apis import (
     get_model_metadata_pb2,
@@ -24,14 +23,20 @@ from tensorflow_serving.apis import (
     prediction_service_pb2,
 )
 
-from rnnsearch_tf.extras.server import checks, frames, json_tensors, memory, tensors
+from rnnsearch_tf.extras.server import (
+    checks,
+    frames,
+    json_bytes,
+    json_tensors,
+    memory,
+    tensors,
+)
 from rnnsearch_tf.extras.server.batching import Batcher
 from rnnsearch_tf.extras.server.errors import ServingError, deadline_exceeded, invalid_argument
 from rnnsearch_tf.extras.server.frames import Kind
 from rnnsearch_tf.extras.server.servable import Servable
 
 SIGNATURES = "signature_def"
-log = logging.getLogger("rnnsearch_tf")
 
 
 def main(connection: socket.socket, settings: dict[str, Any]) -> None:
@@ -154,8 +159,8 @@ class Worker:
 
     def _rest_metadata(self, data: bytes, end: float) -> bytes:
         return b'{"model_spec": %s, "metadata": {"signature_def": %s}}' % (
-            _json(self._spec()),
-            _json(self._signatures()),
+            json_bytes.encode_message(self._spec(), proto_names=True),
+            json_bytes.encode_message(self._signatures(), proto_names=True),
         )
 
     def _probe(self, data: bytes, end: float) -> bytes:
@@ -215,13 +220,3 @@ def messages() -> bytes:
     for file in files.values():
         file.CopyToProto(result.file.add())
     return result.SerializeToString()
-
-
-def _json(message: Message) -> bytes:
-    text = json_format.MessageToJson(
-        message,
-        preserving_proto_field_name=True,
-        always_print_fields_with_no_presence=True,
-        ensure_ascii=False,
-    )
-    return text.encode("utf-8", "replace")
