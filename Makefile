@@ -6,8 +6,9 @@ BIN := .venv/bin
 demo: setup
 	$(BIN)/rnnsearch demo --output runs/demo
 
+# A test that takes ten minutes hangs: where it stands is printed, and the others go on.
 test: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" --timeout 600 --timeout-method thread
 
 # Format, common mistakes and types; .venv/bin/ruff format . and ruff check --fix . correct most of
 # the first two.

@@ -52,7 +52,14 @@ EXTRAS = {
 }
 EXTRAS["dev"] = sorted(
     {package for extra in EXTRAS.values() for package in extra}
-    | {"pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "nbclient>=0.10", "ipykernel>=6"}
+    | {
+        "pytest>=8",
+        "pytest-xdist>=3.5",
+        "pytest-timeout>=2.3",
+        "hypothesis>=6.100",
+        "nbclient>=0.10",
+        "ipykernel>=6",
+    }
     | {"ruff>=0.17,<0.18"}  # a newer one may format otherwise
     | {"mypy>=2.4,<2.5"}
 )

@@ -21,8 +21,10 @@ loading, and at a second signal.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import logging
 import os
+import resource
 import signal
 import threading
 import time
@@ -50,6 +52,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     chosen = flags.from_arguments(arguments)
+    _allow_connections()
     signals = _catch_signals()
     log = logging.getLogger("rnnsearch_tf")
     starting: concurrent.futures.Future[Server] = concurrent.futures.Future()
@@ -84,6 +87,13 @@ def run(arguments: Namespace) -> int:
         "error: cancelled requests that did not end in %g s", chosen.shutdown_grace_in_seconds
     )
     return 1
+
+
+def _allow_connections() -> None:
+    """Raise the limit of file descriptors as far as it goes: each connection takes one."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):  # the system may refuse its own limit
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _start(chosen: flags.Flags, starting: concurrent.futures.Future[Server]) -> None:

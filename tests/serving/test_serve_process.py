@@ -20,6 +20,7 @@ from rnnsearch_tf.extras.server.client import Client
 
 LONG = 120  # seconds: TensorFlow is imported by a busy machine
 READY = 60
+FEW_FILES = 256
 SPARE = 20  # seconds that a busy machine may take for what should take one or two
 
 
@@ -40,9 +41,10 @@ def command(base, port=-1, *flags):
 
 @contextlib.contextmanager
 def serving(base, port=-1, *flags):
-    """(process, port) of a server that answers."""
+    """(process, port) of a server that answers, started with a low limit of file descriptors."""
+    limited = ["sh", "-c", f'ulimit -S -n {FEW_FILES}; exec "$@"', "sh"]
     with subprocess.Popen(
-        command(base, port, *flags), stderr=subprocess.PIPE, text=True
+        [*limited, *command(base, port, *flags)], stderr=subprocess.PIPE, text=True
     ) as process:
         watchdog = threading.Timer(LONG, process.kill)  # nobody waits for ever
         watchdog.start()
@@ -76,6 +78,8 @@ def test_killed_it_is_ready_again_in_seconds_and_told_to_end_it_finishes_what_it
         Client(f"127.0.0.1:{port}", "toy", deadline=LONG) as client,
     ):
         assert [each.text for each in client.translate(["a"])] == ["v2:a"]
+        soft, hard = psutil.Process(first.pid).rlimit(psutil.RLIMIT_NOFILE)
+        assert soft == hard > FEW_FILES, "each connection takes a descriptor"
         started = started_by(first)
         assert len(started) == 2
         first.send_signal(signal.SIGKILL)

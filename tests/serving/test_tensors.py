@@ -110,6 +110,7 @@ def test_a_request_is_read_as_tensorflow_reads_it(given):
         proto(tf.resource.as_datatype_enum, [1]),
         proto(tf.variant.as_datatype_enum, [1]),
         proto(FLOAT + 100, [1], float_val=[1]),
+        proto(tf.uint8.as_datatype_enum, [2], int_val=[-1]),
     ],
     ids=[
         "content",
@@ -124,6 +125,7 @@ def test_a_request_is_read_as_tensorflow_reads_it(given):
         "resource",
         "variant",
         "reference",
+        "out-of-range",
     ],
 )
 def test_what_is_no_tensor(given):

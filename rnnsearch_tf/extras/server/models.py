@@ -72,7 +72,8 @@ class Model:
         Raises:
             ServingError: it does not load, or there is none.
         """
-        found = versions_on_disk(self.base_path)
+        # a disk that does not answer must not stop the event loop
+        found = await asyncio.to_thread(versions_on_disk, self.base_path)
         if not found:
             if self.process is None:
                 raise not_found(

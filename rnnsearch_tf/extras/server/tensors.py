@@ -50,7 +50,7 @@ def to_array(name: str, tensor: Any) -> np.ndarray:
     try:
         _check(tensor)
         return tf.make_ndarray(tensor)
-    except (TypeError, ValueError, KeyError, IndexError):
+    except (TypeError, ValueError, KeyError, IndexError, OverflowError):
         raise invalid_argument(f"tensor parsing error: {name}") from None
 
 
