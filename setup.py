@@ -21,6 +21,7 @@ CORE = [
     "sacrebleu>=2.4,<3",
     "pyyaml>=6",
     "tqdm>=4.60",
+    "backports.zstd>=1.0; python_version<'3.14'",
     "argcomplete>=3.2",  # tab completion
     "typing-extensions>=4.5",
     "tensorflow-serving-api>=2.21,<2.22",
@@ -42,6 +43,7 @@ EXTRAS = {
         "playwright>=1.40",
         "axe-playwright-python>=0.1.4",
     ],  # tests of the attention page, with a Chromium of the system
+    "datasets": ["datasets>=3"],  # reads saved data sets of Hugging Face
     "tensorboard": ["tensorboard>=2.19", "matplotlib>=3.8"],
     "docs": [
         "mkdocs>=1.6,<2",

@@ -6,6 +6,7 @@ part of the data, and the finding. The exit code is 1 if there is an error. Writ
 
 from argparse import ArgumentParser, Namespace
 
+from rnnsearch_tf.cli.shared import add_pairs, pairs_settings
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
@@ -14,6 +15,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--config", required=True, metavar="F.yaml", help="the configuration whose data to check"
     )
+    add_pairs(parser, "the configuration's training text")
     parser.add_argument(
         "--set",
         action="append",
@@ -27,7 +29,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    config = load_config(arguments.config, overrides=arguments.set)
+    config = load_config(arguments.config, overrides=[*pairs_settings(arguments), *arguments.set])
     import_tensorflow()
     from rnnsearch_tf.data.inspection.doctor import check_data
     from rnnsearch_tf.data.corpus import open_corpus

@@ -1,17 +1,21 @@
 """Write a configuration for your own text: DIR/config.yaml, fitted to two parallel files (line k of
-one translates line k of the other).
+one translates line k of the other), or to one file of pairs:
 
-It reads the files first: how many pairs, their lengths, bad lines. The languages are taken from the
-file names, such as train.en and train.fr.gz. You may change anything in the file before training.
+  rnnsearch init mine --source train.en --target train.fr
+  rnnsearch init mine --pairs fra.txt --columns 1,2 --source-language en --target-language fr
+
+It reads the text first: how many pairs, their lengths, bad lines. The languages are taken from the
+names of files or columns, such as train.en and train.fr.gz. You may change anything in the file
+before training.
 """
 
 import pathlib
 import shlex
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import whole_number
+from rnnsearch_tf.cli.shared import SIDES, add_pairs, pair_of_columns, whole_number
 from rnnsearch_tf.config import check_value
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.atomic import make_folder, write_file
 
 
@@ -19,18 +23,16 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", help="folder to create")
     parser.add_argument(
         "--source",
-        required=True,
         metavar="F",
-        help="text to translate from, one sentence a line, plain or .gz",
+        help="text to translate from, one sentence a line, plain or compressed",
     )
-    parser.add_argument(
-        "--target", required=True, metavar="F", help="its translation, line by line"
-    )
-    for side in ("source", "target"):
+    parser.add_argument("--target", metavar="F", help="its translation, line by line")
+    add_pairs(parser, "--source and --target")
+    for side in SIDES:
         parser.add_argument(
             f"--{side}-language",
             metavar="CODE",
-            help="such as es or pt-BR (default: taken from the file's name)",
+            help="such as es or pt-BR (default: taken from the name of the file or column)",
         )
     parser.add_argument(
         "--minutes",
@@ -49,6 +51,7 @@ def run(arguments: Namespace) -> None:
             (arguments.target_language, "--target-language"),
         )
     ]
+    source, target = _texts(arguments)
     folder = pathlib.Path(arguments.folder)
     if folder.exists() and not folder.is_dir():
         raise UserError(
@@ -66,8 +69,8 @@ def run(arguments: Namespace) -> None:
         language_of,
     )
 
-    found = inspect(arguments.source, arguments.target, *codes)
-    text = configuration(found, arguments.source, arguments.target, arguments.minutes)
+    found = inspect(source, target, *codes)
+    text = configuration(found, source, target, arguments.minutes)
     make_folder(folder)
     write_file(path, text)
     config = shlex.quote(str(path))
@@ -80,18 +83,18 @@ def run(arguments: Namespace) -> None:
             " and nothing can be learned from them: look at the last lines of both files"
         )
     for side, code, named in zip(
-        ("source", "target"),
+        SIDES,
         found.languages,
-        map(language_of, (arguments.source, arguments.target)),
+        map(language_of, (source, target)),
     ):
         if named not in (code, UNKNOWN_LANGUAGE):
             print(
-                f"WARNING: the {side} file's name says {named}, --{side}-language says {code}:"
+                f"WARNING: the name of the {side} says {named}, --{side}-language says {code}:"
                 " check that the files are not swapped"
             )
         if code == UNKNOWN_LANGUAGE:
             print(
-                f"the {side} file's name does not tell its language: name it with"
+                f"the name of the {side} does not tell its language: name it with"
                 f" --{side}-language if you know it"
             )
     print(f"written: {path}; edit it as you like")
@@ -100,3 +103,18 @@ def run(arguments: Namespace) -> None:
         f"then train for {arguments.minutes} minutes:  rnnsearch train --config {config} --output"
         f" {trained}"
     )
+
+
+def _texts(arguments):
+    """(source, target) of --source and --target, or of --pairs."""
+    pair = pair_of_columns(arguments)
+    named = [flag for flag in ("--source", "--target") if getattr(arguments, flag[2:]) is not None]
+    if pair and named:
+        raise UsageError(
+            f"--pairs: expected no {' or '.join(named)} beside it, got both; --pairs has both sides"
+        )
+    if pair is None and len(named) < 2:
+        raise UsageError(
+            f"expected --source F and --target F, or --pairs F, got {' '.join(named) or 'neither'}"
+        )
+    return pair or (arguments.source, arguments.target)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import json
 import math
+import os
 import shutil
 import signal
 import sys
@@ -18,9 +20,10 @@ import yaml
 
 from rnnsearch_tf.config import SearchConfig, check_value, saved_config
 from rnnsearch_tf.config.yaml_files import read_value
-from rnnsearch_tf.errors import Terminated
+from rnnsearch_tf.errors import Terminated, UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.files.reading import check_inputs, read_batches
+from rnnsearch_tf.files.tables import look
 from rnnsearch_tf.runtime.progress import announced, progress
 from rnnsearch_tf.runs.folder import Run
 
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
     from rnnsearch_tf.translation import Translator
+
+SIDES = ("source", "target")
 
 MEANINGS = {field.name: field.metadata["meaning"] for field in dataclasses.fields(SearchConfig)}
 
@@ -118,6 +123,58 @@ def add_files(parser: argparse.ArgumentParser, purpose: str = "text to translate
         metavar="FILE",
         help=f"{purpose}, plain or .gz; none or -: standard input",
     )
+
+
+def add_pairs(parser: argparse.ArgumentParser, instead_of: str) -> None:
+    """Add --pairs and --columns, which name both sides of a text in one file."""
+    parser.add_argument(
+        "--pairs",
+        metavar="F",
+        help=(
+            f"one file of pairs, instead of {instead_of}: .tsv, .csv, JSON lines, TMX, or a data"
+            " set of Hugging Face in a folder"
+        ),
+    )
+    parser.add_argument(
+        "--columns",
+        metavar="A,B",
+        help=(
+            "with --pairs: the columns of source and target, by number or name, such as 1,2 or"
+            " en,fr (default: told by the content)"
+        ),
+    )
+
+
+def pair_of_columns(arguments: argparse.Namespace) -> tuple[str, str] | None:
+    """The two columns of --pairs as texts, absolute paths, said on standard error; None without
+    --pairs.
+
+    Raises:
+        UsageError: --columns without --pairs, or there are no such columns.
+        UserError: the file is missing, or is no table.
+    """
+    if arguments.pairs is None:
+        if arguments.columns is not None:
+            raise UsageError(
+                f"--columns {arguments.columns}: expected --pairs F with it, got none; name the"
+                " file that has the columns"
+            )
+        return None
+    check_inputs([arguments.pairs])
+    table = look(os.path.abspath(arguments.pairs))
+    pair = table.pair(arguments.columns)
+    source, target = (text.rpartition("#")[2] for text in pair)
+    print(f"{table}; source: {source}, target: {target}", file=sys.stderr)
+    return pair
+
+
+def pairs_settings(arguments: argparse.Namespace) -> list[str]:
+    """The --set settings that --pairs stands for: it replaces the training text."""
+    pair = pair_of_columns(arguments)
+    if pair is None:
+        return []
+    sides = [f"data.train_{side}={json.dumps(text)}" for side, text in zip(SIDES, pair)]
+    return ["data.corpus=files", "data.corpora=null", "data.prepared=null", *sides]
 
 
 def input_batches(

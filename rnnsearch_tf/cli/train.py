@@ -10,8 +10,7 @@ and lines of the batch; --resume --skip-batch resumes without it.
 
 --from RUN starts from a trained model, for more text or text of another domain:
 
-  rnnsearch train --from runs/general --output runs/mine \\
-      --set data.train_source=F --set data.train_target=F
+  rnnsearch train --from runs/general --output runs/mine --pairs mine.tsv
 
 It takes RUN's best weights, vocabularies, SentencePiece models and settings; --config and --set
 change the settings. The optimizer, the counters, the schedule and the best score start anew.
@@ -29,7 +28,14 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import above_zero, number, sigterm_raises, whole_number
+from rnnsearch_tf.cli.shared import (
+    above_zero,
+    add_pairs,
+    number,
+    pairs_settings,
+    sigterm_raises,
+    whole_number,
+)
 from rnnsearch_tf.distributed.addresses import DISTRIBUTIONS, this_worker
 from rnnsearch_tf.config import as_dictionary, load_config, saved_config
 from rnnsearch_tf.data.continuing import continued_config
@@ -46,6 +52,7 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="F.yaml",
         help="settings that differ from the defaults (with --resume, --from: from RUN's)",
     )
+    add_pairs(parser, "the configuration's training text")
     parser.add_argument("--output", required=True, metavar="RUN", help="folder to write")
     parser.add_argument(
         "--set",
@@ -89,6 +96,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
+    arguments.set = [*pairs_settings(arguments), *arguments.set]
     index, addresses = this_worker() if arguments.distribute == "multi-worker" else (0, [None])
     config = _configuration(arguments, len(addresses))
     output_folder = pathlib.Path(arguments.output)

@@ -24,6 +24,7 @@ from rnnsearch_tf.data.inspection.fitting import held_out_size
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files.reading import exists
 from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.config.data_options import DataConfig
 from rnnsearch_tf.config.options import TrainingConfig
@@ -158,7 +159,7 @@ def _mixed(config: Config, before: Config, run: Run, times: float) -> Config:
             )
     for corpus in training_corpora(before.data):
         for path in (path for side in _paths(before.data, corpus) for path in side):
-            if not os.path.exists(path):
+            if not exists(path):
                 raise UserError(
                     f"--mix: {path}: expected the text that {run} was trained on, found no such"
                     " file; run this in the folder where it was trained, or name the text in"

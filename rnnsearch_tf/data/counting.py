@@ -16,6 +16,7 @@ from rnnsearch_tf.data.pairs import Pairs, Report
 from rnnsearch_tf.runtime.cores import available_cores
 from rnnsearch_tf.runtime.processes import Processes
 from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.files.tables import split
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.text.counting import count_tokens
 from rnnsearch_tf.text.pipeline import build_texts, text_of_counts, token_counts
@@ -34,12 +35,9 @@ def processes_for(shards: Sequence[Pairs]) -> int:
     """Number of processes to use for shards of a text: one per core but at most one for each; 1,
     this process alone, if the text is small.
     """
-    paths = [getattr(pairs, side) for pairs in shards for side in ("source", "target")]
-    size = sum(
-        os.path.getsize(path)
-        for path in paths
-        if isinstance(path, (str, os.PathLike)) and os.path.isfile(path)
-    )
+    sides = [getattr(pairs, side) for pairs in shards for side in ("source", "target")]
+    paths = [split(side)[0] for side in sides if isinstance(side, (str, os.PathLike))]
+    size = sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
     return min(available_cores(), len(shards)) if size > SMALL else 1
 
 

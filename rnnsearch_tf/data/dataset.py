@@ -19,7 +19,7 @@ from rnnsearch_tf.data import batching
 from rnnsearch_tf.data.batching import Batch, IdPair
 from rnnsearch_tf.data.mixture import mixed
 from rnnsearch_tf.data.prepared.batches import NumberedBatches
-from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.data.pairs import Pairs, as_pairs
 from rnnsearch_tf.data.prepared.store import PreparedPairs
 from rnnsearch_tf.alignment.tokens import WordLinks
 from rnnsearch_tf.errors import UsageError, UserError
@@ -33,7 +33,7 @@ _LINKS = {"links": tf.TensorSpec([None, None, None], tf.float32)}
 def training_dataset(
     source_text: Text,
     target_text: Text,
-    pairs: Pairs,
+    pairs: Pairs | Iterable[Any],
     data: DataConfig,
     seed: int,
     epoch: int | Callable[[], int] = 0,
@@ -49,9 +49,10 @@ def training_dataset(
 
     Args:
         source_text, target_text: Text of each side.
-        pairs: the training pairs; read and checked before this returns, unless done before. An
-            epoch of MixedPairs follows the weights. PreparedPairs are not read, and are ordered as
-            in :mod:`rnnsearch_tf.data.prepared.batches`.
+        pairs: the training pairs, Pairs or what ``Pairs(pairs)`` takes; read and checked before
+            this returns, unless done before. An epoch of MixedPairs follows the weights.
+            PreparedPairs are not read, and are ordered as in
+            :mod:`rnnsearch_tf.data.prepared.batches`.
         data: options of the data.
         seed: seed of the random order.
         epoch: number of the first iteration's epoch, increased by one in each later iteration; or,
@@ -73,6 +74,7 @@ def training_dataset(
         UserError: bad lines with on_bad_line "error", unreadable files, no pair within the length
             limits, or links of words that do not exist.
     """
+    pairs = as_pairs(pairs, data.on_bad_line)
     if isinstance(pairs, PreparedPairs):
         if callable(epoch) or on_epoch_size is not None:
             raise UsageError(

@@ -1,18 +1,21 @@
-"""Parallel text from plain or .gz files or from lists, streamed and checked line by line."""
+"""Parallel text from files, tables or lists, streamed and checked line by line."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files import tables
 from rnnsearch_tf.files.reading import read_bytes
 from rnnsearch_tf.text.characters import BLANK_CHARACTERS
 
-PathOrLines = str | os.PathLike[str] | Sequence[str]
-"""One side of a text: the path of a plain or .gz file, or its lines."""
+PathOrLines = str | os.PathLike[str] | Iterable[str]
+"""One side of a text: the path of a file, a column of a table such as ``fra.txt#2``, or its lines.
+"""
 
 _EXAMPLES = 5  # bad lines named in a report; the others are only counted
 
@@ -87,7 +90,7 @@ class LinePair:
 
 
 class Pairs:
-    """Sentence pairs in two files or two lists, read as a stream, any number of times.
+    """Sentence pairs in files or lists, read as a stream, any number of times.
 
     Iterating yields (source, target) texts, str, of the good pairs in order; :meth:`lines` yields
     the same as bytes. A bad pair (invalid UTF-8, an empty line, a line without a partner) raises
@@ -95,8 +98,18 @@ class Pairs:
     :attr:`report`. A pass without any good pair ends with a UserError.
 
     Args:
-        source, target: path of a plain or .gz file, or the lines.
+        source: path of a file, plain or compressed; a column of a table, such as ``fra.txt#2``; or
+            the lines. Without a target: path of a table, or pairs of str in a list, a generator, a
+            pandas frame of two columns or a data set of Hugging Face.
+        target: the other side; None: `source` has both.
         on_bad_line: "error" or "skip".
+
+    Raises:
+        UsageError: a pair does not consist of two texts.
+        UserError: a table cannot be read, or it is not clear which of its columns are the sides.
+
+    ``len(pairs)`` is the number of good pairs, ``pairs[k]`` the k-th of them; for files, both read
+    the text, and a slice or an index from the end is refused.
 
     Attributes:
         corpora: the corpora of a mixture with their weights, see mixture.py; otherwise itself.
@@ -108,18 +121,23 @@ class Pairs:
         >>> pairs = Pairs(["a house", " "], ["une maison", "un"], on_bad_line="skip")
         >>> list(pairs), pairs.report.empty
         ([('a house', 'une maison')], 1)
+        >>> pairs = Pairs([("a house", "une maison"), ("a cat", "un chat")])
+        >>> len(pairs), pairs[1]
+        (2, ('a cat', 'un chat'))
     """
 
     linked = False
 
     def __init__(
         self,
-        source: PathOrLines | None,
-        target: PathOrLines | None,
+        source: PathOrLines | Iterable[Any] | None,
+        target: PathOrLines | None = None,
         on_bad_line: str = "error",
     ):
-        self.source = source
-        self.target = target
+        if source is not None and target is None:
+            source, target = _two_sides(source)
+        self.source = _readable_again(source)
+        self.target = _readable_again(target)
         self.on_bad_line = on_bad_line
         self.corpora: list[tuple[Pairs, float]] = [(self, 1.0)]
         self.shards: Sequence[Pairs] = [self]
@@ -127,6 +145,18 @@ class Pairs:
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return (pair.texts for pair in self.good())
+
+    def __len__(self) -> int:
+        return self.check().kept
+
+    def __getitem__(self, index: int) -> tuple[str, str]:
+        if not isinstance(index, int) or index < 0:
+            raise UsageError(
+                f"pairs[{index!r}]: expected a whole number from 0; for others take list(pairs)"
+            )
+        for pair in itertools.islice(self, index, None):
+            return pair
+        raise IndexError(index)
 
     def lines(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield (source, target) of the good pairs as UTF-8 bytes, ready for TensorFlow."""
@@ -191,7 +221,10 @@ class Pairs:
         """The lines of a side."""
         value = getattr(self, side)
         if isinstance(value, (str, os.PathLike)):
-            return read_bytes(value)
+            lines = read_bytes(value)
+            first = list(itertools.islice(lines, tables.LOOKED_AT))
+            tables.check_sentences(value, first)
+            return itertools.chain(first, lines)
         return (text.encode("utf-8", "surrogatepass") for text in value)
 
     def _check_not_empty(self, report: Report) -> None:
@@ -232,3 +265,40 @@ class Pairs:
                 return LinePair(number, source, target, "empty", problem)
             texts.append(text)
         return LinePair(number, source, target, texts=(texts[0], texts[1]))
+
+
+def as_pairs(pairs: Any, on_bad_line: str = "error") -> Pairs:
+    """Pairs as they are, anything else by ``Pairs(pairs)``."""
+    return pairs if isinstance(pairs, Pairs) else Pairs(pairs, on_bad_line=on_bad_line)
+
+
+def _two_sides(both: Any) -> tuple[PathOrLines, PathOrLines]:
+    """(source, target) of a table, or of pairs."""
+    if isinstance(both, (str, os.PathLike)):
+        return tables.look(both).pair()
+    if hasattr(both, "itertuples"):  # pandas
+        both = both.itertuples(index=False, name=None)
+    sides: tuple[list[str], list[str]] = ([], [])
+    for number, row in enumerate(both):
+        texts = [*tables.flat(row).values()] if isinstance(row, Mapping) else row
+        if isinstance(texts, (str, bytes)) or not isinstance(texts, Sequence) or len(texts) != 2:
+            raise UsageError(
+                f"pairs: expected (source, target) pairs of str, got {str(row)[:60]!r} at {number};"
+                " for two lists of sentences: Pairs(sources, targets)"
+            )
+        for side, text in zip(sides, texts):
+            missing = text is None or text != text  # pandas has NaN for an empty cell
+            if not missing and not isinstance(text, str):
+                raise UsageError(
+                    f"pairs: expected (source, target) pairs of str, got {type(text).__name__}"
+                    f" {str(text)[:60]!r} at {number}"
+                )
+            side.append("" if missing else text)
+    return sides
+
+
+def _readable_again(side: Any) -> Any:
+    """A side that can be read more than once: what is no path and no sequence becomes a list."""
+    if side is None or isinstance(side, (str, os.PathLike)) or hasattr(side, "__len__"):
+        return side
+    return list(side)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from rnnsearch_tf.data.pairs import LinePair, Pairs, Report
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files.reading import exists
+from rnnsearch_tf.files.tables import split
 
 if TYPE_CHECKING:
     from rnnsearch_tf.config import DataConfig
@@ -63,7 +65,7 @@ def open_files(
     sides = [files_of(data, value, name) for value, name in zip((source, target), names)]
     for name, paths in zip(names, sides):
         for path in paths:
-            if not os.path.exists(path):
+            if not exists(path):
                 raise UserError(f"{name}: {path}: expected a text file, found none; check the path")
     counts = [len(paths) for paths in sides]
     if counts[0] != counts[1]:
@@ -97,10 +99,12 @@ def files_of(data: DataConfig, value: str | Sequence[str], name: str | None = No
     paths: list[str] = []
     for part in (value,) if isinstance(value, str) else value:
         path = os.path.join(data.folder or "", part)
-        if not glob.has_magic(path) or os.path.exists(path):
+        if not glob.has_magic(path) or exists(path):
             paths.append(path)
             continue
-        found = sorted(glob.glob(path))
+        pattern, column = split(path)
+        mark = "" if column is None else f"#{column}"
+        found = [f"{file}{mark}" for file in sorted(glob.glob(pattern))]
         if name and not found:
             raise UserError(
                 f"{name}: {path}: expected files that match this pattern, found none; check the"

@@ -1,144 +1,37 @@
-"""Stream the lines of text files, plain or compressed (gzip, xz, bzip2); errors name file and line.
+"""Read the lines of text files and of parallel texts; errors name file and line.
 
-The compression is recognized by the first bytes of a file, not by its name, so that standard input
-may be compressed too.
-
-A line ends at a line feed, with or without a carriage return before it, and nowhere else: U+2028,
-U+0085 and form feeds do not end a line. A byte-order mark at the start of a file is skipped.
+A text is a file, plain or compressed (:mod:`~rnnsearch_tf.files.streams`), or a column of a table
+(:mod:`~rnnsearch_tf.files.tables`).
 """
 
 from __future__ import annotations
 
-import codecs
-import contextlib
-import gzip
-import io
 import logging
 import os
-import select
-import stat
-import sys
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, BinaryIO
-
-try:
-    import bz2
-    import lzma
-except ImportError:
-    # ignored: modules do not have the type None; some builds of Python lack these two
-    bz2 = lzma = None  # type: ignore[assignment]
+from collections.abc import Iterable, Iterator, Sequence
 
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.files import AnyPath, tables
+from rnnsearch_tf.files.streams import InputFile, display_name, line_batches, missing
 
 log = logging.getLogger("rnnsearch_tf")
-
-InputFile = AnyPath | int | None
-"""A path; None or ``-`` for standard input; an int for a file descriptor."""
-
-Stream = contextlib.AbstractContextManager[io.BufferedIOBase]
-
-CHUNK = 1 << 16
-"""Bytes per read: the capacity of a pipe."""
-
-LONGEST_LINE = 1 << 20
-"""Most bytes of a line. A longer one is not text, or comes from a file without line breaks, which
-would fill the memory.
-"""
-
-COMPRESSED: dict[str, tuple[bytes, Callable[[Any], Stream] | None]] = {
-    "gzip": (b"\x1f\x8b", lambda raw: gzip.GzipFile(fileobj=raw)),
-    "xz": (b"\xfd7zXZ\x00", lzma.LZMAFile if lzma else None),
-    "bzip2": (b"BZh", bz2.BZ2File if bz2 else None),
-    "zstd": (b"\x28\xb5\x2f\xfd", None),
-    "zip": (b"PK\x03\x04", None),
-}
-"""{format: (its first bytes, its reader; None: the user has to decompress it first)}."""
-
-# `BZh` and a digit are followed by a block or the end; a plain text may begin with `BZh`
-_BZIP2_BLOCKS = (
-    b"1AY&SY",
-    b"\x17rE8P\x90",
-)
 
 _LINES = 1024  # lines read at once if the caller takes them one by one
 
 
 def raw_batches(name: InputFile, size: int, cut: bool = False) -> Iterator[list[bytes]]:
-    """Yield lists of 1 to `size` lines as bytes, without their line feeds, as soon as they arrive.
-
-    Args:
-        name: a file, plain or compressed; None or ``-`` for standard input; an int for a file
-            descriptor, which is closed at the end.
-        size: most lines in a list. At most these and one chunk of the file are in memory.
-        cut: True: truncate a line longer than LONGEST_LINE, to more than LONGEST_LINE bytes.
-
-    Raises:
-        UserError: the file is missing, is a folder, cannot be read, is truncated, is compressed in
-            a way that COMPRESSED does not read, looks like UTF-16, or (without `cut`) has a line
-            longer than LONGEST_LINE.
+    """Yield lists of 1 to `size` lines of a text as bytes, as soon as they arrive; arguments and
+    errors as in :func:`~rnnsearch_tf.files.streams.line_batches`, and
+    :func:`~rnnsearch_tf.files.tables.column_batches` for a column of a table.
     """
-    where = _display_name(name)
-    count = 0
-    try:
-        with _open(name) as raw, _decompressed(raw, where) as stream:
-            lines: list[bytes] = []  # complete lines
-            rest: list[bytes] = []  # pieces of the next line
-            held = 0  # bytes in these pieces
-            started = False
-            while chunk := stream.read1(CHUNK):
-                if not started:
-                    chunk = _checked_start(chunk, where)
-                    started = True
-                *complete, last = chunk.split(b"\n")
-                if not cut and held + len(chunk if not complete else complete[0]) > LONGEST_LINE:
-                    raise UserError(
-                        f"{where}:{count + 1}: expected lines of at most {LONGEST_LINE:,} bytes,"
-                        " got a longer one; break it, or take it out"
-                    )
-                if complete:
-                    lines += [b"".join([*rest, complete[0]]), *complete[1:]]
-                    count = count + len(complete)
-                    rest = []
-                    held = 0
-                if held <= LONGEST_LINE:
-                    rest.append(last)
-                    held += len(last)
-                while len(lines) >= size:
-                    yield lines[:size]
-                    del lines[:size]
-                if lines and not _can_read_now(stream):
-                    yield lines
-                    lines = []
-            lines += [b"".join(rest)] if any(rest) else []
-            if lines:
-                yield lines
-    except FileNotFoundError:
-        raise _missing(where) from None
-    except IsADirectoryError:
-        raise UserError(
-            f"{where}: expected a text file, found a folder; name the file in it"
-        ) from None
-    except EOFError:
-        kind = "gzip" if isinstance(stream, gzip.GzipFile) else "compressed"
-        raise UserError(
-            f"{where}:{count + 1}: expected more {kind} data, the file ends early; copy or download"
-            " it again"
-        ) from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise UserError(
-            f"{where}:{count + 1}: expected gzip data, got {error}; decompress it or name it"
-            " without .gz"
-        ) from None
-    except lzma.LZMAError if lzma else () as error:
-        raise UserError(
-            f"{where}:{count + 1}: expected xz data, got: {error}; copy or download it again"
-        ) from None
-    except OSError as error:
-        raise UserError(
-            f"{where}: expected a readable file, got {error.strerror or error}"
-        ) from None
+    if isinstance(name, (str, os.PathLike)) and tables.is_column(name):
+        return tables.column_batches(name, size)
+    return line_batches(name, size, cut)
+
+
+def exists(name: AnyPath) -> bool:
+    """Whether the file of a text exists."""
+    return os.path.exists(tables.split(name)[0])
 
 
 def read_raw(name: InputFile) -> Iterator[bytes]:
@@ -169,7 +62,7 @@ def read_lines(name: InputFile) -> Iterator[str]:
             yield line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise UserError(
-                f"{_display_name(name)}:{number}: expected UTF-8, got byte"
+                f"{display_name(name)}:{number}: expected UTF-8, got byte"
                 f" 0x{line[error.start]:02x} at column {error.start + 1}; convert the file, for"
                 " example with iconv -f latin1 -t utf-8"
             ) from None
@@ -189,7 +82,7 @@ def read_batches(name: InputFile, size: int) -> Iterator[list[str]]:
     if replaced:
         log.warning(
             "warning: %s: bytes that are not UTF-8 were replaced by U+FFFD in %d line(s)",
-            _display_name(name),
+            display_name(name),
             replaced,
         )
 
@@ -203,9 +96,16 @@ def count_lines(names: Iterable[InputFile]) -> int | None:
     """Total number of lines of several files; None if one of them cannot be read twice (standard
     input, a pipe).
     """
-    if all(name is not None and name != "-" and os.path.isfile(name) for name in names):
+    names = list(names)
+    if all(map(_can_be_read_twice, names)):
         return sum(len(lines) for name in names for lines in raw_batches(name, _LINES))
     return None
+
+
+def _can_be_read_twice(name: InputFile) -> bool:
+    if name is None or name == "-" or isinstance(name, int):
+        return False
+    return tables.is_column(name) or os.path.isfile(name)
 
 
 def read_pairs(
@@ -264,79 +164,8 @@ def check_inputs(names: Iterable[InputFile], hint: str = "check the path") -> No
     Standard input and file descriptors are not checked.
     """
     for name in names:
-        if name not in (None, "-") and not isinstance(name, int) and not os.path.exists(name):
-            raise _missing(name, hint)
-
-
-def _missing(name: InputFile, hint: str = "check the path") -> UserError:
-    return UserError(f"{name}: expected a text file, found none; {hint}")
-
-
-def _display_name(name: InputFile) -> str:
-    return "standard input" if name in (None, "-") or isinstance(name, int) else str(name)
-
-
-def _open(name: InputFile) -> contextlib.AbstractContextManager[BinaryIO]:
-    if name is None or name == "-":
-        return contextlib.nullcontext(sys.stdin.buffer)
-    return open(name, "rb")
-
-
-def _decompressed(raw: Any, where: str) -> Stream:
-    """The decompressed stream; its first bytes decide the format, but a file called .gz must be
-    gzip.
-    """
-    if not hasattr(raw, "peek"):
-        raw = io.BufferedReader(raw)
-    begin = raw.peek(10)[:10]
-    if begin and where.endswith(".gz"):
-        return gzip.GzipFile(fileobj=raw)
-    for kind, (magic, reader) in COMPRESSED.items():
-        if begin.startswith(magic) and (kind != "bzip2" or begin[4:].startswith(_BZIP2_BLOCKS)):
-            if reader is None:
-                raise UserError(
-                    f"{where}: expected text, plain or compressed by gzip, xz or bzip2, got {kind};"
-                    " decompress it first"
-                )
-            return reader(raw)
-    return contextlib.nullcontext(raw)
-
-
-def _checked_start(chunk: bytes, where: str) -> bytes:
-    """The first bytes of a text, without its byte-order mark; raises UserError if it is UTF-16."""
-    if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise UserError(
-            f"{where}:1: expected UTF-8, got byte 0x{chunk[0]:02x} at position 1; the file looks"
-            " like UTF-16; convert it: iconv -f utf-16 -t utf-8"
-        )
-    if encoding := _utf_16_without_mark(chunk):
-        raise UserError(
-            f"{where}:1: expected UTF-8, got zeros at every other byte; the file looks like UTF-16;"
-            f" convert it: iconv -f {encoding} -t utf-8"
-        )
-    return chunk.removeprefix(codecs.BOM_UTF8)
-
-
-def _utf_16_without_mark(chunk: bytes) -> str | None:
-    """The UTF-16 encoding that the first bytes look like, by the zeros beside Latin letters; None:
-    neither of the two.
-    """
-    begin = chunk[:64]
-    even, odd = (begin[first::2].count(0) for first in (0, 1))
-    if min(even, odd) == 0 and max(even, odd) >= max(2, len(begin) // 4):
-        return "utf-16-be" if even else "utf-16-le"
-    return None
-
-
-def _can_read_now(stream: io.BufferedIOBase) -> bool:
-    """Whether a read would return at once; for a plain file, always."""
-    try:
-        descriptor = stream.fileno()
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return True
-        return bool(select.select([descriptor], [], [], 0)[0])
-    except (OSError, ValueError):  # no file descriptor: all of it is in memory
-        return True
+        if name not in (None, "-") and not isinstance(name, int) and not exists(name):
+            raise missing(name, hint)
 
 
 def is_utf8(line: bytes) -> bool:

@@ -181,6 +181,10 @@ class Run:
         """The command that resumes its training."""
         return f"rnnsearch train --output {shlex.quote(str(self))} --resume"
 
+    def text(self, part: str, side: str) -> pathlib.Path:
+        """The file of pairs that were given in Python; part "train" or "development"."""
+        return self.path / "text" / f"{part}.{side}.txt"
+
     def vocabulary(self, side: str) -> pathlib.Path:
         """The vocabulary file of a side, "source" or "target"."""
         return self.path / f"vocabulary.{side}.txt"

@@ -46,6 +46,7 @@ from rnnsearch_tf.training.callbacks import (
     updates_done,
 )
 from rnnsearch_tf.training.development import Development, Sides
+from rnnsearch_tf.training.given_pairs import naming_given, write_given
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import compile_model
@@ -64,6 +65,9 @@ def train(
     new_words: int = 0,
     skip_batch: bool = False,
     distribute: str | None = None,
+    pairs: Any = None,
+    development: Any = None,
+    callbacks: Sequence[keras.callbacks.Callback] = (),
 ) -> dict[str, Any]:
     """Train a model, or resume a training.
 
@@ -81,6 +85,12 @@ def train(
             all must see the same folder and text. ``data.batch_size`` is the total, and the
             batches are those of a single process, so that a training may be resumed with another
             number of workers.
+        pairs: the training text, in place of files that ``config`` names: Pairs, or what
+            ``Pairs(pairs)`` takes, such as a list of (source, target). It is written to RUN/text,
+            so that ``resume`` needs no pairs.
+        development: the development text, likewise.
+        callbacks: further Keras callbacks, for the chief. Each epoch is one ``model.fit``, so
+            ``on_train_begin`` and ``on_train_end`` are called once an epoch.
 
     Returns:
         dict: ``best_bleu``, ``best_loss`` (float or None), ``batches``, ``minutes``, ``run`` (str).
@@ -88,8 +98,8 @@ def train(
 
     Raises:
         UsageError: the folder holds a training already and ``resume`` is not set, or
-            another model or text than the one to resume or to start from; or TF_CONFIG names no
-            workers.
+            another model or text than the one to resume or to start from; TF_CONFIG names no
+            workers; or text is given twice, as ``pairs`` and in ``config``.
         UserError: a file is missing or damaged, among them those of ``start_from``.
         KeyboardInterrupt, Terminated: Ctrl-C or SIGTERM. Once training has started, the state is
             saved before this or any other exception is raised, so that ``resume`` loses nothing.
@@ -116,7 +126,11 @@ def train(
         if not workers.chief:
             workers.all_reduce(0)  # the chief has saved the initial state
             return _load_training(run, workers).follow()
-        training = _prepare(run, workers, config, resume, start_from, new_words, skip_batch, stack)
+        given = {"train": pairs, "development": development}
+        training = _prepare(
+            run, workers, config, resume, start_from, new_words, skip_batch, given, stack
+        )
+        training.more_callbacks = callbacks
         return training.lead(save_first=not resume or skip_batch)
 
 
@@ -152,6 +166,7 @@ class _Training:
         self.state = state
         self.clock = Clock(state)
         self.schedule = Schedule(state, config.training)
+        self.more_callbacks: Sequence[keras.callbacks.Callback] = ()
         self.limits = Limits(state, config.training)
         self.interruption = Interruption(workers)
         self.agreement = Agreement(workers, state, self.interruption) if workers.count > 1 else None
@@ -253,7 +268,14 @@ class _Training:
 
             callbacks.append(TensorBoard(run.tensorboard, state, translator, sentences))
         agreement = [self.agreement] if self.agreement else []
-        return development, [*callbacks, development, saving, *agreement, self.interruption]
+        return development, [
+            *callbacks,
+            development,
+            *self.more_callbacks,
+            saving,
+            *agreement,
+            self.interruption,
+        ]
 
     def _fit(self, callbacks: Sequence[keras.callbacks.Callback]) -> None:
         """Call ``model.fit`` for one epoch after the other, first for the rest of the epoch in
@@ -347,6 +369,7 @@ def _prepare(
     start_from: str | os.PathLike[str] | None,
     new_words: int,
     skip_batch: bool,
+    given: dict[str, Any],
     stack: contextlib.ExitStack,
 ) -> _Training:
     """Start or resume a training, and write the files that RUN has before the first update.
@@ -355,6 +378,7 @@ def _prepare(
     """
     check_links(run.path)
     _check_arguments(run, config, resume, start_from, new_words, skip_batch)
+    config = naming_given(config, run, given, resume)
     if not resume:  # a resumed training may have been started by an earlier version
         check_development(config)
     texts = initial_model = origin = None
@@ -364,6 +388,7 @@ def _prepare(
     if not resume:
         run.refuse_training()  # another process may have started one
         run.clear()
+        write_given(run, given, config.data.on_bad_line)
     save_config(config, run.config)
     run.record([run.config])
     pairs = open_corpus(config, "train")

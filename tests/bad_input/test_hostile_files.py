@@ -19,7 +19,7 @@ from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.runs.eight_bit import load_weights, save_weights
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files import reading
+from rnnsearch_tf.files import reading, streams
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text import vocabulary
@@ -288,14 +288,14 @@ def test_a_configuration_that_wants_more(tmp_path, text, expected):
 
 @pytest.mark.parametrize("name", ["t", "t.gz"])
 def test_a_line_without_end(tmp_path, name):
-    content = b"short\n" + b"x" * (reading.LONGEST_LINE + 1)
+    content = b"short\n" + b"x" * (streams.LONGEST_LINE + 1)
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
     with pytest.raises(
         UserError, match=f"{name}:2: expected lines of at most 1,048,576 bytes, got a longer one"
     ):
         list(reading.read_lines(name))
-    (tmp_path / "t").write_bytes(b"short\n" + b"x" * reading.LONGEST_LINE + b"\nz")
-    assert [len(line) for line in reading.read_lines("t")] == [5, reading.LONGEST_LINE, 1]
+    (tmp_path / "t").write_bytes(b"short\n" + b"x" * streams.LONGEST_LINE + b"\nz")
+    assert [len(line) for line in reading.read_lines("t")] == [5, streams.LONGEST_LINE, 1]
 
 
 def test_a_vocabulary_without_end(tmp_path, monkeypatch):

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from rnnsearch_tf.extras.bulk.shard import translate_shard
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files.reading import LONGEST_LINE, raw_batches
+from rnnsearch_tf.files.reading import raw_batches
+from rnnsearch_tf.files.streams import LONGEST_LINE
 
 TOKENS = 5  # what the stand-in takes
 LINES = st.lists(

@@ -7,7 +7,7 @@ import pytest
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import training_dataset
-from rnnsearch_tf.files import reading
+from rnnsearch_tf.files import streams
 from rnnsearch_tf.text.pipeline import build_texts
 
 
@@ -16,11 +16,11 @@ def opened(monkeypatch):
     """Counter of the files that were opened, by name."""
     counts = collections.Counter()
 
-    def counted(name, real=reading._open):
+    def counted(name, real=streams._open):
         counts[str(name).rpartition("/")[2]] += 1
         return real(name)
 
-    monkeypatch.setattr(reading, "_open", counted)
+    monkeypatch.setattr(streams, "_open", counted)
     return counts
 
 

@@ -17,21 +17,21 @@ PLOTS = "evaluation/test_plots.py"
 
 COMMAND_LINE = [
     Mutant(
-        "files/reading.py",
+        "files/streams.py",
         "waits for a full batch",
         "if lines and not _can_read_now(stream):",
         "if False:",
         (f"{LINES}::test_what_has_arrived_on_a_pipe_is_handed_on",),
     ),
     Mutant(
-        "files/reading.py",
+        "files/streams.py",
         "a last line without newline is lost",
         "if any(rest) else []",
         "if False else []",
         (f"{LINES}::test_every_line_comes_once",),
     ),
     Mutant(
-        "files/reading.py",
+        "files/streams.py",
         "every Unicode line break ends a line",
         'chunk.split(b"\\n")',
         '"\\n".join(chunk.decode("utf-8", "surrogateescape").splitlines() + [""]).encode("utf-8",'

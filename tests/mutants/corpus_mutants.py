@@ -42,7 +42,7 @@ CORPORA = [
         (LINE,),
     ),
     Mutant(
-        "files/reading.py",
+        "files/streams.py",
         "a line without an end fills the memory",
         "if held <= LONGEST_LINE:",
         "if True:",

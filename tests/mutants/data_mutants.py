@@ -117,7 +117,7 @@ _FAULTS = [
         f"{FILES}::test_lines_end_at_line_feeds_only",
     ),
     (
-        "files/reading.py",
+        "files/streams.py",
         "a byte-order mark anywhere",
         "chunk.removeprefix(codecs.BOM_UTF8)",
         "chunk.replace(codecs.BOM_UTF8, b'')",
@@ -131,7 +131,7 @@ _FAULTS = [
         f"{FILES}::test_reading_holds_one_line_not_the_file",
     ),
     (
-        "files/reading.py",
+        "files/streams.py",
         "lines end wherever Python thinks",
         'chunk.split(b"\\n")',
         'chunk.replace(b"\\x0c", b"\\n").split(b"\\n")',
@@ -145,7 +145,7 @@ _FAULTS = [
         SKIPPED,
     ),
     (
-        "files/reading.py",
+        "files/streams.py",
         "a cut gzip file escapes",
         "except EOFError:",
         "except ZeroDivisionError:",

@@ -119,8 +119,8 @@ PLUMBING = [
     Mutant(
         "cli/init.py",
         "--minutes ends at the parser",
-        "arguments.target, arguments.minutes)",
-        "arguments.target, 60)",
+        "source, target, arguments.minutes)",
+        "source, target, 60)",
         (f"{TEXT}::test_init",),
     ),
     Mutant(

@@ -209,8 +209,8 @@ _FAULTS = [
     (
         "data/shards.py",
         "files as the disk has them",
-        "found = sorted(glob.glob(path))",
-        "found = sorted(glob.glob(path), reverse=True)",
+        "sorted(glob.glob(pattern))",
+        "sorted(glob.glob(pattern), reverse=True)",
         f"{FOLDERS}::test_a_list_and_a_pattern_name_the_same_pairs",
     ),
     (

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, DataConfig, TextConfig
 from rnnsearch_tf.data.corpus import open_corpus
-from rnnsearch_tf.data.inspection.fitting import quantile
+from rnnsearch_tf.data.inspection.fitting import LOSS, quantile
 from rnnsearch_tf.data.inspection.swapped import swapped
 from rnnsearch_tf.data.pairs import LinePair, Pairs
 from rnnsearch_tf.errors import UserError
@@ -28,11 +28,6 @@ from rnnsearch_tf.text.vocabulary import batches
 
 REMEMBERED_PAIRS = 1_000_000
 """Pairs checked for duplicates and swapped sides; a limit on memory."""
-
-LOSS = {"train": 0.5, "development": 0.1}
-"""Share of lost pairs above which the loss is an error: training would be scored on another
-development text than intended.
-"""
 
 _LINES = 512
 _INVALID = 200  # lines used to guess an encoding

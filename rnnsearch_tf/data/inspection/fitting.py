@@ -13,11 +13,17 @@ from typing import TypeVar
 from rnnsearch_tf.data.pairs import Pairs, Report
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.files.tables import split
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text import languages
 
 UNKNOWN_LANGUAGE = "und"
 """ISO 639 code of an undetermined language."""
+
+LOSS = {"train": 0.5, "development": 0.1}
+"""Share of lost pairs above which the loss is an error: training would be scored on another
+development text than intended.
+"""
 
 MINIMUM_PAIRS = 100
 """Pairs that a training text must have."""
@@ -124,23 +130,23 @@ def inspect(
     """Read two files once and count their pairs and lengths.
 
     Args:
-        source, target: paths, plain or .gz.
+        source, target: paths, or columns of a table such as ``fra.txt#2``.
         source_language, target_language: codes; None: taken from the file names.
 
     Raises:
         UserError: a file cannot be read, both paths name the same file, or there are too few good
-            pairs.
+            pairs, or more bad lines than good ones.
     """
     if pathlib.Path(source).resolve() == pathlib.Path(target).resolve():
         raise UserError(
             f"{source}: expected two files, a text and its translation, got one file twice; name"
-            " the other one"
+            " the other one, or, if it has both, --pairs"
         )
     codes = (source_language or language_of(source), target_language or language_of(target))
     unsegmented = [languages.base(code) in languages.UNSEGMENTED for code in codes]
     lengths: tuple[Lengths, Lengths] = (collections.Counter(), collections.Counter())
     pairs = Pairs(str(source), str(target), on_bad_line="skip")
-    for texts in progress(pairs, doing="reading the two files", unit="pairs"):
+    for texts in progress(pairs, doing="reading the text", unit="pairs"):
         for side, text in enumerate(texts):
             lengths[side][len(text) if unsegmented[side] else len(text.split())] += 1
     report = pairs.check()
@@ -149,18 +155,24 @@ def inspect(
             f"{source}, {target}: expected at least {MINIMUM_PAIRS} pairs of sentences, got"
             f" {report}; check the files"
         )
+    if report.skipped > LOSS["train"] * (report.kept + report.skipped):
+        raise UserError(
+            f"{source}, {target}: expected a text and its translation, line by line, got"
+            f" {report}; correct the files"
+        )
     return Inspection(report, lengths, codes)
 
 
 def language_of(path: AnyPath) -> str:
-    """The language code in a file name: its last suffix that is a code, or its stem.
+    """The language code in the name of a file or a column: its last part that is a code.
 
     Example:
-        >>> names = "corpus/train.en.gz", "train.pt-BR.xz", "fr.txt", "train.txt"
+        >>> names = "corpus/train.en.gz", "train.pt-BR.xz", "fr.txt", "a.jsonl#text.de", "a.tsv#1"
         >>> [language_of(name) for name in names]
-        ['en', 'pt-BR', 'fr', 'und']
+        ['en', 'pt-BR', 'fr', 'de', 'und']
     """
-    for word in reversed(pathlib.PurePath(path).name.split(".")):
+    _, column = split(path)
+    for word in reversed((column or pathlib.PurePath(path).name).split(".")):
         if re.fullmatch("[a-z]{2}([-_][A-Za-z]{2,4})?", word) and word not in ("gz", "xz"):
             return word
     return UNKNOWN_LANGUAGE

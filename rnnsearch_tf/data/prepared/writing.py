@@ -38,6 +38,7 @@ from rnnsearch_tf.data.prepared.store import (
 )
 from rnnsearch_tf.runtime.processes import Processes
 from rnnsearch_tf.data.shards import files_of
+from rnnsearch_tf.files.tables import split
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.atomic import NamedFile, locked, naming, sync, write_file
 from rnnsearch_tf.runtime.progress import announced
@@ -127,14 +128,14 @@ def _plan(config: Config) -> dict[str, Any]:
         for corpus in training_corpora(config.data)
         for side in (corpus.source, corpus.target)
     ] + [config.data.phrase_table or ""]
-    files = [path for text in texts for path in files_of(config.data, text)] + [
+    files = [split(path)[0] for text in texts for path in files_of(config.data, text)] + [
         config.source.vocabulary or "",
         config.target.vocabulary or "",
     ]
     states = [
         [path, os.stat(path).st_size, os.stat(path).st_mtime_ns]
         for path in files
-        if os.path.isfile(path)
+        if os.path.exists(path)
     ]
     plan = {"format": FORMAT, "version": __version__, "settings": settings, "files": states}
     return json.loads(json.dumps(plan))

@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.files.atomic import cannot_write
-from rnnsearch_tf.files.reading import LONGEST_LINE, raw_batches
+from rnnsearch_tf.files.reading import raw_batches
+from rnnsearch_tf.files.streams import LONGEST_LINE
 from rnnsearch_tf.files.writing import whole_file
 
 if TYPE_CHECKING:

@@ -1,0 +1,434 @@
+"""Columns of tables as texts: `fra.txt#2`, `corpus.csv#fr`, `corpus.jsonl#translation.fr`,
+`memory.tmx#fr`.
+
+A table is a file of tab-separated values, of comma- or semicolon-separated values, of JSON lines or
+of TMX, plain or compressed, or a folder that ``datasets.Dataset.save_to_disk`` wrote. Its content
+tells which. Row k of a column is line k of the text: a line break in a cell becomes a space, an
+empty or missing cell an empty line.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import itertools
+import json
+import os
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.files.streams import LONGEST_LINE, line_batches, opened
+
+TSV = "tab-separated values"
+CSV = "comma-separated values"
+SEMICOLONS = "semicolon-separated values"
+JSON_LINES = "JSON lines"
+TMX = "TMX"
+DATASET = "a data set of Hugging Face"
+PLAIN = "plain text"
+
+DELIMITERS = {TSV: "\t", CSV: ",", SEMICOLONS: ";"}
+
+LOOKED_AT = 200
+"""Rows that tell the kind and the columns of a table."""
+
+MOSTLY = 0.95
+"""Share of the lines with tabs from which a text is taken for a table."""
+
+LANGUAGES = frozenset(
+    "ar bg bn ca cs da de el en es et eu fa fi fr ga gl gu he hi hr hu hy id is it ja ka ko lt lv"
+    " mk ml mr ms nl no pl pt ro ru sk sl sq sr sv sw ta te th tr uk ur vi zh".split()
+)
+"""Codes by which the first row is taken for names of columns."""
+
+SIDES = (("source", "target"), ("src", "tgt"), ("src", "trg"))
+"""Names of columns by which the two sides are recognized."""
+
+_NAMES = LANGUAGES | {name for pair in SIDES for name in pair} | {"sentence", "text", "translation"}
+_LINES = 1024  # lines read at once
+
+_line_breaks = re.compile(rb"\r\n|\n|\r")
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """What the first rows of a table show.
+
+    Attributes:
+        path: of the file or folder.
+        kind: TSV, CSV, SEMICOLONS, JSON_LINES, TMX or DATASET.
+        columns: names of the columns, or their numbers from 1 where they have no names.
+            texts: those of the columns that hold text, not only numbers.
+        first: cells of the first row where the columns have no known names: names of its own.
+    """
+
+    path: str
+    kind: str
+    columns: Sequence[str]
+    texts: Sequence[str]
+    first: Sequence[str] = ()
+
+    def pair(self, columns: str | None = None) -> tuple[str, str]:
+        """The two sides as texts, such as ("fra.txt#1", "fra.txt#2").
+
+        Args:
+            columns: two names or numbers with a comma, such as "1,2" or "en,fr"; None: the columns
+                called source and target, or the only two that hold text; in values without names,
+                the first two that hold text.
+
+        Raises:
+            UsageError: there is no such column, or it is not clear which.
+        """
+        found = f"its columns are {', '.join(self.columns)}"
+        if columns is not None:
+            chosen = [column.strip() for column in columns.split(",")]
+            if len(chosen) != 2:
+                raise UsageError(
+                    f"--columns: expected two columns, such as {','.join(self.texts[:2])}, got"
+                    f" {columns!r}; {found}"
+                )
+            numbers = [str(number) for number in range(1, len(self.columns) + 1)]
+            known = {*self.columns, *(numbers if self.kind in DELIMITERS else ())}
+            for column in chosen if not {*chosen} <= {*self.first} else ():
+                if column not in known:
+                    raise UsageError(
+                        f"--columns: expected columns of {self.path}, got {column!r}; {found}"
+                    )
+        else:
+            chosen = self._sides()
+            if not chosen:
+                raise UsageError(
+                    f"{self.path}: expected a column of source text and one of target text, got"
+                    f" {len(self.texts)} with text; {found}; name two with --columns"
+                )
+        return f"{self.path}#{chosen[0]}", f"{self.path}#{chosen[1]}"
+
+    def _sides(self) -> list[str]:
+        """The columns of source and target; empty if it is not clear which."""
+        for pair in SIDES:
+            if {*pair} <= {*self.texts}:
+                return [*pair]
+        unnamed = self.kind in DELIMITERS and all(column.isdigit() for column in self.columns)
+        if len(self.texts) == 2 or (unnamed and len(self.texts) > 2):
+            return [*self.texts[:2]]
+        return []
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.kind}, {len(self.columns)} columns: {', '.join(self.columns)}"
+
+
+def split(name: AnyPath) -> tuple[str, str | None]:
+    """(file, column) of a text; the column is None for a file that is no table.
+
+    Example:
+        >>> split("fra.txt#2"), split("train.fr")
+        (('fra.txt', '2'), ('train.fr', None))
+    """
+    name = os.fspath(name)
+    path, mark, column = name.rpartition("#")
+    if not mark or not path or not column or "/" in column or os.path.exists(name):
+        return name, None
+    return path, column
+
+
+def is_column(name: AnyPath) -> bool:
+    """Whether a text is a column of a table."""
+    return split(name)[1] is not None
+
+
+def column_batches(name: AnyPath, size: int) -> Iterator[list[bytes]]:
+    """Yield lists of 1 to `size` cells of a column, such as ``fra.txt#2``, as bytes.
+
+    Raises:
+        UserError: the table cannot be read, has no such column, or a row is malformed.
+    """
+    path, column = split(name)
+    assert column is not None
+    kind = kind_of(path)
+    if kind in DELIMITERS:
+        cells = _delimited(path, column, DELIMITERS[kind])
+    elif kind == TMX:
+        cells = _tmx(path, column)
+    elif kind == DATASET:
+        cells = _nested(_dataset_rows(path), path, column)
+    elif kind == JSON_LINES:
+        cells = _nested(_json_rows(path), path, column)
+    else:
+        raise UserError(
+            f"{path}: expected a table with the column {column}, got plain text; name the file"
+            " without #"
+        )
+    lines = (_line_breaks.sub(b" ", cell) for cell in cells)
+    while batch := list(itertools.islice(lines, size)):
+        yield batch
+
+
+def look(path: AnyPath) -> Table:
+    """Look at the first rows of a table.
+
+    Raises:
+        UserError: it is missing, is no table, or its first rows are malformed.
+    """
+    path = os.fspath(path)
+    kind = kind_of(path)
+    if kind == PLAIN:
+        raise UserError(
+            f"{path}: expected a table (.tsv, .csv, JSON lines, TMX, a saved data set), got plain"
+            " text in one column; for a text and its translation in two files, use --source and"
+            " --target"
+        )
+    if kind in DELIMITERS:
+        rows = list(itertools.islice(_delimited_rows(path, DELIMITERS[kind]), LOOKED_AT))
+        width = max(len(row) for row in rows)
+        header = _is_header(rows[0])
+        columns = [
+            _text(rows[0][place]) if header and place < len(rows[0]) else str(place + 1)
+            for place in range(width)
+        ]
+        texts = [
+            column
+            for place, column in enumerate(columns)
+            if any(_has_words(row[place]) for row in rows[header:] if place < len(row))
+        ]
+        return Table(path, kind, columns, texts, () if header else [*map(_text, rows[0])])
+    if kind == TMX:
+        units = itertools.islice(_tmx_units(path), LOOKED_AT)
+        columns = list(dict.fromkeys(language for unit in units for language in unit))
+        return Table(path, kind, columns, columns)
+    records = _json_rows(path) if kind == JSON_LINES else _dataset_rows(path)
+    cells = flat(next(iter(records), {}))
+    texts = [name for name, value in cells.items() if isinstance(value, str)]
+    return Table(path, kind, list(cells), texts)
+
+
+def kind_of(path: str) -> str:
+    """The kind of a file, by its first bytes: a kind of table, or PLAIN.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    if os.path.isdir(path):
+        return DATASET
+    lines = next(line_batches(path, LOOKED_AT, cut=True), [])
+    begin = b"\n".join(lines[:50]).lstrip()
+    if re.match(rb"(<\?xml|<!DOCTYPE tmx|<tmx\b)", begin) and b"<tmx" in begin:
+        return TMX
+    if begin.startswith(b"{"):
+        return JSON_LINES
+    first = _text(lines[0]) if lines else ""
+    if "\t" in first:
+        return TSV
+    widths = {
+        kind: len(next(csv.reader([first], delimiter=delimiter)))
+        for kind, delimiter in DELIMITERS.items()
+        if first
+    }
+    widest = max(widths, key=lambda kind: widths[kind], default=PLAIN)
+    return widest if widths.get(widest, 1) > 1 else PLAIN
+
+
+def check_sentences(path: AnyPath, lines: Sequence[bytes]) -> None:
+    """Check that the first lines of a text are sentences, not the rows of a table.
+
+    Raises:
+        UserError: nearly all have tabs, and it is no column of a table.
+    """
+    tabs = sum(b"\t" in line for line in lines)
+    if tabs and tabs >= MOSTLY * len(lines) and not is_column(path):
+        raise UserError(
+            f"{path}: expected a sentence in each line, got tabs in {tabs} of the first"
+            f" {len(lines)} lines; it is a table: use --pairs {path} --columns 1,2 or name a"
+            f" column as {path}#1, or cut it: cut -f1 {path} > text.source; cut -f2 {path} >"
+            " text.target"
+        )
+
+
+def _delimited(path: str, column: str, delimiter: str) -> Iterator[bytes]:
+    rows = _delimited_rows(path, delimiter)
+    first = next(rows, [])
+    names = [_text(cell) for cell in first]
+    number = int(column) if column.isdecimal() else 0
+    header = _is_header(first) or (column in names and not number)
+    if column in names and not number:
+        place = names.index(column)
+    elif number:
+        place = number - 1
+    else:
+        known = ", ".join(names) if header else f"numbers from 1 to {len(first)}, without names"
+        raise UserError(f"{path}: expected a column called {column}, got {known}")
+    for row in rows if header else itertools.chain([first], rows):
+        yield row[place] if place < len(row) else b""
+
+
+def _delimited_rows(path: str, delimiter: str) -> Iterator[list[bytes]]:
+    """The rows of separated values; quotes mean nothing in those separated by tabs."""
+    lines = (line for lines in line_batches(path, _LINES) for line in lines)
+    if delimiter == "\t":
+        for line in lines:
+            yield line.removesuffix(b"\r").split(b"\t")
+        return
+    csv.field_size_limit(LONGEST_LINE)
+    reader = csv.reader(
+        (line.decode("utf-8", "surrogateescape") + "\n" for line in lines), delimiter=delimiter
+    )
+    try:
+        for row in reader:
+            yield [cell.encode("utf-8", "surrogateescape") for cell in row]
+    except csv.Error as error:
+        raise UserError(
+            f"{path}:{reader.line_num}: expected {CSV}, got: {error}; look for a quotation mark"
+            " that nothing closes"
+        ) from None
+
+
+def _is_header(row: Sequence[bytes]) -> bool:
+    """Whether a row has names of columns: at least two that are known."""
+    names = [_text(cell) for cell in row]
+    return sum(name in _NAMES for name in names) >= 2
+
+
+def _json_rows(path: str) -> Iterator[Mapping[str, Any]]:
+    number = 0
+    for lines in line_batches(path, _LINES):
+        for line in lines:
+            number += 1
+            try:
+                record = json.loads(line) if line.strip() else {}
+            except ValueError as error:
+                raise UserError(
+                    f"{path}:{number}: expected a JSON object, got {_shown(line)} ({error})"
+                ) from None
+            if not isinstance(record, dict):
+                raise UserError(f"{path}:{number}: expected a JSON object, got {_shown(line)}")
+            yield record
+
+
+def _dataset_rows(path: str) -> Iterable[Mapping[str, Any]]:
+    try:
+        import datasets
+    except ImportError:
+        raise UserError(
+            f"{path}: expected the package datasets, which reads saved data sets, found none;"
+            " install it: pip install 'rnnsearch-tf[datasets]'"
+        ) from None
+    try:
+        data = datasets.load_from_disk(path)
+    except (FileNotFoundError, ValueError, OSError, KeyError, TypeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(
+            f"{path}: expected a folder that datasets.Dataset.save_to_disk wrote, got another one"
+            f" ({reason})"
+        ) from None
+    if isinstance(data, datasets.DatasetDict):
+        raise UserError(
+            f"{path}: expected one data set, got a folder of several: {', '.join(data)}; name one"
+            f" of them, such as {os.path.join(path, next(iter(data)))}"
+        )
+    return data
+
+
+def _nested(rows: Iterable[Mapping[str, Any]], path: str, column: str) -> Iterator[bytes]:
+    """The texts under a name, or under names joined by dots."""
+    for number, row in enumerate(rows, start=1):
+        cells = flat(row)
+        if number == 1 and column not in cells:
+            raise UserError(
+                f"{path}: expected a column called {column}, got {', '.join(cells) or 'none'}"
+            )
+        value = cells.get(column)
+        if not isinstance(value, (str, type(None))):
+            raise UserError(
+                f"{path}:{number}: expected text under {column}, got {type(value).__name__}"
+            )
+        yield (value or "").encode("utf-8", "surrogatepass")
+
+
+def flat(row: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """{name: value} of a record; names of nested records are joined by dots.
+
+    Example:
+        >>> flat({"id": 7, "translation": {"en": "a cat", "fr": "un chat"}})
+        {'id': 7, 'translation.en': 'a cat', 'translation.fr': 'un chat'}
+    """
+    cells: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            cells |= flat(value, f"{above}{name}.")
+        else:
+            cells[f"{above}{name}"] = value
+    return cells
+
+
+def _tmx(path: str, column: str) -> Iterator[bytes]:
+    """The segments of a language; `en` also takes those of en-US."""
+    wanted = column.lower()
+    seen = False
+    for unit in _tmx_units(path):
+        close = (text for language, text in unit.items() if language.startswith(f"{wanted}-"))
+        text = unit.get(wanted) or next(close, "")
+        seen = seen or bool(text)
+        yield text.encode("utf-8", "surrogatepass")
+    if not seen:
+        raise UserError(
+            f"{path}: expected segments in the language {column}, got none; its languages are"
+            f" {', '.join(look(path).columns)}"
+        )
+
+
+def _tmx_units(path: str) -> Iterator[dict[str, str]]:
+    """{language in small letters: text} of each translation unit, the codes of formats left out."""
+    with opened(path, lambda: path) as stream:
+        try:
+            events = ElementTree.iterparse(stream, events=("start", "end"))
+            _, root = next(events)
+            for event, element in events:
+                if event == "end" and _local(element.tag) == "tu":
+                    yield _segments(element)
+                    root.clear()
+        except ElementTree.ParseError as error:
+            raise UserError(
+                f"{path}: expected TMX, got malformed XML ({error}); export it again"
+            ) from None
+
+
+def _segments(unit: ElementTree.Element) -> dict[str, str]:
+    """{language in small letters: text} of a unit; the first variant of a language counts."""
+    texts: dict[str, str] = {}
+    for variant in unit:
+        named = (value for name, value in variant.items() if _local(name) == "lang")
+        language = next(named, "").lower()
+        for segment in variant:
+            if _local(segment.tag) == "seg":
+                texts.setdefault(language, "".join(_words(segment)))
+    return texts
+
+
+def _words(element: ElementTree.Element) -> Iterator[str]:
+    """The text of a segment, without the codes of a format (in bpt, ept, it, ph and ut)."""
+    if _local(element.tag) in ("seg", "hi", "sub"):
+        yield element.text or ""
+        for child in element:
+            yield from _words(child)
+            yield child.tail or ""
+
+
+def _local(tag: str) -> str:
+    """A name in XML without its namespace."""
+    return tag.rpartition("}")[2]
+
+
+def _has_words(cell: bytes) -> bool:
+    """Whether a cell has more than numbers, dates and times."""
+    return re.search(rb"[^\d\s.,:/-]", cell) is not None
+
+
+def _text(cell: bytes) -> str:
+    return cell.decode("utf-8", "replace").strip()
+
+
+def _shown(line: bytes) -> str:
+    return repr(line[:60].decode("utf-8", "replace"))

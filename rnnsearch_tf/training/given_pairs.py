@@ -1,0 +1,90 @@
+"""Pairs that are held in Python as the training text of a RUN: they are written into it, so that
+the training can be resumed, and started by several workers, like any other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import os
+from typing import Any
+
+from rnnsearch_tf.config import Config
+from rnnsearch_tf.data.pairs import as_pairs
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.files.atomic import make_folder, replacing
+from rnnsearch_tf.runs.folder import Run
+
+SIDES = "source", "target"
+_LINES = 1024  # written at once
+
+
+def naming_given(config: Config, run: Run, given: dict[str, Any], resume: bool) -> Config:
+    """The configuration that names the given pairs as files of the RUN.
+
+    Args:
+        config: the configuration, which names no other text of these parts.
+        run: the folder.
+        given: {"train": pairs, "development": pairs}; None: none are given.
+        resume: whether the training is resumed, with the pairs that the RUN has.
+
+    Raises:
+        UsageError: the configuration names such a text too, or the training is resumed.
+    """
+    if resume and any(pairs is not None for pairs in given.values()):
+        raise UsageError(
+            f"train: expected resume or pairs, got both; {run} has the pairs that it was started"
+            " with: leave pairs and development out"
+        )
+    names = {
+        "train": ("train_source", "train_target", "corpora", "prepared", "train_alignments"),
+        "development": ("development_source", "development_target", "held_out"),
+    }
+    data = config.data
+    for part, pairs in given.items():
+        if pairs is None:
+            continue
+        others = [f"data.{name}" for name in names[part] if getattr(data, name)]
+        if data.corpus != "files":
+            others.append(f"data.corpus={data.corpus}")
+        if others:
+            argument = "pairs" if part == "train" else part
+            raise UsageError(
+                f"train: expected no text in the configuration beside {argument}, got"
+                f" {', '.join(others)}; leave one out"
+            )
+        paths: dict[str, Any] = {
+            f"{part}_{side}": os.path.abspath(run.text(part, side)) for side in SIDES
+        }
+        data = dataclasses.replace(data, **paths)
+    return dataclasses.replace(config, data=data)
+
+
+def write_given(run: Run, given: dict[str, Any], on_bad_line: str) -> None:
+    """Write the good pairs to the files that :func:`naming_given` names; a line break in a text
+    becomes a space.
+
+    Args:
+        run: the folder.
+        given: as of :func:`naming_given`.
+        on_bad_line: "error" or "skip", for an empty text.
+
+    Raises:
+        UserError: a bad pair, no pair, or the disk is full.
+        UsageError: what is given are no pairs.
+    """
+    for part, pairs in given.items():
+        if pairs is None:
+            continue
+        paths = [run.text(part, side) for side in SIDES]
+        make_folder(paths[0].parent)
+        lines = as_pairs(pairs, on_bad_line).lines()
+        with replacing(paths[0]) as source, replacing(paths[1]) as target:
+            with open(source, "wb") as sources, open(target, "wb") as targets:
+                while batch := list(itertools.islice(lines, _LINES)):
+                    for file, side in zip((sources, targets), zip(*batch)):
+                        file.writelines(_one_line(text) for text in side)
+
+
+def _one_line(text: bytes) -> bytes:
+    return b" ".join(text.splitlines()) + b"\n"

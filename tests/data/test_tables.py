@@ -1,0 +1,191 @@
+"""Texts that are columns of tables, compared with what other programs wrote into them."""
+
+import bz2
+import csv
+import gzip
+import json
+import lzma
+
+import pandas
+import pytest
+from backports import zstd
+
+from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files import tables
+from rnnsearch_tf.files.reading import count_lines, read_all, read_bytes
+
+PAIRS = [
+    ("I'm home.", "Je suis à la maison."),
+    ('He said "no", twice.', "Il a dit « non », deux fois."),
+    ("one, two; three", "un, deux ; trois"),
+    ("two\nlines", "deux\r\nlignes"),
+    ("a < b & c", "\u2028"),
+]
+ONE_LINE = [tuple(" ".join(text.splitlines()) for text in pair) for pair in PAIRS[:4]]
+ONE_LINE.append(PAIRS[4])
+FRAME = pandas.DataFrame(PAIRS, columns=["en", "fr"])
+
+TMX = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE tmx SYSTEM "tmx14.dtd">
+<tmx version="1.4"><header creationtool="x" segtype="sentence"/><body>
+<tu><tuv xml:lang="en-US">
+<seg>Press <bpt i="1">&lt;b&gt;</bpt>OK<ept i="1">&lt;/b&gt;</ept> <hi>now</hi>.</seg></tuv>
+<tuv xml:lang="fr"><seg>Appuyez sur OK.</seg></tuv></tu>
+<tu><note>no text</note><tuv lang="FR"><prop>x</prop><seg>Un chat &amp; un chien</seg></tuv>
+<tuv lang="EN-us"><seg>A cat &amp; a dog</seg></tuv><tuv lang="de"><seg>Ein Hund</seg></tuv></tu>
+<tu><tuv xml:lang="en-GB"><seg>colour</seg></tuv></tu>
+</body></tmx>
+"""
+
+
+def written(path, kind):
+    """A table with PAIRS."""
+    if kind == "tsv":  # as of manythings.org and Tatoeba: no quotation marks, no line breaks
+        rows = [f"{number}\t{en}\t{fr}\tCC-BY 2.0" for number, (en, fr) in enumerate(ONE_LINE)]
+        path.write_text("\r\n".join(rows), encoding="utf-8", newline="")
+    elif kind == "csv":
+        FRAME.to_csv(path, index_label="id")
+    elif kind == "semicolons":
+        FRAME.to_csv(path, sep=";", index=False, quoting=csv.QUOTE_ALL)
+    elif kind == "jsonl":
+        FRAME.to_json(path, orient="records", lines=True)
+    elif kind == "translations":
+        with open(path, "w", encoding="utf-8") as file:
+            for number, (en, fr) in enumerate(PAIRS):
+                record = {"id": number, "translation": {"en": en, "fr": fr}}
+                print(json.dumps(record, ensure_ascii=False), file=file)
+    return str(path)
+
+
+KINDS = {
+    "tsv": ("2,3", tables.TSV),
+    "csv": (None, tables.CSV),
+    "semicolons": (None, tables.SEMICOLONS),
+    "jsonl": (None, tables.JSON_LINES),
+    "translations": (None, tables.JSON_LINES),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_has_the_pairs_that_were_written(tmp_path, kind):
+    columns, name = KINDS[kind]
+    path = written(tmp_path / "table", kind)
+    table = tables.look(path)
+    assert table.kind == name
+    source, target = table.pair(columns)
+    assert (source, target) == table.pair()  # found by looking
+    assert list(zip(read_all(source), read_all(target))) == ONE_LINE
+    assert count_lines([source, target]) == 2 * len(PAIRS)
+    skipping = Pairs(source, target, "skip")
+    assert list(skipping) == ONE_LINE[:4]  # the last target has no text
+    assert skipping.report.examples == [
+        f"{target}:5: expected a sentence, got an empty line",
+    ]
+    assert list(Pairs(path, on_bad_line="skip")) == ONE_LINE[:4]
+
+
+def test_columns_by_name_and_by_number(tmp_path):
+    path = written(tmp_path / "t.csv", "csv")
+    table = tables.look(path)
+    assert list(table.columns) == ["id", "en", "fr"] and list(table.texts) == ["en", "fr"]
+    assert table.pair("fr, en") == (f"{path}#fr", f"{path}#en")
+    assert read_all(f"{path}#3") == read_all(f"{path}#fr") == [fr for _, fr in ONE_LINE]
+    unnamed = written(tmp_path / "t.tsv", "tsv")
+    assert tables.look(unnamed).pair("3,2") == (f"{unnamed}#3", f"{unnamed}#2")
+    for given in ("1", "1,2,3", "en,de", "0,1", "4,5"):
+        with pytest.raises(UsageError, match="--columns: expected .* its columns are id, en, fr"):
+            table.pair(given)
+    with pytest.raises(UserError, match="t.tsv: expected a column called fr, got numbers from 1"):
+        read_all(f"{unnamed}#fr")
+    (tmp_path / "own.csv").write_text("number,English,French\n1,a,b\n")
+    own = tables.look(tmp_path / "own.csv")
+    assert own.pair("English,French") == tuple(f"{own.path}#{name}" for name in own.first[1:])
+    assert list(Pairs(*own.pair("French,English"))) == [("b", "a")]
+    with pytest.raises(UsageError, match="expected columns of .*own.csv, got 'French'"):
+        own.pair("2,French")
+    (tmp_path / "many.jsonl").write_text('{"a": "x", "b": "y", "c": "z"}\n')
+    with pytest.raises(UsageError, match="many.jsonl: expected a column of source text and one of"):
+        tables.look(tmp_path / "many.jsonl").pair()
+
+
+def test_tmx(tmp_path):
+    path = tmp_path / "memory.tmx"
+    path.write_text(TMX, encoding="utf-8")
+    table = tables.look(path)
+    assert (table.kind, list(table.columns)) == (tables.TMX, ["en-us", "fr", "de", "en-gb"])
+    assert read_all(f"{path}#en-US") == ["Press OK now.", "A cat & a dog", ""]
+    assert read_all(f"{path}#en") == ["Press OK now.", "A cat & a dog", "colour"]
+    assert read_all(f"{path}#fr") == ["Appuyez sur OK.", "Un chat & un chien", ""]
+    assert len(Pairs(f"{path}#fr", f"{path}#en-us", "skip")) == 2
+    with pytest.raises(UserError, match="segments in the language it, got none; its languages are"):
+        read_all(f"{path}#it")
+    path.write_text(TMX[: len(TMX) // 2], encoding="utf-8")
+    with pytest.raises(UserError, match="memory.tmx: expected TMX, got malformed XML"):
+        read_all(f"{path}#fr")
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress, zstd.compress])
+def test_a_compressed_table(tmp_path, compress):
+    for kind in ("csv", "translations"):
+        plain = written(tmp_path / kind, kind)
+        packed = tmp_path / f"{kind}.packed"
+        packed.write_bytes(compress((tmp_path / kind).read_bytes()))
+        assert list(Pairs(packed, on_bad_line="skip")) == list(Pairs(plain, on_bad_line="skip"))
+    packed.write_bytes(compress(TMX.encode()))
+    assert read_all(f"{packed}#fr")[0] == "Appuyez sur OK."
+
+
+def test_a_saved_data_set(tmp_path):
+    datasets = pytest.importorskip("datasets")
+    rows = [{"translation": {"en": en, "fr": fr}, "id": 1} for en, fr in PAIRS]
+    data = datasets.Dataset.from_list(rows)
+    datasets.DatasetDict({"train": data, "test": data}).save_to_disk(tmp_path / "saved")
+    with pytest.raises(UserError, match="expected one data set, got a folder of several: train, t"):
+        tables.look(tmp_path / "saved")
+    path = tmp_path / "saved" / "train"
+    source, target = tables.look(path).pair()
+    assert source == f"{path}#translation.en"
+    assert list(zip(read_all(source), read_all(target))) == ONE_LINE
+    rows = [row for row, pair in zip(rows, PAIRS) if pair[1].strip()]
+    kept = datasets.Dataset.from_list(rows).remove_columns("id")
+    assert list(Pairs(kept)) == [pair for pair in PAIRS if pair[1].strip()]  # held in memory
+    with pytest.raises(UserError, match="expected a folder that datasets.Dataset.save_to_disk"):
+        tables.look(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content, problem",
+    [
+        (b'{"en": "a"}\n{"en": \n', "t#en:2: expected a JSON object, got"),
+        (b'{"en": "a"}\n[1]\n', "t#en:2: expected a JSON object, got '\\[1\\]'"),
+        (b'{"en": "a"}\n{"en": 3}\n', "t#en:2: expected text under en, got int"),
+        (b'{"fr": "a"}\n', "t: expected a column called en, got fr"),
+        (b"one\ntwo\n", "t: expected a table with the column en, got plain text"),
+        (b"", "t: expected a table with the column en, got plain text"),
+        (b'a,en\n1,"' + b"x\n" * 600_000, "t:[0-9]+: expected comma-separated values, got: f"),
+    ],
+)
+def test_a_malformed_table_is_an_error_that_names_the_place(tmp_path, content, problem):
+    (tmp_path / "t").write_bytes(content)
+    with pytest.raises(UserError, match=problem.replace("t#en", "t")):
+        read_all(f"{tmp_path / 't'}#en")
+
+
+def test_bytes_that_are_no_utf_8_stay_a_bad_line(tmp_path):
+    (tmp_path / "t").write_bytes(b"en,fr\ncaf\xe9,x\na,b\n")
+    pairs = Pairs(f"{tmp_path / 't'}#en", f"{tmp_path / 't'}#fr", "skip")
+    assert list(pairs) == [("a", "b")] and pairs.report.invalid == 1
+
+
+def test_a_file_whose_name_has_the_mark_is_a_text(tmp_path):
+    (tmp_path / "c#").write_text("one\n")
+    (tmp_path / "c#1").write_text("two\n")
+    assert read_all(tmp_path / "c#") == ["one"] and read_all(tmp_path / "c#1") == ["two"]
+    with pytest.raises(UserError, match="missing.tsv: expected a text file, found none"):
+        read_all(tmp_path / "missing.tsv#1")
+
+
+def test_a_long_column_is_streamed(tmp_path):
+    (tmp_path / "t").write_text("".join(f"{n}\tline {n}\n" for n in range(5000)))
+    assert list(read_bytes(f"{tmp_path / 't'}#2")) == [f"line {n}".encode() for n in range(5000)]
