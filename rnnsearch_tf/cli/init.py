@@ -89,12 +89,12 @@ def run(arguments: Namespace) -> None:
     ):
         if named not in (code, UNKNOWN_LANGUAGE):
             print(
-                f"WARNING: the name of the {side} says {named}, --{side}-language says {code}:"
+                f"WARNING: the {side} file's name says {named}, --{side}-language says {code}:"
                 " check that the files are not swapped"
             )
         if code == UNKNOWN_LANGUAGE:
             print(
-                f"the name of the {side} does not tell its language: name it with"
+                f"the {side} file's name does not tell its language: name it with"
                 f" --{side}-language if you know it"
             )
     print(f"written: {path}; edit it as you like")

@@ -22,7 +22,7 @@ from rnnsearch_tf.config import SearchConfig, check_value, saved_config
 from rnnsearch_tf.config.yaml_files import read_value
 from rnnsearch_tf.errors import Terminated, UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
-from rnnsearch_tf.files.reading import check_inputs, read_batches
+from rnnsearch_tf.files.reading import check_inputs, read_batches, read_lines
 from rnnsearch_tf.files.tables import look
 from rnnsearch_tf.runtime.progress import announced, progress
 from rnnsearch_tf.runs.folder import Run
@@ -165,6 +165,8 @@ def pair_of_columns(arguments: argparse.Namespace) -> tuple[str, str] | None:
     pair = table.pair(arguments.columns)
     source, target = (text.rpartition("#")[2] for text in pair)
     print(f"{table}; source: {source}, target: {target}", file=sys.stderr)
+    first = " ||| ".join(next(read_lines(text), "") for text in pair)
+    print(f"first pair: {first[:200]}", file=sys.stderr)
     return pair
 
 

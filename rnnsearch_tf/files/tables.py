@@ -39,6 +39,9 @@ LOOKED_AT = 200
 MOSTLY = 0.95
 """Share of the lines with tabs from which a text is taken for a table."""
 
+FEWEST = 10
+"""Lines with tabs that this needs."""
+
 LANGUAGES = frozenset(
     "ar bg bn ca cs da de el en es et eu fa fi fr ga gl gu he hi hr hu hy id is it ja ka ko lt lv"
     " mk ml mr ms nl no pl pt ro ru sk sl sq sr sv sw ta te th tr uk ur vi zh".split()
@@ -237,8 +240,8 @@ def check_sentences(path: AnyPath, lines: Sequence[bytes]) -> None:
     Raises:
         UserError: nearly all have tabs, and it is no column of a table.
     """
-    tabs = sum(b"\t" in line for line in lines)
-    if tabs and tabs >= MOSTLY * len(lines) and not is_column(path):
+    tabs = sum(b"\t" in line.strip() for line in lines)
+    if tabs >= max(FEWEST, MOSTLY * len(lines)) and not is_column(path):
         raise UserError(
             f"{path}: expected a sentence in each line, got tabs in {tabs} of the first"
             f" {len(lines)} lines; it is a table: use --pairs {path} --columns 1,2 or name a"

@@ -36,6 +36,7 @@ from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import Text, load_texts, shortfall
 from rnnsearch_tf.training import warm_start
 from rnnsearch_tf.training.agreement import Agreement
+from rnnsearch_tf.training.arguments import check_arguments
 from rnnsearch_tf.training.callbacks import (
     Clock,
     Limits,
@@ -51,7 +52,7 @@ from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.bad_batch import name_batch
-from rnnsearch_tf.training.checkpoint import TrainingState, load_state, save_state, saved_settings
+from rnnsearch_tf.training.checkpoint import TrainingState, load_state, save_state
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.files.untrusted import check_links
 from rnnsearch_tf.distributed.workers import SingleWorker, join, losing_peers, mirrored
@@ -377,7 +378,7 @@ def _prepare(
     RUN is locked until the ExitStack ends.
     """
     check_links(run.path)
-    _check_arguments(run, config, resume, start_from, new_words, skip_batch)
+    check_arguments(run, config, resume, start_from, new_words, skip_batch)
     config = naming_given(config, run, given, resume)
     if not resume:  # a resumed training may have been started by an earlier version
         check_development(config)
@@ -529,53 +530,6 @@ def _reached_limit(state: TrainingState, settings: TrainingConfig) -> str | None
         ),
         None,
     )
-
-
-def _check_arguments(
-    run: Run,
-    config: Config,
-    resume: bool,
-    start_from: str | os.PathLike[str] | None,
-    new_words: int,
-    skip_batch: bool,
-) -> None:
-    """Refuse a folder or a combination of arguments with which training cannot start."""
-    if resume and start_from is not None:
-        raise UsageError(
-            f"train: expected resume or start_from, got both; {run} records what it started from:"
-            " leave start_from out"
-        )
-    if skip_batch and not resume:
-        raise UsageError(
-            "train: expected resume with skip_batch, got none; it skips the batch at which a"
-            " training stopped"
-        )
-    if new_words and start_from is None:
-        raise UsageError(
-            f"train: expected start_from with new_words={new_words}, got none; name the RUN that"
-            " they are added to"
-        )
-    if start_from is not None and run.path.resolve() == Run(start_from).path.resolve():
-        raise UsageError(
-            f"{run}: expected another folder than the one to start from, got the same; choose"
-            " another --output"
-        )
-    if not resume:
-        run.refuse_training()
-    if resume and run.config.exists():
-        _check_unchanged(saved_config(run.config), config, run.config)
-
-
-def _check_unchanged(before: Config, config: Config, path: os.PathLike[str]) -> None:
-    """Refuse to resume with settings that differ from those of the saved model and optimizer."""
-    new = saved_settings(config)
-    for name, old in saved_settings(before).items():
-        if old != new.get(name):
-            raise UsageError(
-                f"{path}: --resume expects {name}={old}, with which the training began, got"
-                f" {new.get(name)}; take the value from that file, or start a new training with"
-                " another --output"
-            )
 
 
 def _build_texts(config: Config, pairs: Pairs) -> tuple[Text, Text]:

@@ -28,7 +28,8 @@ def test_init(observe, tmp_path):
         return [os.path.basename(name) for name in text]
 
     languages = {"--source-language", "--target-language"}
-    complete("init", languages, {"--source", "--target", "--minutes"})
+    columns = {"--pairs", "--columns"}
+    complete("init", languages | columns, {"--source", "--target", "--minutes"})
     base = ["--source", "a.en", "--target", "a.fr"]
     plain = written(*base)
     assert (plain.source.language, plain.target.language) == ("en", "fr")
@@ -39,6 +40,10 @@ def test_init(observe, tmp_path):
     assert written(*base, "--minutes", "7").training.maximum_minutes == 7
     assert written(*base, "--source-language", "de").source.language == "de"
     assert written(*base, "--target-language", "de").target.language == "de"
+    (tmp_path / "p.csv").write_text("en,fr,de\n" + "x y,A b,c d\n" * 150)
+    table = written("--pairs", "p.csv", "--columns", "fr,de")
+    assert names(table) == ["p.csv#fr", "p.csv#de"]
+    assert (table.source.language, table.target.language) == ("fr", "de")
 
 
 def test_prepare(observe, monkeypatch):
@@ -87,7 +92,7 @@ def test_prepare(observe, monkeypatch):
     assert found == {"read": "yours", "verified": True, "output": [line]}
 
 
-def test_doctor(observe, monkeypatch):
+def test_doctor(observe, monkeypatch, tmp_path):
     from rnnsearch_tf.data.inspection import doctor as checks
     from rnnsearch_tf.text import pipeline
 
@@ -105,6 +110,12 @@ def test_doctor(observe, monkeypatch):
     def facts(config):
         return {"checked": [(config,), (config, "source", "target")], "built": config}
 
+    def of_pairs(source, target):
+        texts = [f"{os.path.abspath('p.tsv')}#{column}" for column in (source, target)]
+        words = [f"data.train_{side}={text}" for side, text in zip(("source", "target"), texts)]
+        return load_config("phrasebook", ["data.corpus=files", *words])
+
+    (tmp_path / "p.tsv").write_text("x\ty\n")
     config = load_config("phrasebook")
     changed = facts(load_config("phrasebook", ["training.seed=5"]))
     plain = check(
@@ -115,6 +126,8 @@ def test_doctor(observe, monkeypatch):
             "--config": (["--config", "phrasebook-lstm"], facts(load_config("phrasebook-lstm"))),
             "--set": (["--set", "training.seed=5"], changed),
             "--quick": (["--quick"], {"checked": [(config,)], "built": GONE}),
+            "--pairs": (["--pairs", "p.tsv"], facts(of_pairs("1", "2"))),
+            "--columns": (["--pairs", "p.tsv", "--columns", "2,1"], facts(of_pairs("2", "1"))),
         },
     )
     assert plain == facts(config) | {"output": ["warning: train: odd", "0 error(s), 1 warning(s)"]}

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import pathlib
 import shutil
 import types
 
@@ -39,6 +40,13 @@ def settings(config, **changes):
     return plain | changes
 
 
+def _of_pairs(source, target):
+    """The phrasebook's recipe with two columns of pairs.tsv as its text."""
+    texts = [f"{os.path.abspath('pairs.tsv')}#{column}" for column in (source, target)]
+    words = [f"data.train_{side}={text}" for side, text in zip(("source", "target"), texts)]
+    return load_config("phrasebook", ["data.corpus=files", *words])
+
+
 def test_train(trained):
     base = ["--config", "phrasebook", "--output", "mine"]
     other = load_config("phrasebook", ["training.seed=5"])
@@ -47,7 +55,13 @@ def test_train(trained):
         "--output": (["--output", "yours"], {"folder": "yours"}),
         "--set": (["--set", "training.seed=5"], {"config": other}),
         "--distribute": (["--distribute", "mirrored"], {"distribute": "mirrored"}),
+        "--pairs": (["--pairs", "pairs.tsv"], {"config": _of_pairs("1", "2")}),
+        "--columns": (
+            ["--pairs", "pairs.tsv", "--columns", "3,1"],
+            {"config": _of_pairs("3", "1")},
+        ),
     }
+    pathlib.Path("pairs.tsv").write_text("a\tb\tc\n")
     complete("train", table, {"--resume", "--skip-batch", "--from", "--mix", "--new-words"})
     plain = compare(trained, "train", base, table)
     assert plain == settings(load_config("phrasebook"))

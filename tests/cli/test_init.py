@@ -7,6 +7,7 @@ import pytest
 
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.inspection.fitting import language_of
 from rnnsearch_tf.data.phrasebook import phrasebook
 
@@ -55,6 +56,38 @@ def test_one_file_twice_is_refused(files, tmp_path, capsys):
         "expected two files, a text and its translation, got one file twice"
         in capsys.readouterr().err
     )
+
+
+def test_a_table_taken_as_a_text_is_refused_with_the_way_to_cut_it(tmp_path, capsys):
+    source, target = phrasebook(PAIRS, 1, "train")
+    table = tmp_path / "fra.txt"
+    table.write_text(
+        "".join(f"{a}\t{b}\tCC-BY {n}\n" for n, (a, b) in enumerate(zip(source, target)))
+    )
+    (tmp_path / "test.fr").write_text("".join(f"{line}\n" for line in target[:200]))
+    assert init(tmp_path / "mine", [str(table), str(tmp_path / "test.fr")]) == 1
+    said = capsys.readouterr().err
+    assert f"use --pairs {table} --columns 1,2" in said
+    assert f"cut -f1 {table} > text.source; cut -f2 {table} > text.target" in said
+    assert not (tmp_path / "mine").exists()
+    assert run(["init", str(tmp_path / "mine"), "--pairs", str(table), "--minutes", "3"]) == 0
+    captured = capsys.readouterr()
+    assert "tab-separated values, 3 columns: 1, 2, 3; source: 1, target: 2" in captured.err
+    assert f"first pair: {source[0]} ||| {target[0]}" in captured.err
+    config = str(tmp_path / "mine" / "config.yaml")
+    assert list(open_corpus(load_config(config), "train"))[0] in list(zip(source, target))
+    assert run(["doctor", "--config", config, "--quick"]) == 0
+    assert run(["doctor", "--config", config, "--quick", "--columns", "1,2"]) == 2
+    assert "--columns 1,2: expected --pairs F with it, got none" in capsys.readouterr().err
+    for words in (["--pairs", str(table), "--source", "x"], ["--source", "x"]):
+        assert run(["init", str(tmp_path / "more"), *words]) == 2
+
+
+def test_more_lost_than_kept_is_an_error_as_for_doctor(files, tmp_path, capsys):
+    (tmp_path / "short.fr").write_text("un mot\n" * 150)
+    assert init(tmp_path / "mine", [files[0], str(tmp_path / "short.fr")]) == 1
+    assert "line by line, got 149 pairs kept; left out: " in capsys.readouterr().err
+    assert not (tmp_path / "mine").exists()
 
 
 def test_nothing_is_written_over(files, tmp_path, capsys):

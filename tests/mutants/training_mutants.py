@@ -126,7 +126,7 @@ TRAINING = [
         (f"{BAD_CONFIG}::test_a_wrong_file_is_named_with_what_was_expected_and_what_came",),
     ),
     Mutant(
-        "training/fit.py",
+        "training/arguments.py",
         "another model is resumed",
         "if old != new.get(name):",
         "if False:",

@@ -1,0 +1,57 @@
+"""Checks of the arguments with which a training starts."""
+
+from __future__ import annotations
+
+import os
+
+from rnnsearch_tf.config import Config, saved_config
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.training.checkpoint import saved_settings
+
+
+def check_arguments(
+    run: Run,
+    config: Config,
+    resume: bool,
+    start_from: str | os.PathLike[str] | None,
+    new_words: int,
+    skip_batch: bool,
+) -> None:
+    """Refuse a folder or a combination of arguments with which training cannot start."""
+    if resume and start_from is not None:
+        raise UsageError(
+            f"train: expected resume or start_from, got both; {run} records what it started from:"
+            " leave start_from out"
+        )
+    if skip_batch and not resume:
+        raise UsageError(
+            "train: expected resume with skip_batch, got none; it skips the batch at which a"
+            " training stopped"
+        )
+    if new_words and start_from is None:
+        raise UsageError(
+            f"train: expected start_from with new_words={new_words}, got none; name the RUN that"
+            " they are added to"
+        )
+    if start_from is not None and run.path.resolve() == Run(start_from).path.resolve():
+        raise UsageError(
+            f"{run}: expected another folder than the one to start from, got the same; choose"
+            " another --output"
+        )
+    if not resume:
+        run.refuse_training()
+    if resume and run.config.exists():
+        _check_unchanged(saved_config(run.config), config, run.config)
+
+
+def _check_unchanged(before: Config, config: Config, path: os.PathLike[str]) -> None:
+    """Refuse to resume with settings that differ from those of the saved model and optimizer."""
+    new = saved_settings(config)
+    for name, old in saved_settings(before).items():
+        if old != new.get(name):
+            raise UsageError(
+                f"{path}: --resume expects {name}={old}, with which the training began, got"
+                f" {new.get(name)}; take the value from that file, or start a new training with"
+                " another --output"
+            )

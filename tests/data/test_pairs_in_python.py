@@ -1,0 +1,81 @@
+"""Pairs that are held in Python, in the forms that people have."""
+
+import pandas
+import pytest
+
+import rnnsearch_tf as rt
+from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.errors import UsageError, UserError
+
+PAIRS = [("a cat", "un chat"), ("the dog", "le chien"), ("no", "non")]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda: PAIRS,
+        lambda: [list(pair) for pair in PAIRS],
+        lambda: iter(PAIRS),
+        lambda: (pair for pair in PAIRS),
+        lambda: pandas.DataFrame(PAIRS, columns=["en", "fr"]),
+        lambda: [{"en": source, "fr": target} for source, target in PAIRS],
+        lambda: [{"translation": {"en": source, "fr": target}} for source, target in PAIRS],
+    ],
+    ids=["tuples", "lists", "iterator", "generator", "frame", "records", "translations"],
+)
+def test_pairs_in_any_form(given):
+    pairs = Pairs(given())
+    assert list(pairs) == PAIRS and list(pairs) == PAIRS  # again
+    assert len(pairs) == 3 and pairs[1] == PAIRS[1]
+    with pytest.raises(IndexError):
+        pairs[3]
+
+
+def test_two_sides_in_any_form():
+    frame = pandas.DataFrame(PAIRS, columns=["en", "fr"])
+    for sides in (
+        [list(side) for side in zip(*PAIRS)],
+        [iter(side) for side in zip(*PAIRS)],
+        [frame["en"], frame["fr"]],
+    ):
+        pairs = Pairs(*sides)
+        assert list(pairs) == PAIRS and list(pairs) == PAIRS
+
+
+def test_an_empty_cell_is_a_bad_line():
+    frame = pandas.DataFrame([*PAIRS, ("x", None)], columns=["en", "fr"])
+    with pytest.raises(UserError, match="target:4: expected a sentence, got an empty line"):
+        list(Pairs(frame))
+    skipping = Pairs(frame, on_bad_line="skip")
+    assert list(skipping) == PAIRS and skipping.report.empty == 1
+
+
+@pytest.mark.parametrize(
+    "given",
+    [["a cat", "the dog"], [("a",)], [("a", "b", "c")], [("a", 3)], [{"en": "a"}], [None]],
+    ids=str,
+)
+def test_what_are_no_pairs_is_said(given):
+    with pytest.raises(UsageError, match="pairs: expected .source, target. pairs of str, got"):
+        Pairs(given)
+    with pytest.raises(UsageError, match=r"pairs\[-1\]: expected a whole number from 0"):
+        Pairs(PAIRS)[-1]
+
+
+def test_a_list_goes_wherever_text_goes():
+    config = rt.load_config(
+        values={
+            "data": {"batch_size": 2, "batching": "unsorted", "shuffle_buffer": 0},
+            "source": {"tokenization": "space"},
+            "target": {"tokenization": "space"},
+        }
+    )
+    source, target = rt.build_texts(config, PAIRS)
+    rows = {
+        form: [
+            batch["target_ids"].numpy().tolist()
+            for batch in rt.training_dataset(source, target, pairs, config.data, seed=1)
+        ]
+        for form, pairs in {"list": PAIRS, "Pairs": Pairs(PAIRS), "iterator": iter(PAIRS)}.items()
+    }
+    assert rows["list"] == rows["Pairs"] == rows["iterator"] and len(rows["list"]) == 2

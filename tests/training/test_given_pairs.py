@@ -1,0 +1,76 @@
+"""A training whose pairs are held in Python is that of the same pairs in files."""
+
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+from test_driver import TINY, config
+
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data.phrasebook import phrasebook
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.training.fit import train
+from rnnsearch_tf.translation.loading import load_run
+
+TRAIN = list(zip(*phrasebook(300, 1, "train")))
+DEVELOPMENT = list(zip(*phrasebook(20, 1, "development")))
+FILES = [setting for setting in TINY if not setting.startswith("data.phrasebook")]
+FILES += ["data.corpus=files", "training.maximum_updates=3", "training.evaluate_every=3"]
+
+
+class Counting(keras.callbacks.Callback):
+    batches = 0
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.batches += 1
+
+
+def test_pairs_in_python_train_as_the_same_pairs_in_files(tmp_path):
+    names = {}
+    for part, pairs in (("train", TRAIN), ("development", DEVELOPMENT)):
+        for side, lines in zip(("source", "target"), zip(*pairs)):
+            names[f"{part}_{side}"] = str(tmp_path / f"{part}.{side}")
+            (tmp_path / f"{part}.{side}").write_text("".join(f"{line}\n" for line in lines))
+    files = [*FILES, *(f"data.{name}={path}" for name, path in names.items())]
+    train(load_config(overrides=files), tmp_path / "files")
+    counting = Counting()
+    summary = train(
+        load_config(overrides=FILES),
+        tmp_path / "given",
+        pairs=(pair for pair in TRAIN),
+        development=DEVELOPMENT,
+        callbacks=[counting],
+    )
+    assert counting.batches == 3 and summary["batches"] == 3
+    weights = [load_run(tmp_path / name)[0].get_weights() for name in ("files", "given")]
+    for expected, found in zip(*weights, strict=True):
+        np.testing.assert_array_equal(expected, found)
+    given = Run(tmp_path / "given")
+    text = given.text("train", "source").read_text()
+    assert text.splitlines() == [source for source, _ in TRAIN]
+
+    with pytest.raises(UsageError, match="expected resume or pairs, got both; .*given has the pai"):
+        train(load_config(given.config), given, resume=True, pairs=TRAIN)
+    command = [sys.executable, "-m", "rnnsearch_tf", "train", "--output", str(given), "--resume"]
+    command += ["--set", "training.maximum_updates=4"]
+    resumed = subprocess.run(command, capture_output=True, text=True)
+    assert resumed.returncode == 0 and '"batches": 4' in resumed.stdout, resumed.stderr
+
+
+def test_text_twice_and_bad_pairs_are_refused(tmp_path):
+    plain = load_config(overrides=FILES)
+    named = load_config(overrides=[*FILES, "data.train_source=a", "data.train_target=b"])
+    with pytest.raises(UsageError, match="no text .* beside pairs, got data.train_source, data.tr"):
+        train(named, tmp_path / "a", pairs=TRAIN)
+    with pytest.raises(UsageError, match="no text .* beside pairs, got data.corpus=phrasebook"):
+        train(config(), tmp_path / "a", pairs=TRAIN)
+    held_out = load_config(overrides=[*FILES, "data.held_out=9"])
+    with pytest.raises(UsageError, match="beside development, got data.held_out"):
+        train(held_out, tmp_path / "a", pairs=TRAIN, development=DEVELOPMENT)
+    with pytest.raises(UserError, match="source:2: expected a sentence, got an empty line"):
+        train(plain, tmp_path / "b", pairs=[("a", "b"), ("", "c")], development=DEVELOPMENT)
+    with pytest.raises(UsageError, match="expected .source, target. pairs of str"):
+        train(plain, tmp_path / "c", pairs=["a cat", "un chat"], development=DEVELOPMENT)
