@@ -44,8 +44,10 @@ from rnnsearch_tf.cli.evaluate_table import table
 from rnnsearch_tf.cli.shared import (
     add_model,
     add_output,
+    add_pairs,
     add_search,
     load_translator,
+    pair_of_columns,
     search_changes,
     whole_number,
 )
@@ -88,6 +90,7 @@ def arguments(parser: ArgumentParser) -> None:
             " the same sentences"
         ),
     )
+    add_pairs(parser, "--source and --reference")
     parser.add_argument(
         "--by-length", action="store_true", help="add a table by source length (Figure 2)"
     )
@@ -177,6 +180,8 @@ def run(arguments: Namespace) -> None:
         raise UsageError(
             f"{flag}: expected one --reference, got {len(arguments.reference)}; name one"
         )
+    if pair := pair_of_columns(arguments):
+        _name_sides(arguments, pair)
     name, sources, references = (
         _files(arguments)
         if arguments.source or arguments.reference
@@ -240,6 +245,17 @@ def _check_outputs(arguments):
     check_outputs({"--translations": arguments.translations, "--output": arguments.output}, read)
     if arguments.calibrate:
         check_output(Run.open(arguments.model[0]).confidence)
+
+
+def _name_sides(arguments, pair):
+    """Name the columns of --pairs as --source and --reference."""
+    for flag, value in (("--source", arguments.source), ("--reference", arguments.reference)):
+        if value is not None:
+            raise UsageError(
+                f"--pairs: expected no {flag} beside it, got both; --pairs has both sides"
+            )
+    arguments.source, reference = pair
+    arguments.reference = [reference]
 
 
 def _files(arguments):

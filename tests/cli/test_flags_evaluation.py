@@ -71,10 +71,10 @@ def evaluation(observe, monkeypatch):
     return evaluated
 
 
-def test_evaluate(observe, evaluation):
+def test_evaluate(observe, evaluation, tmp_path):
     elsewhere = {
         *("--source", "--reference", "--test", "--lowercase", "--json", "--translations"),
-        "--output",
+        *("--output", "--pairs", "--columns"),
     }
     complete("evaluate", SEARCH, MODELS, EVALUATE_REPORTS, EVALUATE_SCORES, elsewhere)
     plain, report = evaluation()
@@ -98,6 +98,10 @@ def test_evaluate(observe, evaluation):
     twice = evaluation("--reference", "t")[1]
     assert "nrefs:2" in twice["all"]["bleu"]["signature"]
 
+    rows = zip(SOURCE, TARGET)
+    (tmp_path / "table").write_text("".join(f"{source}\t{target}\n" for source, target in rows))
+    table = observe("evaluate", "--model", "run", "--pairs", "table", "--columns", "2,1", "--json")
+    assert json.loads(table["output"][0])["all"] == evaluation(source="t", reference="s")[1]["all"]
     words = ["evaluate", "--model", "run", "--source", "s", "--reference", "b"]
     found = observe(*words, "--translations", "out")
     assert found["out"] == ["A b"] * 2
