@@ -2,7 +2,7 @@
 
 from mutants import Mutant
 
-BATCHING = "serving/test_batching.py"
+BATCHING = "serving/test_merged_requests.py"
 VERSIONS = "serving/test_versions.py"
 SERVER = "serving/test_embedded_server.py"
 TENSORS = "serving/test_tensors.py"
