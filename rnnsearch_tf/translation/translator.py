@@ -6,6 +6,7 @@ import concurrent.futures
 import dataclasses
 import logging
 import math
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -37,6 +38,7 @@ from rnnsearch_tf.text.pipeline import Text, TracedText, list_of_texts, padded
 from rnnsearch_tf.translation.arguments import constraint_lines, search_options, too_many_tokens
 from rnnsearch_tf.translation.loading import Paths, load_runs
 from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation
+from rnnsearch_tf.translation.saving import save_model
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -117,8 +119,9 @@ class Translator:
         """Load a Translator from a RUN folder, or an ensemble from several.
 
         Args:
-            runs: path of the folder, or a list of them; the members of an ensemble may be of any
-                system and tokenize the source differently, but share the target vocabulary.
+            runs: path of the folder, or of a ``.keras`` file beside a RUN's config.yaml and
+                vocabularies; or a list of them: the members of an ensemble may be of any system
+                and tokenize the source differently, but share the target vocabulary.
             precision: number type of the computation, as training.precision; None: the RUN's own.
             combine: see :class:`~rnnsearch_tf.models.ensemble.Ensemble`.
             maximum_lengths: as of the class.
@@ -128,6 +131,22 @@ class Translator:
         """
         model, source_texts, target_text, config = load_runs(runs, precision, combine)
         return cls(model, source_texts[0], target_text, config, source_texts[1:], maximum_lengths)
+
+    def save(self, run: str | os.PathLike[str]) -> None:
+        """Write the model as a RUN folder, which ``load``, ``export_model`` and all commands take.
+
+        The state of the optimizer is not in it: ``rnnsearch train --from RUN`` starts another
+        training from its weights, ``--resume`` refuses it.
+
+        Args:
+            run: path of a folder that does not exist yet, or is empty.
+
+        Raises:
+            UsageError: the folder has files, the model is an ensemble, or the Translator's
+                configuration or texts are not those that the model was built with.
+            UserError: the folder cannot be written.
+        """
+        save_model(run, self.model, self.source_text, self.target_text, self.config)
 
     def translate(
         self,
