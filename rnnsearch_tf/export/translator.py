@@ -8,7 +8,7 @@ import logging
 import os
 import pathlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -84,13 +84,22 @@ class ExportedTranslator:
                 )
         return search
 
+    @overload
+    def translate(
+        self, texts: Line, constraints: Iterable[Line] | None = None, **search: Any
+    ) -> Translation: ...
+
+    @overload
     def translate(
         self,
         texts: Iterable[Line],
         constraints: Iterable[Iterable[Line]] | None = None,
         **search: Any,
-    ) -> list[Translation]:
-        """Translate sentences; the translations are in the order of `texts`.
+    ) -> list[Translation]: ...
+
+    def translate(self, texts: Any, constraints: Any = None, **search: Any) -> Any:
+        """Translate sentences; the translations are in the order of `texts`. A single str or bytes
+        has a single Translation; `constraints` are then its phrases.
 
         A single translation of a text has tokens and alignment if the model has the signature
         ``translate_aligned``. Those of an n-best list, from ``translate_nbest``, have tokens but no
@@ -101,6 +110,10 @@ class ExportedTranslator:
             UsageError: an option is unknown or differs from the export's, or `texts` are not
                 sentences.
         """
+        if isinstance(texts, (str, bytes)):
+            return self.translate(
+                [texts], None if constraints is None else [constraints], **search
+            )[0]
         texts = list_of_texts(texts, "texts")
         config = self.search_config(**search)
         signatures = self.profile.signatures

@@ -19,8 +19,8 @@
     RUN/SHA256SUMS               checksums of the files that a model needs, in the format of
                                  sha256sum
 
-A ``.keras`` file beside a configuration and vocabularies takes the place of best/: it is opened like
-a RUN.
+A ``.keras`` file beside a configuration and vocabularies takes the place of best/: it is opened
+like a RUN.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Run:
     """
 
     def __init__(self, path: AnyPath) -> None:
-        self.path = path.path if isinstance(path, Run) else pathlib.Path(path)
+        self.path: pathlib.Path = path.path if isinstance(path, Run) else pathlib.Path(path)
         self.model_file: pathlib.Path | None = None
         self.config = self.path / "config.yaml"
         self.best_weights = self.path / "best" / "model.weights.h5"

@@ -31,8 +31,9 @@ def save_model(
     """Write a RUN folder, complete or not at all; see ``Translator.save``."""
     if isinstance(model, Ensemble):
         raise UsageError(
-            f"save: expected one model, got an ensemble of {len(model.models)}, which has no weights"
-            " of its own; keep its members as RUNs: every command and export_model take several"
+            f"save: expected one model, got an ensemble of {len(model.models)}, which has no"
+            " weights of its own; keep its members as RUNs: every command and export_model take"
+            " several"
         )
     config = dataclasses.replace(config, source=source.config, target=target.config)
     _check_folder(pathlib.Path(path))
@@ -57,8 +58,8 @@ def _check_folder(path: pathlib.Path) -> None:
     if path.is_dir() and any(path.iterdir()):
         found = "a RUN" if Run(path).config.exists() else "other files"
         raise UsageError(
-            f"{path}: expected a new or empty folder, found {found} in it; choose another, or delete"
-            " this one first"
+            f"{path}: expected a new or empty folder, found {found} in it; choose another, or"
+            " delete this one first"
         )
     if path.exists() and not path.is_dir():
         raise UsageError(f"{path}: expected a new or empty folder, got a file; choose another path")
