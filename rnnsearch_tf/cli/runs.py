@@ -5,7 +5,7 @@ DIR is a RUN or has RUNs below it, at most four levels deep; the default is the 
 Hidden folders are skipped. The curve shows the logarithm of the loss from the first record to the
 last. BLEU is from training's own evaluations; `rnnsearch evaluate` measures how good a model is.
 
-MB is the size of the RUN; `cleanable` is the part of it that checkpoints and the weights of the last
+MB is the size of the RUN; `cleanable` is the part that checkpoints and the weights of the last
 evaluations take. `rnnsearch runs --clean` deletes these if the training is finished: the model is
 used as before, but cannot be resumed or averaged any more.
 """
