@@ -213,6 +213,8 @@ class ExportedTranslator:
             alignment = np.array(rows, np.float32).reshape(
                 len(rows), len(source) + 1 if rows else 0
             )
+            if len(rows) == len(tokens) > 0:  # the search was cut off before the end symbol
+                alignment = np.pad(alignment, [(0, 1), (0, 0)])
             best = Hypothesis(text.decode(), float(score), log_probability, tokens, alignment)
             yield Translation(**vars(best), source_tokens=source, nbest=[best])
 
