@@ -185,6 +185,7 @@ def test_what_is_not_cleaned(tmp_path, capsys):
     elsewhere.checkpoints.symlink_to(tmp_path / "checkpoints")
     patience = ["training.patience=4", "training.evaluate_every=9"]
     summed = ["training.accumulate=3", "training.maximum_updates=100"]
+    halfway = write_finished(tmp_path / "halfway", [summed[0], "training.maximum_updates=200"])
     done = [
         write_finished(tmp_path / "waited", patience, evaluations_since_best=4),
         write_finished(tmp_path / "hours", two_hours, seconds=7200.0),
@@ -200,6 +201,7 @@ def test_what_is_not_cleaned(tmp_path, capsys):
         (stopped, f"got one that stopped before its limit; resume with: {stopped.resume_command};"),
         (stopped, f"delete {stopped.checkpoints} and {stopped.evaluated}"),
         (damaged, "got one that stopped before its limit"),
+        (halfway, "got one that stopped before its limit"),
         (young, "that has not evaluated it yet"),
         (busy, "expected to be the only process that writes it, got another one"),
     ):
