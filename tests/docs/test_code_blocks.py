@@ -15,6 +15,8 @@ SHORT = [
     "training.evaluate_every=2",
     "training.evaluate_sentences=4",
 ]
+SIGNATURES = ["signatures=[translate, translate_aligned]"]
+"""Of exports: fewer take less time."""
 
 
 def python_blocks(document):
@@ -70,7 +72,7 @@ def test_python_in_documents_runs(document, folder, monkeypatch):
     monkeypatch.setattr(
         rnnsearch_tf,
         "export_model",
-        lambda run, output: export_model(run, output, overrides=["signatures=[translate]"]),
+        lambda run, output: export_model(run, output, overrides=SIGNATURES),
     )
     names = {}
     for code in python_blocks(document):
