@@ -17,6 +17,7 @@ from tiny_run import SETTINGS
 
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.training.checkpoint import load_state
 from rnnsearch_tf.training.warm_start import start_from
@@ -145,6 +146,7 @@ def test_a_run_with_subwords_and_a_shipped_one_are_saved_too(tmp_path):
 def test_a_keras_file_beside_its_vocabularies_is_a_model(made, kept, tmp_path):
     file = kept / "again.keras"
     assert same(rt.Translator.load(file), made)
+    assert Run.open(Run.open(file)).model_file == file
     assert len(rt.open_translator([file, kept]).model.models) == 2
     # another model under the same name, of the same shapes or not
     for option, message in (
