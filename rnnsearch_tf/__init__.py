@@ -35,6 +35,7 @@ _MODULE_OF = {
     "RNNEncDec": "models.rnnsearch",
     "RNNSearch": "models.rnnsearch",
     "StackedNetwork": "models.layered",
+    "TrainingSchedule": "training.schedule",
     "TranslationLoss": "models.loss",
     "Translator": "translation.translator",
     "build_model": "models.build",

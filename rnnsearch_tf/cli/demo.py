@@ -104,20 +104,11 @@ def _scores(translations, references):
 
 
 def _picture(translator, path):
-    from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
-    from rnnsearch_tf.extras.plots.alignment import alignment_figure, png
+    from rnnsearch_tf.extras.plots.alignment import png
 
-    [translation] = translator.translate([REORDERED])
-    end = [SPECIAL_TOKENS[END_ID]]
+    translation = translator.translate(REORDERED)
     try:
-        write_file(
-            path,
-            png(
-                alignment_figure(
-                    translation.alignment, translation.source_tokens + end, translation.tokens + end
-                )
-            ),
-        )
+        write_file(path, png(translation.plot()))
     except UserError as error:  # the extra is not installed; show the rest
         print(f"no attention picture: {error}")
         return

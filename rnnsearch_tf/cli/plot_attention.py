@@ -57,20 +57,9 @@ def run(arguments: Namespace) -> None:
     translator.require_attention("plot-attention")
     number = 0
     with Output() as output:
-        for source_tokens, target_tokens, alignment in _sentences(
-            files, arguments.target, translator, changes
-        ):
+        for sentence in _sentences(files, arguments.target, translator, changes):
             number += 1
-            output.write(
-                [
-                    _draw(
-                        folder / f"attention-{number:04d}.png",
-                        source_tokens,
-                        target_tokens,
-                        alignment,
-                    )
-                ]
-            )
+            output.write([_draw(folder / f"attention-{number:04d}.png", sentence)])
 
 
 def _files(arguments) -> list:
@@ -86,24 +75,20 @@ def _files(arguments) -> list:
 
 
 def _sentences(files, target, translator, changes):
-    """Yield (source tokens, target tokens, alignment) of each sentence, in order."""
+    """Yield the Translation or the ScoredPair of each sentence, in order."""
     batch_size = translator.search_config(**changes).batch_size
     if target:
         for sources, targets in read_pairs(files[0] if files else "-", target, batch_size):
-            for scored in translator.score_targets(sources, targets):
-                yield scored.source_tokens, scored.target_tokens, scored.alignment
+            yield from translator.score_targets(sources, targets)
         return
     for texts in input_batches(files, batch_size):
-        for translation in translator.translate(texts, **changes):
-            yield translation.source_tokens, translation.tokens, translation.alignment
+        yield from translator.translate(texts, **changes)
 
 
-def _draw(path, source_tokens, target_tokens, alignment) -> str:
-    from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
-    from rnnsearch_tf.extras.plots.alignment import alignment_figure, png
+def _draw(path, sentence) -> str:
+    from rnnsearch_tf.extras.plots.alignment import png
 
-    if not source_tokens:
+    if not sentence.source_tokens:
         return ""
-    end = [SPECIAL_TOKENS[END_ID]]
-    write_file(path, png(alignment_figure(alignment, source_tokens + end, target_tokens + end)))
+    write_file(path, png(sentence.plot()))
     return str(path)

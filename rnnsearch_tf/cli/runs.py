@@ -1,8 +1,13 @@
-"""List trainings: system, updates, minutes, best development BLEU, and the loss as a text curve.
+"""List trainings: system, updates, minutes, best development BLEU, size, and the loss as a text
+curve.
 
 DIR is a RUN or has RUNs below it, at most four levels deep; the default is the current folder.
 Hidden folders are skipped. The curve shows the logarithm of the loss from the first record to the
 last. BLEU is from training's own evaluations; `rnnsearch evaluate` measures how good a model is.
+
+MB is the size of the RUN; `cleanable` is the part that checkpoints and the weights of the last
+evaluations take. `rnnsearch runs --clean` deletes these if the training is finished: the model is
+used as before, but cannot be resumed or averaged any more.
 """
 
 import contextlib
@@ -16,6 +21,7 @@ from collections.abc import Sequence
 
 from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.runs.cleaning import clean, cleanable, saved_progress, size_of
 from rnnsearch_tf.runs.folder import Run
 
 log = logging.getLogger("rnnsearch_tf")
@@ -28,10 +34,18 @@ MOST_FOLDERS = 10_000
 
 CURVE_WIDTH = 24
 BARS = "▁▂▃▄▅▆▇█"
-TITLES = ("RUN", "system", "updates", "minutes", "BLEU", "loss", "")
+TITLES = ("RUN", "system", "updates", "minutes", "BLEU", "MB", "cleanable", "loss", "")
 
 
 def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--clean",
+        action="store_true",
+        help=(
+            "delete RUN/checkpoints and RUN/evaluated of finished trainings, which cannot be"
+            " resumed or averaged then; nothing that translating, exporting or train --from needs"
+        ),
+    )
     parser.add_argument(
         "folders",
         nargs="*",
@@ -50,6 +64,9 @@ def run(arguments: Namespace) -> None:
             f"{', '.join(arguments.folders)}: expected RUN folders that `rnnsearch train` wrote,"
             " found none; name their folder"
         )
+    if arguments.clean:
+        _clean(runs)
+        return
     rows = [TITLES, *map(_row, runs)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(TITLES))]
     for row in rows:
@@ -58,6 +75,33 @@ def run(arguments: Namespace) -> None:
             for column, (word, width) in enumerate(zip(row, widths))
         ]
         print("  ".join(words).rstrip())
+
+
+def _clean(folders):
+    """Clean the RUNs one by one; those that are left as they are make one error at the end."""
+    total = 0
+    refused = []
+    for folder in folders:
+        run = Run(folder)
+        settings = _config(run.config)
+        try:
+            freed = clean(run, settings and settings.training)
+        except UserError as error:
+            refused.append(str(error))
+            continue
+        total += freed
+        print(f"{folder}: {_megabytes(freed)} MB freed, {_megabytes(size_of(run))} MB kept")
+    if total:
+        print(
+            "Translate, export, serve and train --from as before; --resume and rnnsearch average"
+            " are no longer possible."
+        )
+    if refused:
+        raise UserError("; ".join(refused))
+
+
+def _megabytes(size):
+    return f"{size / 1e6:,.1f}"
 
 
 def _runs(folder):
@@ -105,38 +149,47 @@ def _row(folder):
         if record["kind"] == "batches" and (record.get("loss") or 0) > 0
     ]
     bleu = [record["best_bleu"] for record in records if record.get("best_bleu") is not None]
-    last = records[-1] if records else _saved_progress(Run(folder).state)
-    system, accumulate = _settings(Run(folder).config)
+    run = Run(folder)
+    config = _config(run.config)
+    system = config.model.system if config else "(refused)"
+    progress = records[-1] if records else _progress(run)
+    # a RUN without a training: of Translator.save, of rnnsearch average
+    updates, minutes = "–", "–"
+    if progress:
+        accumulate = config.training.accumulate if config else 1
+        updates = f"{progress['batches'] // accumulate:,}"
+        minutes = f"{progress['minutes']:.1f}"
     return (
         str(folder),
         system,
-        f"{last['batches'] // accumulate:,}",
-        f"{last['minutes']:.1f}",
+        updates,
+        minutes,
         f"{bleu[-1]:.2f}" if bleu else "–",
+        _megabytes(size_of(run)),
+        _megabytes(cleanable(run)),
         f"{losses[-1]:.3f}" if losses else "–",
         curve(losses),
     )
 
 
-def _settings(path):
-    """(system, batches for each update), or ("(refused)", 1) for a configuration that this version
-    refuses.
-    """
+def _config(path):
+    """The configuration of a RUN, or None if this version refuses it."""
     try:
-        config = saved_config(path)
-        return config.model.system, config.training.accumulate
+        return saved_config(path)
     except UsageError:
-        return "(refused)", 1
+        return None
 
 
-def _saved_progress(state):
-    """{"batches": number, "minutes": number} of a saved state, for a RUN without records; zeros if
-    the state is missing or damaged.
+def _progress(run):
+    """{"batches": number, "minutes": number} of a RUN without records, by its saved state; zeros if
+    that is damaged or training has just begun, None without a training.
     """
+    if not run.state.exists() and not run.metrics.exists():
+        return None
+    saved = saved_progress(run)
     try:
-        saved = json.loads(state.read_text(encoding="utf-8"))
         return {"batches": saved["batches"], "minutes": saved["seconds"] / 60}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         return {"batches": 0, "minutes": 0.0}
 
 

@@ -92,8 +92,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         required=True,
         metavar="RUN",
         help=(
-            "folder that `rnnsearch train` wrote, or a name from `rnnsearch models`; several form"
-            " an ensemble"
+            "folder that `rnnsearch train` wrote, a .keras file in one, or a name from `rnnsearch"
+            " models`; several form an ensemble"
         ),
     )
     parser.add_argument(

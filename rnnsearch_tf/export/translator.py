@@ -8,7 +8,7 @@ import logging
 import os
 import pathlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -84,13 +84,22 @@ class ExportedTranslator:
                 )
         return search
 
+    @overload
+    def translate(
+        self, texts: Line, constraints: Iterable[Line] | None = None, **search: Any
+    ) -> Translation: ...
+
+    @overload
     def translate(
         self,
         texts: Iterable[Line],
         constraints: Iterable[Iterable[Line]] | None = None,
         **search: Any,
-    ) -> list[Translation]:
-        """Translate sentences; the translations are in the order of `texts`.
+    ) -> list[Translation]: ...
+
+    def translate(self, texts: Any, constraints: Any = None, **search: Any) -> Any:
+        """Translate sentences; the translations are in the order of `texts`. A single str or bytes
+        has a single Translation; `constraints` are then its phrases.
 
         A single translation of a text has tokens and alignment if the model has the signature
         ``translate_aligned``. Those of an n-best list, from ``translate_nbest``, have tokens but no
@@ -101,6 +110,10 @@ class ExportedTranslator:
             UsageError: an option is unknown or differs from the export's, or `texts` are not
                 sentences.
         """
+        if isinstance(texts, (str, bytes)):
+            return self.translate(
+                [texts], None if constraints is None else [constraints], **search
+            )[0]
         texts = list_of_texts(texts, "texts")
         config = self.search_config(**search)
         signatures = self.profile.signatures
@@ -200,6 +213,8 @@ class ExportedTranslator:
             alignment = np.array(rows, np.float32).reshape(
                 len(rows), len(source) + 1 if rows else 0
             )
+            if len(rows) == len(tokens) > 0:  # the search was cut off before the end symbol
+                alignment = np.pad(alignment, [(0, 1), (0, 0)])
             best = Hypothesis(text.decode(), float(score), log_probability, tokens, alignment)
             yield Translation(**vars(best), source_tokens=source, nbest=[best])
 

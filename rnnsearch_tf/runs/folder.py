@@ -18,6 +18,9 @@
     RUN/model_card.md            description and scores of the model
     RUN/SHA256SUMS               checksums of the files that a model needs, in the format of
                                  sha256sum
+
+A ``.keras`` file beside a configuration and vocabularies takes the place of best/: it is opened
+like a RUN.
 """
 
 from __future__ import annotations
@@ -32,13 +35,15 @@ import pathlib
 import re
 import shlex
 import shutil
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import make_folder, replacing, write_file
-from rnnsearch_tf.files.untrusted import check_inside
+from rnnsearch_tf.files.untrusted import check_inside, check_model_archive
 from rnnsearch_tf.runs.pretrained import pretrained_models
 
 if TYPE_CHECKING:
@@ -68,6 +73,8 @@ class Run:
         previous_state, metrics, tensorboard, refused_batch, model_card, examples, checksums:
             pathlib.Path of each file or folder in it, which may not exist. `examples` is written
             by people: sentences to try, one a line, which an export shows on the server's page.
+        model_file: pathlib.Path of the ``.keras`` file that this was opened by, which then is
+            `best_weights` too; or None.
 
     Example:
         >>> Run("runs/demo").vocabulary("source").as_posix()
@@ -75,7 +82,8 @@ class Run:
     """
 
     def __init__(self, path: AnyPath) -> None:
-        self.path = pathlib.Path(path)
+        self.path: pathlib.Path = path.path if isinstance(path, Run) else pathlib.Path(path)
+        self.model_file: pathlib.Path | None = None
         self.config = self.path / "config.yaml"
         self.best_weights = self.path / "best" / "model.weights.h5"
         self.eight_bit_weights = self.path / "best" / "model.weights.int8.npz"
@@ -93,15 +101,18 @@ class Run:
 
     @classmethod
     def open(cls, path: AnyPath) -> Run:
-        """Open a complete RUN, or a model that comes with the package.
+        """Open a complete RUN, a model that comes with the package, or a ``.keras`` file beside a
+        configuration and vocabularies.
 
         Args:
-            path: the folder, or the name of such a model; or a Run.
+            path: the folder, the name of such a model, or the file; or a Run.
 
         Raises:
             UserError: the folder or a part that the model needs is missing; the message names it.
         """
-        run = cls(path)
+        run = cls(os.fspath(path))  # of a Run too: its model_file, if it has one
+        if run.path.suffix == ".keras" and run.path.is_file():
+            return cls._of_model_file(run.path)
         if not run.path.is_dir():
             if str(path) in (models := pretrained_models()):
                 return cls(models[str(path)])
@@ -147,6 +158,26 @@ class Run:
             check_inside(path, run.path)
         return run
 
+    @classmethod
+    def _of_model_file(cls, path: pathlib.Path) -> Run:
+        """A ``.keras`` file as the weights of the RUN that its folder is."""
+        run = cls(path.parent)
+        needed = [run.config, run.vocabulary("source"), run.vocabulary("target")]
+        if missing := [needed_path.name for needed_path in needed if not needed_path.exists()]:
+            raise UserError(
+                f"{path}: expected {', '.join(missing)} beside it, found none; a .keras file has no"
+                " vocabularies. In Python, rnnsearch_tf.Translator(rnnsearch_tf.load_model"
+                f'("{path.name}"), source, target, config).save("RUN") writes all that a model'
+                " needs, from the texts and the configuration with which it was trained"
+            )
+        run.model_file = path
+        run.best_weights = path
+        run.confidence = path.with_suffix(".confidence.json")
+        for needed_path in (path, *run._needed_files()):
+            check_inside(needed_path, run.path)
+        check_model_archive(path)
+        return run
+
     def refuse_training(self) -> None:
         """Raise UsageError if a new training would overwrite a model or a training that has
         learned from at least one batch.
@@ -162,6 +193,21 @@ class Run:
                 " --output"
             )
 
+    def refuse_resuming(self) -> None:
+        """Raise UserError if there is no checkpoint from which to resume."""
+        if self.state.exists() or self.previous_state.exists():
+            return
+        if self.best_weights.exists() or self.eight_bit_weights.exists():
+            raise UserError(
+                f"{self.state}: expected a saved training to resume, found none: {self} has the"
+                " trained weights only, without the state of the optimizer; start another training"
+                f" from them: rnnsearch train --from {shlex.quote(str(self))} --output OTHER"
+            )
+        raise UserError(
+            f"{self.state}: expected a saved training to resume, found none; start it without"
+            " --resume"
+        )
+
     def clear(self) -> None:
         """Remove the files of a training that has not completed a batch: its vocabularies may come
         from other settings or another text.
@@ -171,10 +217,10 @@ class Run:
             path.unlink()
 
     def __fspath__(self) -> str:
-        return str(self.path)
+        return str(self.model_file or self.path)
 
     def __str__(self) -> str:
-        return str(self.path)
+        return str(self.model_file or self.path)
 
     @property
     def resume_command(self) -> str:
@@ -231,9 +277,19 @@ class Run:
 
                 load_weights(path, model.trainable_variables)
             else:
+                if path == self.model_file:
+                    _check_same_model(path, model)
                 with _without_optimizer(model):
                     model.load_weights(path)
-        except (ValueError, OSError, KeyError, RuntimeError) as error:  # RuntimeError is h5py's
+        except (
+            ValueError,
+            OSError,
+            KeyError,
+            TypeError,
+            RuntimeError,  # h5py's
+            zipfile.BadZipFile,
+            zlib.error,
+        ) as error:
             reason = " ".join(str(error).split())[:200]
             raise UserError(
                 f"{path}: expected the weights of the model that the RUN's config.yaml describes,"
@@ -277,7 +333,7 @@ class Run:
                 " > %s` writes checksums of the files as they are",
                 self,
                 ", ".join(unknown),
-                shlex.quote(str(self)),
+                shlex.quote(str(self.path)),
                 " ".join(shlex.quote(self._name(path)) for path in paths),
                 self.checksums.name,
             )
@@ -323,11 +379,10 @@ class Run:
         path.unlink()
 
     def _needed_files(self) -> list[pathlib.Path]:
-        return [
-            path
-            for path in (self.config, *self.text_files(), self.best_weights, self.eight_bit_weights)
-            if path.exists()
-        ]
+        needed = [self.config, *self.text_files()]
+        if self.model_file is None:  # such a file has checksums inside
+            needed += [self.best_weights, self.eight_bit_weights]
+        return [path for path in needed if path.exists()]
 
     def _name(self, path: pathlib.Path) -> str:
         return path.relative_to(self.path).as_posix()
@@ -369,6 +424,24 @@ def write_checksums(path: AnyPath, known: Mapping[str, set[str]]) -> None:
         for digest in sorted(digests)
     ]
     write_file(path, "".join(lines))
+
+
+def _check_same_model(path: pathlib.Path, model: keras.Model) -> None:
+    """Raise ValueError unless a ``.keras`` file has the system and the options of a model: weights
+    of the same shapes may be of another.
+    """
+    with zipfile.ZipFile(path) as archive:
+        saved = json.loads(archive.read("config.json"))
+    if saved["class_name"] != type(model).__name__:
+        raise ValueError(f"expected the system {type(model).__name__}, got {saved['class_name']}")
+    expected = json.loads(json.dumps(model.get_config()))
+    differences = [
+        f"model.{name}={value}"
+        for name, value in saved["config"]["config"].items()
+        if value != expected["config"].get(name)
+    ]
+    if differences:
+        raise ValueError(f"it has {', '.join(differences)}")
 
 
 @contextlib.contextmanager

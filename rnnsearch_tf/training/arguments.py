@@ -39,7 +39,9 @@ def check_arguments(
             f"{run}: expected another folder than the one to start from, got the same; choose"
             " another --output"
         )
-    if not resume:
+    if resume:
+        run.refuse_resuming()
+    else:
         run.refuse_training()
     if resume and run.config.exists():
         _check_unchanged(saved_config(run.config), config, run.config)

@@ -144,12 +144,8 @@ def load_state(run: str | os.PathLike[str]) -> tuple[TranslationModel, TrainingS
             configuration or version.
     """
     run = Run(run)
+    run.refuse_resuming()
     paths = [path for path in (run.state, run.previous_state) if path.exists()]
-    if not paths:
-        raise UserError(
-            f"{run.state}: expected a saved training to resume, found none; start it without"
-            " --resume"
-        )
     damage = []
     for path in paths:
         try:

@@ -33,6 +33,7 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runtime.cores import training_shards
 from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runs.limits import reached_limit
 from rnnsearch_tf.text.pipeline import Text, load_texts, shortfall
 from rnnsearch_tf.training import warm_start
 from rnnsearch_tf.training.agreement import Agreement
@@ -44,7 +45,6 @@ from rnnsearch_tf.training.callbacks import (
     ProgressLine,
     SaveState,
     Schedule,
-    updates_done,
 )
 from rnnsearch_tf.training.development import Development, Sides
 from rnnsearch_tf.training.given_pairs import naming_given, write_given
@@ -290,7 +290,7 @@ class _Training:
         model.stop_training = False
         if self.agreement:
             self.agreement.synchronize()
-        if _reached_limit(state, self.config.training):
+        if reached_limit(state, self.config.training):
             return
         rest_of_epoch = self._batches(self.workers)
         # training stopped after the epoch's last batch: only the end of the epoch is left
@@ -301,7 +301,7 @@ class _Training:
                 callback.on_epoch_end(epoch, logs)
         if self.workers.chief:
             print("building the graph of an update; the first one takes longer", file=sys.stderr)
-        while not model.stop_training and not _reached_limit(state, self.config.training):
+        while not model.stop_training and not reached_limit(state, self.config.training):
             model.fit(
                 rest_of_epoch(),
                 initial_epoch=state.epoch,
@@ -481,7 +481,7 @@ def _resume_message(state: TrainingState, settings: TrainingConfig) -> str:
         f"batch {state.batches:,}, epoch {state.epoch + 1} ({state.batches_of_epoch:,} batches of"
         f" it), {state.seconds / 60:.1f} min"
     )
-    if name := _reached_limit(state, settings):
+    if name := reached_limit(state, settings):
         limit = getattr(settings, name)
         return (
             f"nothing left to train: training.{name}={limit} is reached, at {position}; "
@@ -512,24 +512,6 @@ def report_pairs(report: Report, part: str = "training") -> None:
             f"{part} text: {report.skipped:,} bad lines left out; the first: {report.examples[0]}",
             file=sys.stderr,
         )
-
-
-def _reached_limit(state: TrainingState, settings: TrainingConfig) -> str | None:
-    """The name of the limit that ends the training now, or None."""
-    limits: dict[str, tuple[float | None, float]] = {
-        "epochs": (settings.epochs, state.epoch),
-        "maximum_updates": (settings.maximum_updates, updates_done(state, settings)),
-        "maximum_minutes": (settings.maximum_minutes, state.seconds / 60),
-        "patience": (settings.patience, state.evaluations_since_best),
-    }
-    return next(
-        (
-            name
-            for name, (limit, reached) in limits.items()
-            if limit is not None and reached >= limit
-        ),
-        None,
-    )
 
 
 def _build_texts(config: Config, pairs: Pairs) -> tuple[Text, Text]:

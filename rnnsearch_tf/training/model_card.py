@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import tensorflow as tf
-
-from rnnsearch_tf import __version__
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.data.corpus import training_corpora
 from rnnsearch_tf.evaluation.bleu import tokenizer_for
-from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.training.checkpoint import TrainingState
+from rnnsearch_tf.translation.saving import described, made_with, write_card
 
 
 def write_model_card(
@@ -60,15 +56,7 @@ def write_model_card(
         )
     )
     rows = {
-        "model": (
-            f"{type(model).__name__}, {model.count_params():,} parameters, preset"
-            f" {config.preset or 'none'}"
-        ),
-        "languages": f"{config.source.language} to {config.target.language}",
-        "text": (
-            f"{config.source.tokenization} to {config.target.tokenization}, "
-            f"{model.source_vocabulary_size:,} and {model.target_vocabulary_size:,} symbols"
-        ),
+        **described(config, model),
         **({} if state.began_from is None else {"began from": state.began_from}),
         "trained on": text,
         "training": (
@@ -81,16 +69,6 @@ def write_model_card(
             if state.best_loss is None
             else {"best development loss": f"{state.best_loss:.4f} nats a target word"}
         ),
-        "made with": (
-            f"rnnsearch_tf {__version__}, tensorflow {tf.__version__}, keras {keras.__version__}"
-        ),
+        **made_with(),
     }
-    lines = [
-        "# Model card",
-        "",
-        *(f"- {name}: {value}" for name, value in rows.items()),
-        "",
-        "All settings are in `config.yaml`.",
-        "",
-    ]
-    write_file(run.model_card, "\n".join(lines))
+    write_card(run, rows)

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import importlib
 import typing
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+
+from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
+from rnnsearch_tf.errors import UserError
+
+if typing.TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Translated(typing.Protocol):
@@ -25,9 +32,66 @@ class TextTranslator(typing.Protocol):
         """Translate texts; the translations are in the same order."""
 
 
+class WithAttention:
+    """What has attention weights of a sentence pair: a Translation, a ScoredPair."""
+
+    alignment: np.ndarray | None
+    source_tokens: list[str] | None
+
+    def _target_tokens(self) -> list[str] | None:
+        raise NotImplementedError
+
+    def attention(self) -> tuple[np.ndarray, list[str], list[str]]:
+        """The attention weights and the tokens to which their rows and columns belong.
+
+        Returns:
+            (float32 [I, J], the I target tokens, the J source tokens): row i has the weights α_ij
+            with which target token i looks at the source tokens. The last token of each side is
+            the end symbol ``</s>``.
+
+        Raises:
+            UserError: there are none: the sentence has no words, the model no attention, or the
+                exported model does not return them.
+        """
+        target = self._target_tokens()
+        source = self.source_tokens
+        if self.alignment is None or target is None or source is None:
+            raise UserError(
+                "attention: expected the attention weights of a translation, got one without; an"
+                " exported model returns them with the signature translate_aligned, and for"
+                " a single translation, nbest=1, without constraints"
+            )
+        if not self.alignment.any():
+            why = (
+                "a model without attention"
+                if source
+                else "the translation of a sentence without words"
+            )
+            raise UserError(f"attention: expected attention weights, got {why}, which has none")
+        end = SPECIAL_TOKENS[END_ID]
+        return self.alignment, [*target, end], [*source, end]
+
+    def plot(self) -> Figure:
+        """Draw the attention weights as in Figure 3 of the paper: source words along the top,
+        target words on the left, from black (0) to white (1).
+
+        Returns:
+            a matplotlib Figure, which a notebook shows; ``figure.savefig("attention.png")`` keeps
+            it.
+
+        Raises:
+            UserError: as `attention`, or matplotlib, of the extra ``plots``, is missing.
+        """
+        alignment, target, source = self.attention()
+        # by name: the core does without its extras until one is asked for
+        plots = importlib.import_module("rnnsearch_tf.extras.plots.alignment")
+        figure: Figure = plots.alignment_figure(alignment, source, target)
+        return figure
+
+
 @dataclasses.dataclass(frozen=True)
 class Hypothesis:
-    """One translation of a sentence.
+    """One translation of a sentence. Its repr has text and score only.
 
     Attributes:
         text: detokenized.
@@ -43,27 +107,30 @@ class Hypothesis:
 
     text: str
     score: float
-    log_probability: float | None = None
-    tokens: list[str] | None = None
-    alignment: np.ndarray | None = None
+    log_probability: float | None = dataclasses.field(default=None, repr=False)
+    tokens: list[str] | None = dataclasses.field(default=None, repr=False)
+    alignment: np.ndarray | None = dataclasses.field(default=None, repr=False)
 
 
 @dataclasses.dataclass(frozen=True)
-class Translation(Hypothesis):
+class Translation(Hypothesis, WithAttention):
     """The best hypothesis of a sentence, with its source tokens and the n-best list, best first.
 
     Example:
         >>> nbest = [Hypothesis("un chat", -0.5), Hypothesis("une chatte", -0.75)]
-        >>> Translation(**vars(nbest[0]), nbest=nbest).text
-        'un chat'
+        >>> Translation(**vars(nbest[0]), nbest=nbest)
+        Translation(text='un chat', score=-0.5)
     """
 
-    source_tokens: list[str] | None = None
-    nbest: list[Hypothesis] = dataclasses.field(default_factory=list)
+    source_tokens: list[str] | None = dataclasses.field(default=None, repr=False)
+    nbest: list[Hypothesis] = dataclasses.field(default_factory=list, repr=False)
+
+    def _target_tokens(self) -> list[str] | None:
+        return self.tokens
 
 
 @dataclasses.dataclass(frozen=True)
-class ScoredPair:
+class ScoredPair(WithAttention):
     """Scores and alignment of a given sentence pair.
 
     Attributes:
@@ -75,11 +142,14 @@ class ScoredPair:
     """
 
     log_probability: float
-    token_log_probabilities: np.ndarray
+    token_log_probabilities: np.ndarray = dataclasses.field(repr=False)
     source_tokens: list[str]
     target_tokens: list[str]
-    alignment: np.ndarray
+    alignment: np.ndarray = dataclasses.field(repr=False)
     unknown_words: int
+
+    def _target_tokens(self) -> list[str]:
+        return self.target_tokens
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import dataclasses
 import logging
 import math
+import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, overload
 
 import numpy as np
 import tensorflow as tf
@@ -37,6 +37,8 @@ from rnnsearch_tf.text.pipeline import Text, TracedText, list_of_texts, padded
 from rnnsearch_tf.translation.arguments import constraint_lines, search_options, too_many_tokens
 from rnnsearch_tf.translation.loading import Paths, load_runs
 from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation
+from rnnsearch_tf.translation.saving import save_model
+from rnnsearch_tf.translation.shards import as_arrays, in_shards
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -45,10 +47,6 @@ OVERLONG = 10
 
 SAMPLES_AT_ONCE = 64
 """Samples of one sentence that are drawn in one batch."""
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-Arrays = TypeVar("Arrays", bound=NamedTuple)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,8 +115,9 @@ class Translator:
         """Load a Translator from a RUN folder, or an ensemble from several.
 
         Args:
-            runs: path of the folder, or a list of them; the members of an ensemble may be of any
-                system and tokenize the source differently, but share the target vocabulary.
+            runs: path of the folder, or of a ``.keras`` file beside a RUN's config.yaml and
+                vocabularies; or a list of them: the members of an ensemble may be of any system
+                and tokenize the source differently, but share the target vocabulary.
             precision: number type of the computation, as training.precision; None: the RUN's own.
             combine: see :class:`~rnnsearch_tf.models.ensemble.Ensemble`.
             maximum_lengths: as of the class.
@@ -129,25 +128,49 @@ class Translator:
         model, source_texts, target_text, config = load_runs(runs, precision, combine)
         return cls(model, source_texts[0], target_text, config, source_texts[1:], maximum_lengths)
 
+    def save(self, run: str | os.PathLike[str]) -> None:
+        """Write the model as a RUN folder, which ``load``, ``export_model`` and all commands take.
+
+        The state of the optimizer is not in it: ``rnnsearch train --from RUN`` starts another
+        training from its weights, ``--resume`` refuses it.
+
+        Args:
+            run: path of a folder that does not exist yet, or is empty.
+
+        Raises:
+            UsageError: the folder has files, the model is an ensemble, or the Translator's
+                configuration or texts are not those that the model was built with.
+            UserError: the folder cannot be written.
+        """
+        save_model(run, self.model, self.source_text, self.target_text, self.config)
+
+    @overload
+    def translate(
+        self, texts: Line, constraints: Iterable[Line] | None = None, **search: Any
+    ) -> Translation: ...
+
+    @overload
     def translate(
         self,
         texts: Iterable[Line],
         constraints: Iterable[Iterable[Line]] | None = None,
         **search: Any,
-    ) -> list[Translation]:
+    ) -> list[Translation]: ...
+
+    def translate(self, texts: Any, constraints: Any = None, **search: Any) -> Any:
         """Translate sentences by beam search.
 
         Args:
-            texts: sentences; an empty one has an empty translation.
+            texts: sentences, or one as str or bytes; an empty one has an empty translation.
             constraints: for each text, phrases that its translations must contain, see
                 search/constrained.py; they may contain words outside the vocabulary. A text
                 without phrases is translated as usual. The beam should have more hypotheses than
-                a text's phrases have tokens.
+                a text's phrases have tokens. For a single text: its phrases.
             **search: options of the search section that differ for this call, such as
                 ``beam_size=5``.
 
         Returns:
-            list[Translation], in the order of `texts`.
+            list[Translation], in the order of `texts`; for a single text, its Translation.
 
         Raises:
             UsageError: an option is unknown or out of range, `texts` are not sentences, or
@@ -156,8 +179,12 @@ class Translator:
                 forbidden, or phrases have too many tokens.
 
         Example:
-            translator.translate(["the room is free"], constraints=[["chambre"]])[0].text
+            translator.translate("the room is free", constraints=["chambre"]).text
         """
+        if isinstance(texts, (str, bytes)):
+            return self.translate(
+                [texts], None if constraints is None else [constraints], **search
+            )[0]
         texts = list_of_texts(texts, "texts")
         config = self.search_config(**search)
         phrases = (
@@ -513,39 +540,6 @@ def _cut(side: str, tokens: list[str], ids: list[int], limit: int) -> tuple[list
         " ".join(tokens[:6])[:60],
     )
     return tokens[:limit], ids[:limit] + [END_ID]
-
-
-def in_shards(
-    count: int,
-    work: Callable[[Sequence[Item]], Result],
-    items: Sequence[Item],
-    size: int,
-) -> Iterator[tuple[Sequence[Item], Result]]:
-    """Split items into batches, and each batch into shards that are computed by several threads.
-
-    Neighbouring items, which have similar lengths, go to different shards, so that all shards take
-    equally long.
-
-    Args:
-        count: shards of a batch, and threads.
-        work: computes the result of a shard.
-        items: a list or array.
-        size: items in a batch, at most.
-
-    Returns:
-        pairs (shard, its result).
-    """
-    batches = (items[start : start + size] for start in range(0, len(items), size))
-    shards = [batch[first::count] for batch in batches for first in range(min(count, len(batch)))]
-    if min(count, len(shards)) <= 1:
-        return zip(shards, map(work, shards))
-    with concurrent.futures.ThreadPoolExecutor(count) as threads:
-        return zip(shards, list(threads.map(work, shards)))
-
-
-def as_arrays(result: Arrays) -> Arrays:
-    """A NamedTuple with NumPy arrays in place of tensors."""
-    return tf.nest.map_structure(np.asarray, result)
 
 
 def _rows(alignment: np.ndarray, count: int) -> np.ndarray:

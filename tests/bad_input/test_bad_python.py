@@ -41,6 +41,8 @@ def translator(tmp_path_factory):
 )
 def test_what_is_no_sentence(translator, method, texts, message):
     more = {"translate": (), "score_targets": (["a"],), "sample": (1,)}[method]
+    if method == "translate" and isinstance(texts, (str, bytes)):
+        pytest.skip("one sentence is translated")
     with pytest.raises(UsageError, match=message):
         getattr(translator, method)(texts, *more)
 
@@ -65,6 +67,18 @@ def test_what_is_no_sentence(translator, method, texts, message):
 def test_what_are_no_constraints(translator, constraints, message):
     with pytest.raises(UsageError, match=message):
         translator.translate(["a", "b"], constraints)
+
+
+def test_one_sentence_has_one_translation(translator):
+    """Its constraints are its phrases."""
+    for text, constraints, beam_size in (("The door is white.", None, 3), (b"She goes.", ["x"], 5)):
+        one = translator.translate(text, constraints, beam_size=beam_size)
+        listed = None if constraints is None else [constraints]
+        [expected] = translator.translate([text], listed, beam_size=beam_size)
+        assert (one.text, one.score, one.tokens) == (expected.text, expected.score, expected.tokens)
+    assert translator.translate("").text == ""
+    with pytest.raises(UsageError, match=r"constraints\[0\]: expected a list of phrases, got str"):
+        translator.translate("a", constraints="chat")
 
 
 def test_a_generator_is_read_like_a_list(translator):

@@ -66,8 +66,8 @@ def test_models(observe, tmp_path):
     assert observe("models", "mine") == {"output": ["# Mine", "", "Its card."]}
 
 
-def test_runs(observe):
-    complete("runs")
+def test_runs(observe, tmp_path):
+    complete("runs", {"--clean"})
 
     def listed(*folders):
         return [line.split()[0] for line in observe("runs", *folders)["output"]]
@@ -75,6 +75,10 @@ def test_runs(observe):
     assert listed("run", "other") == ["RUN", "run", "other"]
     assert listed("other") == ["RUN", "other"]
     assert listed() == ["RUN", "other"]  # of a folder that is found twice the first name
+    (tmp_path / "run" / "evaluated").mkdir()
+    [cleaned] = observe("runs", "--clean", "run")["output"]
+    assert cleaned.startswith("run: 0.0 MB freed, ")
+    assert not (tmp_path / "run" / "evaluated").exists()
 
 
 def test_completion(observe, monkeypatch):

@@ -6,6 +6,7 @@ from tiny_run import SETTINGS, write_run
 
 import rnnsearch_tf
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.export.writer import export_model
 from rnnsearch_tf.extras.hub import run_to_preset
 
 SHORT = [
@@ -14,6 +15,8 @@ SHORT = [
     "training.evaluate_every=2",
     "training.evaluate_sentences=4",
 ]
+SIGNATURES = ["signatures=[translate, translate_aligned]"]
+"""Of exports: fewer take less time."""
 
 
 def python_blocks(document):
@@ -65,6 +68,11 @@ def test_python_in_documents_runs(document, folder, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(
         rnnsearch_tf, "load_config", lambda name: load_config(name, overrides=SHORT)
+    )
+    monkeypatch.setattr(
+        rnnsearch_tf,
+        "export_model",
+        lambda run, output: export_model(run, output, overrides=SIGNATURES),
     )
     names = {}
     for code in python_blocks(document):

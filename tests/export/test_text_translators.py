@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError, UserError
@@ -22,16 +23,30 @@ def test_an_exported_model_refuses_what_a_translator_refuses(translator, exporte
             UsageError, match="unknown search option 'beam'; expected one of .*beam_size"
         ):
             each.translate(TEXTS, beam=5)
-        with pytest.raises(
-            UsageError, match="texts: expected a list of sentences, got str 'The door'"
-        ):
-            each.translate("The door")
+        with pytest.raises(UsageError, match="texts: expected a list of sentences, got None"):
+            each.translate(None)
         with pytest.raises(UsageError, match="search.nbest: expected a whole number, got 'two'"):
             each.translate(TEXTS, nbest="two")
         assert (
             each.translate([text.encode() for text in TEXTS])[0].text
             == each.translate(TEXTS)[0].text
         )
+
+
+def test_one_sentence_has_one_translation_with_its_attention(translator, exported):
+    """Of the same numbers, whoever translates."""
+    one = ExportedTranslator(exported)
+    ours, exported_one = (each.translate(TEXTS[0]) for each in (translator, one))
+    assert exported_one.text == ours.text
+    weights, target, source = exported_one.attention()
+    np.testing.assert_allclose(weights, ours.attention()[0], atol=1e-4)
+    assert (target, source) == ours.attention()[1:]
+    assert exported_one.plot().axes[0].images[0].get_array().shape == weights.shape
+    for without in (one.translate(TEXTS[0], nbest=2), one.translate(TEXTS[0], constraints=["x"])):
+        with pytest.raises(UserError, match="returns them with the signature translate_aligned"):
+            without.plot()
+    with pytest.raises(UserError, match="attention: expected .* a sentence without words"):
+        one.translate("").attention()
 
 
 def test_a_log_probability_is_not_made_of_a_score_with_coverage(exported):

@@ -103,7 +103,7 @@ NEWCOMER = [
     Mutant(
         "training/fit.py",
         "a limit that is reached is not named",
-        "if name := _reached_limit(state, settings):",
+        "if name := reached_limit(state, settings):",
         "if False:",
         (f"{RESUME}::test_a_limit_that_is_reached_already_is_named",),
     ),

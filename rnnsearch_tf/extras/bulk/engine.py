@@ -40,7 +40,7 @@ def settings_of(
         UserError: a model does not exist.
     """
     exported = exported_version(models[0]) if len(models) == 1 else None
-    paths = [exported] if exported else [Run.open(model).path for model in models]
+    paths = [exported] if exported else [Run.open(model) for model in models]
     search = {
         name: os.path.abspath(value) if name in _FILES_OF_SEARCH else value
         for name, value in (search or {}).items()
@@ -65,7 +65,7 @@ def identity_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _files_named_by(model):
     """{option: path} of the files named by a RUN's search section (an export contains them)."""
-    search = None if exported_version(model) else saved_config(Run(model).config).search
+    search = None if exported_version(model) else saved_config(Run.open(model).config).search
     return {
         name: getattr(search, name)
         for name in _FILES_OF_SEARCH
@@ -92,7 +92,7 @@ def _of_runs(models, combine, search):
     from rnnsearch_tf.export.opening import open_translator
     from rnnsearch_tf.runtime.cores import use_one_thread_per_op
 
-    configs = [saved_config(Run(model).config) for model in models]
+    configs = [saved_config(Run.open(model).config) for model in models]
     use_one_thread_per_op([config.model for config in configs], configs[0].search.batch_size)
     translator = open_translator(models, combine)
     translator.search_config(**search)
@@ -139,7 +139,7 @@ def _digest(models):
 def _files(model):
     """[(name, path)] of a RUN or an exported version."""
     exported = exported_version(model)
-    run = Run(model)
+    run = Run(model) if exported else Run.open(model)
     if exported:
         used = (
             path

@@ -1,0 +1,53 @@
+"""The schedule and the limits of a configuration for ``model.fit``."""
+
+from __future__ import annotations
+
+import time
+
+from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.runs.limits import reached_limit
+from rnnsearch_tf.training.callbacks import Logs, Schedule
+from rnnsearch_tf.training.checkpoint import TrainingState
+
+
+class TrainingSchedule(Schedule):
+    """A Keras callback with which ``model.fit`` trains as :func:`train` does.
+
+    It sets the learning rate before every batch (``training.warmup_updates``,
+    ``training.schedule``) and stops at ``training.maximum_updates``, ``maximum_minutes`` or
+    ``epochs``. What it does not do: evaluate, keep the best weights, average
+    (``training.average``), stop by ``training.patience``. ``fit`` leaves the last weights.
+
+    Give one to each training. In a second ``fit`` it continues where the first one ended.
+
+    Args:
+        config: the ``training`` section of a configuration.
+
+    Example:
+        schedule = TrainingSchedule(config.training)
+        model.fit(dataset, epochs=config.training.epochs, callbacks=[schedule])
+    """
+
+    def __init__(self, config: TrainingConfig) -> None:
+        super().__init__(TrainingState(), config)
+        self._last = time.monotonic()
+
+    def on_train_begin(self, logs: Logs = None) -> None:
+        self._last = time.monotonic()
+
+    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
+        self.state.batches += 1
+        self.state.batches_of_epoch += 1
+        now = time.monotonic()
+        self.state.seconds += now - self._last
+        self._last = now
+        self._stop_at_limit()
+
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+        self.state.epoch += 1
+        self.state.batches_of_epoch = 0
+        self._stop_at_limit()
+
+    def _stop_at_limit(self) -> None:
+        if reached_limit(self.state, self.config):
+            self.model.stop_training = True

@@ -1,0 +1,53 @@
+"""Translations as people look at them: printed, drawn, as an array with its tokens."""
+
+import numpy as np
+import pytest
+
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.runtime import optional
+from rnnsearch_tf.translation import Hypothesis, ScoredPair, Translation
+
+ALIGNMENT = np.eye(3, dtype=np.float32)[[1, 0, 2]]
+BEST = Hypothesis("chat noir", -0.25, -0.75, ["chat", "noir"], ALIGNMENT)
+TRANSLATION = Translation(**vars(BEST), source_tokens=["black", "cat"], nbest=[BEST])
+PAIR = ScoredPair(-0.75, np.zeros(3), ["black", "cat"], ["chat", "noir"], ALIGNMENT, 0)
+
+
+def test_a_translation_is_printed_on_one_line():
+    assert repr(TRANSLATION) == "Translation(text='chat noir', score=-0.25)"
+    assert repr(BEST) == "Hypothesis(text='chat noir', score=-0.25)"
+    assert "array" not in repr(PAIR) and "-0.75" in repr(PAIR)
+
+
+@pytest.mark.parametrize("sentence", [TRANSLATION, PAIR])
+def test_attention_is_an_array_with_its_tokens(sentence):
+    """Targets are rows; both sides end with the end symbol, as in the picture."""
+    weights, target, source = sentence.attention()
+    assert weights.dtype == np.float32 and weights[0, 1] == 1
+    assert (target, source) == (["chat", "noir", "</s>"], ["black", "cat", "</s>"])
+    figure = sentence.plot()
+    [axes] = figure.axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == source
+    assert [label.get_text() for label in axes.get_yticklabels()] == target
+    np.testing.assert_array_equal(axes.images[0].get_array(), weights)
+    assert figure._repr_png_().startswith(b"\x89PNG")  # what a notebook shows
+
+
+@pytest.mark.parametrize(
+    "translation, why",
+    [
+        (Translation("chat", -0.5), "an exported model returns them with the signature"),
+        (Translation("", 0.0, 0.0, [], np.zeros((0, 0)), []), "a sentence without words"),
+        (Translation("a", 0.0, 0.0, ["a"], np.zeros((2, 2)), ["b"]), "a model without attention"),
+    ],
+)
+def test_where_there_is_no_attention(translation, why):
+    for look in (translation.attention, translation.plot):
+        with pytest.raises(UserError, match=f"attention: expected .*{why}"):
+            look()
+
+
+def test_a_picture_needs_its_extra(monkeypatch):
+    monkeypatch.setattr(optional, "has", lambda *modules: False)
+    with pytest.raises(UserError, match=r'matplotlib.*pip install "rnnsearch-tf\[plots\]"'):
+        TRANSLATION.plot()

@@ -1,0 +1,267 @@
+"""What Python made with ``model.fit``: trained as ``train`` does, kept as a RUN, taken by all that
+take one.
+"""
+
+import math
+import os
+import subprocess
+import sys
+import types
+import zipfile
+
+import numpy as np
+import pytest
+import rnnsearch_tf as rt
+from test_driver import language_model
+from tiny_run import SETTINGS
+
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.training.checkpoint import load_state
+from rnnsearch_tf.training.warm_start import start_from
+
+SCHEDULE = [
+    "training.optimizer=adam",
+    "training.schedule=cosine",
+    "training.warmup_updates=3",
+    "training.maximum_updates=9",
+    "training.evaluate_every=9",
+    # at the end of an epoch, fit may draw numbers for a batch that does not come
+    "model.embedding_dropout=0",
+    "model.hidden_dropout=0",
+]
+
+
+class Rates(keras.callbacks.Callback):
+    """The learning rate of every update."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.seen.append(float(self.model.optimizer.learning_rate.numpy()))
+
+
+def by_hand(config, callbacks=()):
+    """The README's way, with or without its ``fit``; returns a Translator."""
+    keras.utils.set_random_seed(config.training.seed)
+    pairs = rt.open_corpus(config)
+    source, target = rt.build_texts(config, pairs)
+    model = rt.build_model(config, source.vocabulary.size, target.vocabulary.size)
+    training = config.training
+    loss = rt.TranslationLoss(training.loss_reduction)
+    model.compile(rt.build_optimizer(training), loss=loss)
+    if callbacks:
+        dataset = rt.training_dataset(source, target, pairs, config.data, seed=training.seed)
+        model.fit(dataset, epochs=training.epochs, callbacks=callbacks, verbose=0)
+    return rt.Translator(model, source, target, config)
+
+
+@pytest.fixture(scope="module")
+def made():
+    translator = by_hand(load_config(overrides=SETTINGS))
+    translator.model.optimizer.build(translator.model.trainable_variables)
+    translator.model.optimizer.iterations.assign(7)
+    return translator
+
+
+@pytest.fixture(scope="module")
+def kept(made, tmp_path_factory):
+    """Path of the RUN, with the same model as a .keras file in it."""
+    folder = tmp_path_factory.mktemp("kept") / "mine" / "run"
+    made.save(folder)
+    made.model.save(folder / "again.keras")
+    return folder
+
+
+def same(one, other):
+    """Whether two Translators have the same weights, texts and configuration."""
+    weights = zip(one.model.weights, other.model.weights, strict=True)
+    return (
+        all(np.array_equal(mine, its) for mine, its in weights)
+        and one.source_text.same_as(other.source_text)
+        and one.target_text.same_as(other.target_text)
+        and one.config == other.config
+    )
+
+
+def test_fit_with_the_schedule_trains_as_train_does(tmp_path):
+    """The rates are those of the formula, the weights those of a training by configuration."""
+    config = language_model(*SCHEDULE)
+    rates = Rates()
+    model = by_hand(config, [rt.TrainingSchedule(config.training), rates]).model
+    full = config.training.learning_rate
+    expected = [
+        full * min(1, (n + 1) / 3) * 0.5 * (1 + math.cos(math.pi * n / 9)) for n in range(9)
+    ]
+    assert rates.seen == pytest.approx(expected, rel=1e-5)
+    rt.train(config, tmp_path)
+    trained, state = load_state(tmp_path)
+    assert state.batches == 9 and state.epoch > 0  # so that pairs were shuffled again
+    for ours, theirs in zip(model.trainable_variables, trained.trainable_variables, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "limits, batches", [(dict(epochs=2), 6), (dict(epochs=9, maximum_minutes=1e-9), 1)]
+)
+def test_the_schedule_ends_at_every_limit(limits, batches):
+    """Of three batches an epoch; the test of the training itself ends at its updates."""
+    schedule = rt.TrainingSchedule(load_config(values={"training": limits}).training)
+    model = types.SimpleNamespace(stop_training=False)
+    schedule.set_model(model)
+    schedule.on_train_begin()
+    while not model.stop_training:
+        for batch in range(3):
+            if not model.stop_training:
+                schedule.on_train_batch_end(batch)
+        schedule.on_epoch_end(schedule.state.epoch)
+    assert schedule.state.batches == batches
+
+
+def test_what_python_made_is_a_run(made, kept):
+    assert same(rt.Translator.load(kept), made)
+    checked = subprocess.run(
+        ["sha256sum", "--check", "--strict", "SHA256SUMS"],
+        cwd=kept,
+        capture_output=True,
+        text=True,
+    )
+    assert checked.returncode == 0 and len(checked.stdout.splitlines()) == 4
+    card = (kept / "model_card.md").read_text()
+    assert "7 updates, Adadelta" in card and "en to fr" in card and "not recorded" in card
+    assert not [path for path in kept.parent.iterdir() if path != kept]  # nothing temporary
+
+
+def test_a_run_with_subwords_and_a_shipped_one_are_saved_too(tmp_path):
+    shipped = rt.Translator.load("tatoeba-en-fr")
+    shipped.save(tmp_path / "copy")
+    assert (tmp_path / "copy" / "source.spm.model").exists()
+    assert same(rt.Translator.load(tmp_path / "copy"), shipped)
+
+
+def test_a_keras_file_beside_its_vocabularies_is_a_model(made, kept, tmp_path):
+    file = kept / "again.keras"
+    assert same(rt.Translator.load(file), made)
+    assert Run.open(Run.open(file)).model_file == file
+    assert len(rt.open_translator([file, kept]).model.models) == 2
+    # another model under the same name, of the same shapes or not
+    for option, message in (
+        ("model.readout_dropout=0.5", "it has .*model.readout_dropout=0.5"),
+        ("model.system=rnnencdec", "expected the system RNNSearch, got RNNEncDec"),
+    ):
+        config = load_config(overrides=[*(s for s in SETTINGS if "alignment" not in s), option])
+        sizes = [text.vocabulary.size for text in (made.source_text, made.target_text)]
+        rt.build_model(config, *sizes).save(kept / "other.keras")
+        with pytest.raises(UserError, match=f"expected the weights of the model.*{message}"):
+            rt.Translator.load(kept / "other.keras")
+    with zipfile.ZipFile(kept / "other.keras", "a") as archive:
+        archive.writestr("more.py", "raise SystemExit")
+    with pytest.raises(UserError, match="refused: expected files .*, got 'more.py'"):
+        rt.Translator.load(kept / "other.keras")
+    alone = tmp_path / "alone.keras"
+    alone.write_bytes(file.read_bytes())
+    with pytest.raises(
+        UserError,
+        match=r"expected config.yaml, vocabulary.source.txt, .* beside it.*Translator\(.*save\(",
+    ):
+        rt.export_model(alone, tmp_path / "served")
+    for path in kept.glob("vocabulary.*"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "config.yaml").symlink_to(kept / "config.yaml")
+    with pytest.raises(UserError, match="config.yaml: refused: expected a file of .*, got a link"):
+        rt.Translator.load(alone)
+
+
+def test_what_cannot_be_saved(made, kept, tmp_path):
+    def another(**values):
+        parts = dict(
+            model=made.model,
+            source_text=made.source_text,
+            target_text=made.target_text,
+            config=made.config,
+        )
+        return rt.Translator(**parts | values)
+
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a").touch()
+    precise = load_config(overrides=[*SETTINGS, "training.precision=float64"])
+    for translator, path, message in (
+        (made, kept, "expected a new or empty folder, found a RUN in it; choose another, or"),
+        (made, tmp_path / "notes", "expected a new or empty folder, found other files in it"),
+        (made, tmp_path / "notes" / "a", "expected a new or empty folder, got a file"),
+        (made, tmp_path / "m.keras", "expected the path of a folder, got that of a .keras file"),
+        (rt.Translator.load([kept, kept]), tmp_path / "x", "got an ensemble of 2, which has no"),
+        (another(config=load_config()), tmp_path / "x", "model.embedding_size=8, got 620"),
+        (another(config=precise), tmp_path / "x", "training.precision=float32, got float64"),
+        (another(source_text=made.target_text), tmp_path / "x", "source vocabulary=[0-9]+, got"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            translator.save(path)
+    assert os.listdir(tmp_path) == ["notes"]
+    with pytest.raises(UserError, match="expected a file that can be written"):
+        made.save("/proc/no/run")
+    empty = tmp_path / "notes"
+    (empty / "a").unlink()
+    made.save(empty)
+    assert same(rt.Translator.load(empty), made)
+
+
+def test_its_training_is_not_resumed_but_another_starts_from_it(made, kept):
+    with pytest.raises(UserError, match="expected a saved training to resume, found none: .*kept"):
+        rt.train(made.config, kept, resume=True)
+    for start in (kept, kept / "again.keras"):
+        model = start_from(start, made.config)[2]
+        for weight, expected in zip(model.weights, made.model.weights, strict=True):
+            np.testing.assert_array_equal(weight, expected)
+    assert not (kept / "checkpoints").exists()
+
+
+SCRIPT = """
+import rnnsearch_tf as rt
+from rnnsearch_tf.cli.main import run
+
+translator = rt.Translator.load("run/again.keras")
+translation = translator.translate("The door is white.")
+print(translation)
+translation.plot().savefig("attention.png")
+alignment, target, source = translation.attention()
+print(alignment.shape == (len(target), len(source)), source[-1])
+for do in (lambda: translator.save("run"), translator.translate("").plot):
+    try:
+        do()
+    except Exception as error:
+        print(type(error).__name__, error)
+for words in (
+    "translate --model run/again.keras text",
+    "translate --model lost.keras text",
+    "train --output run --resume",
+    "runs run --clean",
+):
+    print(run(words.split()))
+"""
+
+
+def test_in_a_process_of_its_own(kept, tmp_path, made):
+    """From Python and from the command line, as users do it."""
+    (tmp_path / "run").symlink_to(kept)
+    (tmp_path / "text").write_text("The door is white.\n")
+    (tmp_path / "lost.keras").write_bytes((kept / "again.keras").read_bytes())
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    first, shape, refused, empty, text, *codes, cleaned, last = done.stdout.splitlines()
+    expected = made.translate("The door is white.")
+    assert first.startswith(f"Translation(text={expected.text!r}, score=") and len(first) < 150
+    assert shape == "True </s>"
+    assert refused.startswith("UsageError run: expected a new or empty folder, found a RUN in it")
+    assert empty.startswith("UserError attention: expected attention weights, got the translation")
+    assert (tmp_path / "attention.png").read_bytes().startswith(b"\x89PNG")
+    assert text == expected.text and codes == ["0", "1", "1"] and last == "0"
+    assert cleaned.startswith("run: 0.0 MB freed, ")
+    assert "expected config.yaml, vocabulary.source.txt, vocabulary.target.txt" in done.stderr
+    assert "rnnsearch train --from run --output OTHER" in done.stderr
