@@ -107,6 +107,12 @@ def announced(doing: str, stream: IO[str] | None = None) -> Iterator[None]:
         timer.cancel()
 
 
+def say(message: str) -> None:
+    """Print a line to standard error: on a terminal below the bar that is being redrawn there."""
+    row = "\n" if sys.stderr.isatty() else ""
+    print(f"{row}{message}", file=sys.stderr, flush=True)
+
+
 def coloured(text: str, colour: str) -> str:
     """The text in a colour if standard error is a terminal with colours (respects NO_COLOR and
     TERM=dumb).
