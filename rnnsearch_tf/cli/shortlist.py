@@ -12,6 +12,8 @@ all pairs, of the product of the two lengths; learning stops at about 4 GB.
 
 import itertools
 import logging
+import shlex
+import sys
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import add_output, whole_number
@@ -114,6 +116,13 @@ def run(arguments: Namespace) -> None:
                 arguments.translations,
             )
         )
+    model = shlex.quote(arguments.model)
+    file = shlex.quote(arguments.output or "F")
+    print(
+        f"Next: rnnsearch translate --model {model} --shortlist {file} < TEXT; what it costs in"
+        f" BLEU: rnnsearch evaluate --model {model} --shortlist {file}",
+        file=sys.stderr,
+    )
 
 
 def _pair_count(arguments, limit):

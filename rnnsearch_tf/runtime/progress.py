@@ -74,13 +74,18 @@ def _silence() -> float:
 
 
 class _Lines:
-    """A stream that writes every update of the bar as a line."""
+    """A stream that writes every update of the bar as a line. tqdm shows the last count again when
+    it closes the bar; that is written once.
+    """
 
     def __init__(self, stream: IO[str]) -> None:
         self.stream = stream
+        self.shown = ""
 
     def write(self, text: str) -> None:
-        if text.strip():
+        count = text.strip().partition("[")[0]  # without times and speed
+        if count and count != self.shown:
+            self.shown = count
             self.stream.write(text.strip() + "\n")
 
     def __getattr__(self, name: str) -> Any:

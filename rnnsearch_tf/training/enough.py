@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import sys
 import time
 
 from rnnsearch_tf.config import Config, TrainingConfig

@@ -52,6 +52,7 @@ from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.bad_batch import name_batch
 from rnnsearch_tf.training.checkpoint import TrainingState, load_state, save_state, saved_settings
+from rnnsearch_tf.training.training_text import record_training_text
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.files.untrusted import check_links
 from rnnsearch_tf.distributed.workers import SingleWorker, join, losing_peers, mirrored
@@ -85,8 +86,8 @@ def train(
 
     Returns:
         dict: ``best_bleu``, ``best_loss`` (float or None), ``batches``, ``minutes``, ``run`` (str).
-            The scores are None in a worker that is not the chief. ``enough`` (bool or None): whether
-            the training brought a usable model, see training/enough.py.
+            ``enough`` (bool): whether the model is worth using, see training/enough.py. This and
+            the scores are None in a worker that is not the chief.
 
     Raises:
         UsageError: the folder holds a training already and ``resume`` is not set, or
@@ -386,6 +387,8 @@ def _prepare(
     else:
         texts = texts or _build_texts(config, pairs)
         _save_texts(run, texts)
+        limit = config.data.maximum_source_length
+        record_training_text(run, texts[0], pairs, limit, start_from)
     report_pairs(pairs.check())
     _check_weights(pairs)
     if isinstance(pairs, PreparedPairs):

@@ -38,8 +38,7 @@ def test_a_log_has_all_of_it(line):
     """
     text = line(io.StringIO(), maximum_updates=1200, learning_rate=2e-3, warmup_updates=602)
     assert (
-        text
-        == "batch     300  loss 2.000  BLEU 41.26   25%  30 min left  epoch   3    10.0 min "
+        text == "batch     300  loss 2.000  BLEU 41.26   25%  30 min left  epoch   3    10.0 min "
         " perplexity 7.39  1234 tokens/s  learning rate 1.00e-03  gradient 0.50\n"
     )
 
