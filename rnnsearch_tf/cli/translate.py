@@ -18,7 +18,7 @@ adds its term.
 
 Words that must appear: --constraints F has phrases for each source line, and --term-marks takes
 them from marks in the source:
-    the <term translation="chambre">room</term> is free
+    The <term translation="chambre">room</term> is too small.
 The mark is removed, its words stay. Without --term-marks a line is plain text. With it, write &lt;
 for < and &amp; for & if they would be read as a mark. An empty source line always has an empty
 translation.
