@@ -50,6 +50,7 @@ SEARCH = {
     "--beam-size": (["--beam-size", "5"], {"beam_size": 5}),
     "--length-penalty": (["--length-penalty", "0.5"], {"length_penalty": 0.5}),
     "--coverage-penalty": (["--coverage-penalty", "0.2"], {"coverage_penalty": 0.2}),
+    "--no-repeat-ngram": (["--no-repeat-ngram", "4"], {"no_repeat_ngram": 4}),
     "--lexicon": (["--lexicon", "f"], {"lexicon": "f"}),
     "--shortlist-frequent": (["--shortlist-frequent", "9"], {"shortlist_frequent": 9}),
     "--shortlist-translations": (["--shortlist-translations", "9"], {"shortlist_translations": 9}),
