@@ -116,13 +116,13 @@ def run(arguments: Namespace) -> None:
                 arguments.translations,
             )
         )
-    model = shlex.quote(arguments.model)
-    file = shlex.quote(arguments.output or "F")
-    print(
-        f"Next: rnnsearch translate --model {model} --shortlist {file} < TEXT; what it costs in"
-        f" BLEU: rnnsearch evaluate --model {model} --shortlist {file}",
-        file=sys.stderr,
-    )
+    if arguments.output:
+        given = f"--model {shlex.quote(arguments.model)} --shortlist {shlex.quote(arguments.output)}"
+        print(
+            f"Next: rnnsearch translate {given} < TEXT; what it costs in BLEU: rnnsearch evaluate"
+            f" {given} --source F --reference F",
+            file=sys.stderr,
+        )
 
 
 def _pair_count(arguments, limit):

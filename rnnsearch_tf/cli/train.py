@@ -120,7 +120,7 @@ def run(arguments: Namespace) -> None:
         )
     if index:  # only the chief prints the result
         return
-    if summary["enough"]:  # otherwise train() has said what to do first
+    if summary is None or summary["enough"]:  # otherwise train() has said what to do first
         print(
             f"done. Next: {_next_command(config.model.system, shlex.quote(str(output_folder)))}",
             file=sys.stderr,

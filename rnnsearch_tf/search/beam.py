@@ -169,8 +169,9 @@ def beam_search(
     maximum = maximum_lengths(source_lengths, config) + extra_steps
     sentences = _sentences(memory, minimum_lengths(source_lengths, config), maximum)
     advance = advance or (_advance_greedy if config.beam_size == 1 else _advance)
-    written = nothing_written(tf.shape(source_lengths)[0], maximum, config.no_repeat_ngram)
-    beam = _start(state, tf.shape(source_lengths)[0], written, rules)
+    batch_size = tf.shape(source_lengths)[0]
+    written = nothing_written(batch_size, maximum, config.no_repeat_ngram)
+    beam = _start(state, batch_size, written, rules)
     outcome = Outcome(beam.live, beam.finished)
     beam = advance(sentences, beam, step, rules)  # first word outside of the loop: k is 1
     *_, beam, outcome = tf.while_loop(

@@ -26,8 +26,9 @@ def nothing_written(batch_size: tf.Tensor, maximum: tf.Tensor, size: int) -> Nes
         maximum: int32 [B], steps allowed.
         size: N; 0: repetitions are allowed.
     """
-    longest = tf.maximum(tf.reduce_max(maximum), size)
-    return tf.fill([batch_size, 1, longest], PAD_ID) if size else ()
+    if not size:
+        return ()
+    return tf.fill([batch_size, 1, tf.maximum(tf.reduce_max(maximum), size)], PAD_ID)
 
 
 def appended(written: Nest, previous_ids: tf.Tensor) -> Nest:

@@ -87,8 +87,12 @@ class FakeTranslator:
         if self.name == ["other"]:  # a model of the other direction
             texts = texts[::-1]
         if settings:
-            configs = [dataclasses.replace(text.config, **settings) for text in texts]
-            texts = [types.SimpleNamespace(config=config) for config in configs]
+            texts = [
+                types.SimpleNamespace(
+                    config=dataclasses.replace(text.config, **settings), vocabulary=text.vocabulary
+                )
+                for text in texts
+            ]
         self.facts = facts
         self.source_text, self.target_text = texts
         self.config = load_config(overrides=["search.batch_size=4", "model.hidden_size=7"])
