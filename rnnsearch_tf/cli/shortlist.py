@@ -117,7 +117,9 @@ def run(arguments: Namespace) -> None:
             )
         )
     if arguments.output:
-        given = f"--model {shlex.quote(arguments.model)} --shortlist {shlex.quote(arguments.output)}"
+        given = (
+            f"--model {shlex.quote(arguments.model)} --shortlist {shlex.quote(arguments.output)}"
+        )
         print(
             f"Next: rnnsearch translate {given} < TEXT; what it costs in BLEU: rnnsearch evaluate"
             f" {given} --source F --reference F",

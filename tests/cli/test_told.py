@@ -53,6 +53,7 @@ def said(tmp_path_factory):
         "translate": ["translate", *model, "strange"],
         "quiet": ["translate", *model, "--quiet", "strange"],
         "short": ["translate", *model, "--no-repeat-ngram", "1", "source"],
+        "both": ["translate", *model, *model, "--no-repeat-ngram", "1", "source"],
         "average": ["average", "run"],
         "version": ["version"],
     }
@@ -117,6 +118,7 @@ def test_translate_says_what_speaks_against_its_output(said):
 def test_a_search_without_repetitions_has_none(said):
     lines = said["short"][1].splitlines()
     assert len(lines) == 9 and all(len(set(line.split())) == len(line.split()) for line in lines)
+    assert said["both"][1] == said["short"][1], "an ensemble of one model twice"
 
 
 def test_the_next_step_and_the_version_are_said(said):

@@ -160,6 +160,21 @@ def test_unknown_words_are_replaced(rnnsearch, run_folder, translator, tmp_path)
                 assert line["tokens"][i] in words.values()
 
 
+def test_a_terminal_is_told_what_to_type(rnnsearch, run_folder, source, monkeypatch):
+    """At once, and not where text comes from a file."""
+
+    class Terminal(io.TextIOWrapper):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal(io.BytesIO(b"The door is white.\n")))
+    told = f"loading {run_folder}; then type a sentence and press Enter; Ctrl-D ends\n"
+    out, err = rnnsearch("translate", "--model", run_folder)
+    assert len(out) == 1 and err.startswith(told)
+    _, err = rnnsearch("translate", "--model", run_folder, source)
+    assert "type a sentence" not in err
+
+
 def test_an_overlong_sentence_is_cut_with_a_warning(rnnsearch, run_folder, tmp_path):
     path = tmp_path / "long"
     path.write_text("cat " * 5000 + "\n")
