@@ -44,7 +44,8 @@ def pack(run, name, **words):
     save_weights(packed.eight_bit_weights, model.trainable_variables)
     config = saved_config(run.config, overrides=["data.folder=null"])
     save_config(config, packed.config)
-    for path in (*run.text_files(), *([run.confidence] if run.confidence.exists() else [])):
+    optional = [path for path in (run.confidence, run.training_text) if path.exists()]
+    for path in (*run.text_files(), *optional):
         shutil.copy(path, packed.path / path.name)
     words |= dict(
         model=type(model).__name__,

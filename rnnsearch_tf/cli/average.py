@@ -6,6 +6,8 @@ tells whether the average is better than the best single weights.
 """
 
 import os
+import shlex
+import sys
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import whole_number
@@ -32,3 +34,8 @@ def run(arguments: Namespace) -> None:
     folder = arguments.output or os.path.join(arguments.run, "averaged")
     paths = average_run(arguments.run, folder, arguments.last)
     print(f"{folder}: the mean of {', '.join(path.name for path in paths)}")
+    print(
+        "Next, to see whether it is better than the best single weights: rnnsearch evaluate --model"
+        f" {shlex.quote(str(folder))} --source F --reference F",
+        file=sys.stderr,
+    )

@@ -1,11 +1,12 @@
 """Translate the source and compare with the reference: BLEU, chrF and TER by sacreBLEU.
 
 Every score comes with its sacreBLEU signature. There are two rows of scores: all sentences, and
-those without unknown words (pairs whose source and reference consist of words in the model's
-vocabularies; Table 1 of the paper). Translations are detokenized and compared with the untokenized
-reference, in the Unicode normal form that the model writes (target.unicode_form); a line of the
-report says so if that changes the reference. --reference may be given again to add another
-reference of the same sentences; the signature then says nrefs:2.
+those without unknown words, unless none has any (pairs whose source and reference consist of words
+in the model's vocabularies; Table 1 of the paper). Translations are detokenized and compared with
+the untokenized reference, in the Unicode normal form that the model writes (target.unicode_form); a
+line of the report says so if that changes the reference. --reference may be given again to add
+another reference of the same sentences; the signature then says nrefs:2. What the BLEU means, in a
+word, is said on standard error.
 
 --tokenized adds BLEU as in the papers: on the tokens that the model wrote, with the reference
 tokenized by the model's own rules (Moses rules on both if the model uses subwords). A lower-cased
@@ -37,6 +38,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
@@ -235,6 +237,19 @@ def run(arguments: Namespace) -> None:
         )
     with Output(arguments.output) as output:
         output.write([json.dumps(report, ensure_ascii=False)] if arguments.json else table(report))
+    _explain(report["all"]["bleu"]["score"], references, translator.config.target)
+
+
+def _explain(score, references, config):
+    """Say what the BLEU score means; the scale holds for one reference and BLEU of words."""
+    from rnnsearch_tf.evaluation.bleu import meaning, tokenizer_for
+
+    if len(references) == 1 and tokenizer_for(config) == "13a":
+        print(
+            f"BLEU {score:.2f}: {meaning(score)} (a rule of thumb for ordinary text: below 10"
+            " unusable, from 20 on the gist, from 30 on understandable, from 40 on good)",
+            file=sys.stderr,
+        )
 
 
 def _check_outputs(arguments):
@@ -395,9 +410,12 @@ def evaluation_report(
     every_sentence = range(len(sources))
     unknown = unknown_words(translator.source_text, translator.target_text, sources, *references)
     known = [number for number in every_sentence if not unknown[number]]
+    scores = _scores(translator, translations, references, every_sentence, arguments)
     report: dict[str, Any] = {
-        "all": _scores(translator, translations, references, every_sentence, arguments),
-        "without_unknown_words": _scores(translator, translations, references, known, arguments),
+        "all": scores,
+        "without_unknown_words": scores
+        if len(known) == len(sources)
+        else _scores(translator, translations, references, known, arguments),
     }
     texts = [translation.text for translation in translations]
     if arguments.by_length:

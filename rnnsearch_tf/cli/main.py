@@ -221,7 +221,7 @@ def _dispatch(argv) -> int:
         return EXIT_DONE
     if name == "help":
         return _dispatch([*rest, "--help"])
-    if name == "--version":
+    if name in ("--version", "version"):
         print(f"rnnsearch {__version__}")
         return EXIT_DONE
     if name not in VERBS:
@@ -423,7 +423,11 @@ def _overview() -> str:
 
 
 def _nearest(name, names) -> str:
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    """A guess at what was meant: the nearest of the names, or one that begins as it does; or a list
+    of them all, as a far guess is worse than none.
+    """
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
+    close = close or [other for other in sorted(names) if len(name) > 2 and other.startswith(name)]
     return (
         f"; did you mean {close[0]}?" if close else f"; expected one of {', '.join(sorted(names))}"
     )

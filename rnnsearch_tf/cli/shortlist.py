@@ -12,6 +12,8 @@ all pairs, of the product of the two lengths; learning stops at about 4 GB.
 
 import itertools
 import logging
+import shlex
+import sys
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import add_output, whole_number
@@ -113,6 +115,15 @@ def run(arguments: Namespace) -> None:
                 texts[1].vocabulary.tokens,
                 arguments.translations,
             )
+        )
+    if arguments.output:
+        given = (
+            f"--model {shlex.quote(arguments.model)} --shortlist {shlex.quote(arguments.output)}"
+        )
+        print(
+            f"Next: rnnsearch translate {given} < TEXT; what it costs in BLEU: rnnsearch evaluate"
+            f" {given} --source F --reference F",
+            file=sys.stderr,
         )
 
 

@@ -128,10 +128,11 @@ def run(arguments: Namespace) -> None:
         )
     if index:  # only the chief prints the result
         return
-    print(
-        f"done. Next: {_next_command(config.model.system, shlex.quote(str(output_folder)))}",
-        file=sys.stderr,
-    )
+    if summary is None or summary["enough"]:  # otherwise train() has said what to do first
+        print(
+            f"done. Next: {_next_command(config.model.system, shlex.quote(str(output_folder)))}",
+            file=sys.stderr,
+        )
     print(json.dumps(summary or {}, ensure_ascii=False, default=float))
 
 

@@ -18,7 +18,7 @@ adds its term.
 
 Words that must appear: --constraints F has phrases for each source line, and --term-marks takes
 them from marks in the source:
-    the <term translation="chambre">room</term> is free
+    The <term translation="chambre">room</term> is too small.
 The mark is removed, its words stay. Without --term-marks a line is plain text. With it, write &lt;
 for < and &amp; for & if they would be read as a mark. An empty source line always has an empty
 translation.
@@ -41,6 +41,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -68,6 +70,8 @@ from rnnsearch_tf.runs.folder import Run
 if TYPE_CHECKING:
     from rnnsearch_tf.evaluation.confidence import Confidence
     from rnnsearch_tf.translation.results import Hypothesis, Translation
+
+log = logging.getLogger("rnnsearch_tf")
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -135,6 +139,12 @@ def run(arguments: Namespace) -> None:
     nbest = changes.get("nbest", 1)
     calibration = _calibration(arguments, exported)
     constrained = bool(arguments.constraints or arguments.term_marks)
+    if sys.stdin.isatty() and not arguments.files:  # TensorFlow alone takes seconds
+        print(
+            f"loading {' and '.join(arguments.model)}; then type a sentence and press Enter; Ctrl-D"
+            " ends",
+            file=sys.stderr,
+        )
     translator = (
         _load_exported(exported, form, arguments, nbest, constrained)
         if exported
@@ -147,6 +157,7 @@ def run(arguments: Namespace) -> None:
     alignment = {"hard": _hard(Links(translator, arguments.pieces)), "soft": _soft, None: None}[
         arguments.alignment
     ]
+    signs = _warning_signs(translator, arguments, exported)
     number = 0
     inputs = _constrained(
         input_batches(arguments.files, config.batch_size), phrase_lines, arguments
@@ -158,6 +169,7 @@ def run(arguments: Namespace) -> None:
     ):
         for texts, constraints in inputs:
             translations = translator.translate(texts, constraints, **changes)
+            signs.add(translations)
             confidences = (
                 calibration(translator, texts, [t.text for t in translations])
                 if calibration
@@ -181,6 +193,24 @@ def run(arguments: Namespace) -> None:
                 number += 1
             output.flush()
             bar.update(len(texts))
+    if summary := signs.summary():
+        more = (
+            "" if len(arguments.model) > 1 else "; --confidence tells how sure it is of each line"
+        )
+        log.warning("warning: %s%s", summary, more)
+
+
+def _warning_signs(translator, arguments, exported):
+    """WarningSigns that know the training text of the (first) model as far as it was recorded."""
+    from rnnsearch_tf.evaluation.warning_signs import TrainingText, WarningSigns
+
+    if exported:  # it has neither
+        return WarningSigns()
+    return WarningSigns(
+        TrainingText.load(Run.open(arguments.model[0])),
+        translator.config.data.maximum_source_length,
+        frozenset(translator.source_text.vocabulary.tokens),
+    )
 
 
 def _calibration(arguments, exported):

@@ -377,6 +377,15 @@ class SearchConfig:
     allow_unknown: bool = option(
         True, "false: never produce the unknown word, unless search_again allows it"
     )
+    no_repeat_ngram: int = option(
+        0,
+        "N: no hypothesis contains the same N tokens in a row twice, which prevents loops and may"
+        " cost BLEU; words that constraints need are allowed; 0: off",
+        unit="tokens",
+        minimum=0,
+        only_with={"model.system": TRANSLATING},
+        flag="--no-repeat-ngram",
+    )
     replace_unknown: bool = option(
         False,
         "replace each unknown word by the most attended source word, or by its translation in the"

@@ -26,6 +26,29 @@ References = Iterable[str] | Iterable[Sequence[str]]
 """One reference for each sentence, or several lists of such references."""
 
 
+SCALE = {
+    10: "mostly unusable: too little text, or too short a training",
+    20: "good enough to recognize the topic",
+    30: "often clear in meaning, with serious errors",
+    40: "understandable; usable with corrections",
+    50: "good",
+    100: "very good, or the text is short and repetitive",
+}
+"""What a BLEU score below each of these means, for one reference and ordinary text: a rule of
+thumb, with the words of docs/glossary.md.
+"""
+
+
+def meaning(score: float) -> str:
+    """What a BLEU score means, in words.
+
+    Example:
+        >>> meaning(0.42), meaning(43.1)
+        ('mostly unusable: too little text, or too short a training', 'good')
+    """
+    return next((words for limit, words in SCALE.items() if score < limit), SCALE[100])
+
+
 @dataclasses.dataclass(frozen=True)
 class Score:
     """A corpus score in percent, with its name and its sacreBLEU signature."""

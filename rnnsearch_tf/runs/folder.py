@@ -11,6 +11,7 @@
     RUN/evaluated/               the weights of the last evaluations, for averaging
     RUN/checkpoints/             for --resume: the last two, each a model and the training state
     RUN/confidence.json          the calibration of its probabilities, by `evaluate --calibrate`
+    RUN/training_text.json       the length of the training sentences, to which `translate` compares
     RUN/metrics.jsonl            one object every 100 batches, epoch or evaluation
     RUN/tensorboard/             the same, and images of alignments, with training.tensorboard
     RUN/refused_batch.txt        the pairs of the batch whose gradient was not finite, if
@@ -69,8 +70,8 @@ class Run:
 
     Attributes:
         path: pathlib.Path of the folder.
-        config, best_weights, eight_bit_weights, confidence, evaluated, checkpoints, state,
-        previous_state, metrics, tensorboard, refused_batch, model_card, examples, checksums:
+        config, best_weights, eight_bit_weights, confidence, training_text, evaluated, checkpoints,
+        state, previous_state, metrics, tensorboard, refused_batch, model_card, examples, checksums:
             pathlib.Path of each file or folder in it, which may not exist. `examples` is written
             by people: sentences to try, one a line, which an export shows on the server's page.
         model_file: pathlib.Path of the ``.keras`` file that this was opened by, which then is
@@ -92,6 +93,7 @@ class Run:
         self.state = self.checkpoints / "state.json"
         self.previous_state = self.checkpoints / "state.previous.json"
         self.confidence = self.path / "confidence.json"
+        self.training_text = self.path / "training_text.json"
         self.metrics = self.path / "metrics.jsonl"
         self.tensorboard = self.path / "tensorboard"
         self.refused_batch = self.path / "refused_batch.txt"

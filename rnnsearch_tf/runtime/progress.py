@@ -74,13 +74,18 @@ def _silence() -> float:
 
 
 class _Lines:
-    """A stream that writes every update of the bar as a line."""
+    """A stream that writes every update of the bar as a line. tqdm shows the last count again when
+    it closes the bar; that is written once.
+    """
 
     def __init__(self, stream: IO[str]) -> None:
         self.stream = stream
+        self.shown = ""
 
     def write(self, text: str) -> None:
-        if text.strip():
+        count = text.strip().partition("[")[0]  # without times and speed
+        if count and count != self.shown:
+            self.shown = count
             self.stream.write(text.strip() + "\n")
 
     def __getattr__(self, name: str) -> Any:
@@ -105,6 +110,12 @@ def announced(doing: str, stream: IO[str] | None = None) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+def say(message: str) -> None:
+    """Print a line to standard error: on a terminal below the bar that is being redrawn there."""
+    row = "\n" if sys.stderr.isatty() else ""
+    print(f"{row}{message}", file=sys.stderr, flush=True)
 
 
 def coloured(text: str, colour: str) -> str:

@@ -43,6 +43,7 @@ from rnnsearch_tf.search.hypotheses import (
     set_shapes,
 )
 from rnnsearch_tf.search.interface import Step
+from rnnsearch_tf.search.repetition import appended, nothing_written, without_repetitions
 from rnnsearch_tf.search.topk import (
     NO_HYPOTHESIS,
     NextWords,
@@ -100,6 +101,7 @@ class Beam(typing.NamedTuple):
     live: tf.Tensor  # float32 [b, K], descending
     finished: Finished  # [b, K]
     done: tf.Tensor  # bool [b]
+    written: Nest  # int32 [b, k, M], words so far, see repetition.py; () if they may be repeated
     history: History | GreedyHistory
 
 
@@ -167,7 +169,9 @@ def beam_search(
     maximum = maximum_lengths(source_lengths, config) + extra_steps
     sentences = _sentences(memory, minimum_lengths(source_lengths, config), maximum)
     advance = advance or (_advance_greedy if config.beam_size == 1 else _advance)
-    beam = _start(state, tf.shape(source_lengths)[0], rules)
+    batch_size = tf.shape(source_lengths)[0]
+    written = nothing_written(batch_size, maximum, config.no_repeat_ngram)
+    beam = _start(state, batch_size, written, rules)
     outcome = Outcome(beam.live, beam.finished)
     beam = advance(sentences, beam, step, rules)  # first word outside of the loop: k is 1
     *_, beam, outcome = tf.while_loop(
@@ -201,7 +205,7 @@ def _sentences(memory: Nest, minimum: tf.Tensor, maximum: tf.Tensor) -> Sentence
     return tf.nest.map_structure(_with_dynamic_shape, sentences, loop_shapes(sentences))
 
 
-def _start(state: Nest, batch_size: tf.Tensor, rules: Rules) -> Beam:
+def _start(state: Nest, batch_size: tf.Tensor, written: Nest, rules: Rules) -> Beam:
     """The initial beam: one live, empty hypothesis per sentence (k = 1)."""
     beam_size = rules.config.beam_size
     none = tf.fill([batch_size, beam_size], NO_HYPOTHESIS)  # [B, K]
@@ -209,7 +213,8 @@ def _start(state: Nest, batch_size: tf.Tensor, rules: Rules) -> Beam:
     live = tf.concat([tf.zeros([batch_size, 1]), none[:, 1:]], axis=1)
     finished = Finished(none, none, zeros, zeros)
     done = tf.zeros([batch_size], tf.bool)
-    varying = tf.fill([batch_size, 1], PAD_ID), add_hypotheses(state), live, finished, done
+    first = tf.fill([batch_size, 1], PAD_ID)
+    varying = first, add_hypotheses(state), live, finished, done, written
     varying = tf.nest.map_structure(_with_dynamic_shape, varying, loop_shapes(varying))
     return Beam._make((tf.constant(0), *varying, empty_history(beam_size)))
 
@@ -263,7 +268,8 @@ def _drop_done(
 def _advance(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam:
     """Take one step of these sentences."""
     logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
-    words = next_words(logits)
+    written = appended(beam.written, beam.previous_ids)
+    words = without_repetitions(next_words(logits), written, rules.config.no_repeat_ngram)
     places = beam.previous_ids.shape[1]  # k
     live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
     # [b, K]
@@ -277,8 +283,10 @@ def _advance(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam
     continuing, finished = _fill_beam(beam.finished, ending, continuing, length, places, rules)
     live = tf.where(beam.done[:, tf.newaxis], beam.live, continuing)
     done = beam.done | is_done(live, finished, length, sentences.maximum, rules)
-    state = tf.nest.map_structure(lambda leaf: tf.gather(leaf, parents, batch_dims=1), state)
-    return Beam(length, chosen, state, live, finished, done, history)
+    state, written = tf.nest.map_structure(
+        lambda leaf: tf.gather(leaf, parents, batch_dims=1), (state, written)
+    )
+    return Beam(length, chosen, state, live, finished, done, written, history)
 
 
 def _advance_greedy(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam:
@@ -286,7 +294,8 @@ def _advance_greedy(sentences: Sentences, beam: Beam, step: Step, rules: Rules) 
     the end symbol.
     """
     logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
-    words = next_words(logits)
+    written = appended(beam.written, beam.previous_ids)
+    words = without_repetitions(next_words(logits), written, rules.config.no_repeat_ngram)
     continuing, _, chosen = best_continuations(words, beam.live, 1, rules.first_word)  # [b, 1]
     ending = ending_now(words, beam.live, beam, sentences)
     done = beam.done[:, tf.newaxis]
@@ -302,9 +311,8 @@ def _advance_greedy(sentences: Sentences, beam: Beam, step: Step, rules: Rules) 
     finished = Finished._make(tf.where(ends_now, *pair) for pair in zip(new, beam.finished))
     live = tf.where(done, beam.live, tf.where(ends, NO_HYPOTHESIS, continuing))
     done = beam.done | is_done(live, finished, length, sentences.maximum, rules)
-    return Beam(
-        length, chosen, set_shapes(state, loop_shapes(beam.state)), live, finished, done, history
-    )
+    state, written = set_shapes((state, written), loop_shapes((beam.state, beam.written)))
+    return Beam(length, chosen, state, live, finished, done, written, history)
 
 
 def ending_now(words: NextWords, live: tf.Tensor, beam: Beam, sentences: Sentences) -> tf.Tensor:

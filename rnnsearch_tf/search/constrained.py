@@ -19,6 +19,8 @@ beginning of a phrase repeats inside it (a a b), the longest prefix that matches
 counts. With subwords, a phrase is not met if its last word continues in the next piece: "chaton"
 does not contain "chat".
 
+search.no_repeat_ngram forbids repetitions, but no word that a phrase needs next.
+
 The maximum length is extended by the number of words of the phrases. A hypothesis is dropped if the
 words that it still needs do not fit, so every output, finished or not, has all phrases. Departure
 from the papers, in which a hypothesis may run out of steps.
@@ -53,6 +55,7 @@ from rnnsearch_tf.search.beam import (
     penalize,
 )
 from rnnsearch_tf.search.interface import Step
+from rnnsearch_tf.search.repetition import appended, without_repetitions
 from rnnsearch_tf.search.topk import (
     NO_HYPOTHESIS,
     NextWords,
@@ -232,6 +235,8 @@ def _advance(
 
     logits, alignment, state = step(to_model_ids(beam.previous_ids), state, memory)
     words = next_words(logits)
+    written = appended(beam.written, beam.previous_ids)
+    free = without_repetitions(words, written, rules.config.no_repeat_ngram)
     # k
     places = beam.previous_ids.shape[1]
     length = beam.time + 1
@@ -239,7 +244,7 @@ def _advance(
     complete = _needed(progress, constraints) == 0  # [b, k]
     ending = tf.where(complete, ending_now(words, live, beam, sentences), NO_HYPOTHESIS)
 
-    candidates = _candidates(words, live, progress, constraints, to_model_ids, rules)
+    candidates = _candidates(words, free, live, progress, constraints, to_model_ids, rules)
     extended = _extend(progress, constraints, candidates, _look_up(begins_within, candidates.words))
     needed = _needed(extended, constraints)  # [b, N]
     totals = tf.where(
@@ -267,23 +272,29 @@ def _advance(
 
     live = tf.where(beam.done[:, tf.newaxis], beam.live, continuing)
     done = beam.done | is_done(live, finished, length, sentences.maximum, rules)
-    state = tf.nest.map_structure(lambda leaf: tf.gather(leaf, parents, batch_dims=1), state)
-    return Beam(
-        length, chosen, (state, Progress(*map(take_kept, extended))), live, finished, done, history
+    state, written = tf.nest.map_structure(
+        lambda leaf: tf.gather(leaf, parents, batch_dims=1), (state, written)
     )
+    state = state, Progress(*map(take_kept, extended))
+    return Beam(length, chosen, state, live, finished, done, written, history)
 
 
 def _candidates(
     words: NextWords,
+    free: NextWords,
     live: tf.Tensor,
     progress: Progress,
     constraints: Constraints,
     to_model_ids: Callable[[tf.Tensor], tf.Tensor],
     rules: Rules,
 ) -> Candidates:
-    """All continuations that may get a place, without duplicates: K + k + k·P."""
-    best = Candidates(*best_continuations(words, live, rules.config.beam_size, rules.first_word))
-    each_totals, each_words = best_of_each(words, live, rules.first_word)
+    """All continuations that may get a place, without duplicates: K + k + k·P.
+
+    `free` are the words without those that would repeat tokens, `words` all of them: the next word
+    of a phrase is always allowed.
+    """
+    best = Candidates(*best_continuations(free, live, rules.config.beam_size, rules.first_word))
+    each_totals, each_words = best_of_each(free, live, rules.first_word)
     hypotheses = tf.zeros_like(each_words) + tf.range(tf.shape(each_words)[1])  # [b, k]
 
     _, missing, matched = _phrase_status(progress, constraints)  # [b, k, P]

@@ -84,6 +84,28 @@ def continuations_with(words: NextWords, live: tf.Tensor, ids: tf.Tensor) -> tf.
     return _totals(chosen, words.log_sum[..., tf.newaxis], live[..., tf.newaxis])
 
 
+def without(words: NextWords, ids: tf.Tensor) -> NextWords:
+    """The next words without some of each hypothesis, whose logits become NO_HYPOTHESIS. The
+    probabilities of the others do not change.
+
+    Args:
+        words: NextWords.
+        ids: int32 [B, K, n]; ids outside the vocabulary and PAD_ID, which is never chosen, are
+            ignored.
+    """
+    shape = tf.shape(words.blocks)
+    hypotheses = shape[0] * shape[1]
+    size = shape[2] * shape[3]
+    ids = tf.reshape(tf.where(ids < size, ids, PAD_ID), [hypotheses, -1])
+    rows = tf.zeros_like(ids) + tf.range(hypotheses)[:, tf.newaxis]
+    forbidden = tf.fill(tf.shape(ids), tf.constant(NO_HYPOTHESIS, words.blocks.dtype))
+    blocks = tf.tensor_scatter_nd_min(
+        tf.reshape(words.blocks, [hypotheses, size]), tf.stack([rows, ids], axis=-1), forbidden
+    )
+    blocks = tf.ensure_shape(tf.reshape(blocks, shape), words.blocks.shape)
+    return words._replace(blocks=blocks, maxima=tf.reduce_max(blocks, axis=-1))
+
+
 def best_of_each(words: NextWords, live: tf.Tensor, first_word: int) -> tuple[tf.Tensor, tf.Tensor]:
     """The best continuation of each hypothesis; for the arguments see :func:`best_continuations`.
 

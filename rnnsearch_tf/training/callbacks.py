@@ -259,8 +259,8 @@ def _number(value: float) -> float | None:
 
 
 class ProgressLine(keras.callbacks.Callback):
-    """Prints one line to standard error: share done, time left, epoch, batch, loss, speed,
-    development BLEU.
+    """Prints one line to standard error: batch, loss, development BLEU, share done, time left,
+    epoch, speed.
 
     On a terminal the line is redrawn every half second; in a log a line is written every minute.
 
@@ -296,14 +296,15 @@ class ProgressLine(keras.callbacks.Callback):
         state = self.state
         share = share_done(state, self.config)
         done = (
-            f"{share:4.0%}  {duration(state.seconds * (1 - share) / share)} left  " if share else ""
+            f"  {share:4.0%}  {duration(state.seconds * (1 - share) / share)} left" if share else ""
         )
         best = f"  BLEU {state.best_bleu:.2f}" if state.best_bleu is not None else ""
         skipped = logs.get("non_finite_share", 0)
         left_out = f"  not finite in {skipped:.1%} of batches" if skipped else ""
+        # what matters most comes first: a narrow terminal cuts the end off
         return (
-            f"{done}epoch {epoch + 1:>3}  batch {state.batches:>7,}  {state.seconds / 60:6.1f} min "
-            f" loss {logs['loss']:.3f}  perplexity {logs['perplexity']:.2f}{best} "
+            f"batch {state.batches:>7,}  loss {logs['loss']:.3f}{best}{done}  epoch {epoch + 1:>3} "
+            f" {state.seconds / 60:6.1f} min  perplexity {logs['perplexity']:.2f} "
             f" {logs['target_tokens_per_second']:.0f} tokens/s  learning rate"
             f" {learning_rate(state, self.config):.2e}  gradient"
             f" {logs['gradient_norm']:.2f}{left_out}"

@@ -59,6 +59,7 @@ class TrainingState:
         evaluations_since_best: evaluations since the best by training.best_by.
         evaluated, averaged: batches at the last evaluation, and at the last averaging; or None.
         began_from: description of the model that the training started from; None: fresh weights.
+        began_at: score of that model by training.best_by, or None.
         refused: whether the next batch was refused because its gradient is not finite.
         refused_last: whether the refused batch is the epoch's last.
         metrics_bytes: length of metrics.jsonl; records of a killed training after it are written
@@ -77,6 +78,7 @@ class TrainingState:
     evaluated: int | None = None
     averaged: int | None = None
     began_from: str | None = None
+    began_at: float | None = None
     refused: bool = False
     refused_last: bool = False
     metrics_bytes: int = 0

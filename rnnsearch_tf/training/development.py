@@ -13,7 +13,7 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.data.dataset import scoring_batches
 from rnnsearch_tf.evaluation.bleu import bleu_of_model
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.runtime.progress import announced, coloured
+from rnnsearch_tf.runtime.progress import announced, coloured, say
 from rnnsearch_tf.training.averaging import assign_mean
 from rnnsearch_tf.training.callbacks import Clock, Logs, MetricsLog, updates_done
 from rnnsearch_tf.training.checkpoint import TrainingState
@@ -93,6 +93,8 @@ class Development(keras.callbacks.Callback):
         if state.began_from and not state.batches and self.sentences is not None:
             with self.interruption.at_once():
                 self.score_weights("of the initial model")
+                by_loss = self._criterion() == "loss"
+                state.began_at = state.best_loss if by_loss else state.best_bleu
         for path in self.run.evaluated_weights():
             if path > self.run.weights_after(state.batches):
                 self.run.remove(path)
@@ -180,7 +182,7 @@ class Development(keras.callbacks.Callback):
             if by_loss
             else f"best {best:.2f}"
         )
-        print(f"\ndevelopment {', '.join(words)} {description} ({verdict})", file=sys.stderr)
+        say(f"development {', '.join(words)} {description} ({verdict})")
         return better
 
     def finish(self) -> None:

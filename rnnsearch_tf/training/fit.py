@@ -31,7 +31,7 @@ from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.keras_fit import NonFiniteGradient
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runtime.cores import training_shards
-from rnnsearch_tf.runtime.progress import announced
+from rnnsearch_tf.runtime.progress import announced, say
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runs.limits import reached_limit
 from rnnsearch_tf.text.pipeline import Text, load_texts, shortfall
@@ -47,12 +47,14 @@ from rnnsearch_tf.training.callbacks import (
     Schedule,
 )
 from rnnsearch_tf.training.development import Development, Sides
+from rnnsearch_tf.training.enough import TooShort, verdict
 from rnnsearch_tf.training.given_pairs import naming_given, write_given
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.bad_batch import name_batch
 from rnnsearch_tf.training.checkpoint import TrainingState, load_state, save_state
+from rnnsearch_tf.training.training_text import record_training_text
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.files.untrusted import check_links
 from rnnsearch_tf.distributed.workers import SingleWorker, join, losing_peers, mirrored
@@ -95,7 +97,8 @@ def train(
 
     Returns:
         dict: ``best_bleu``, ``best_loss`` (float or None), ``batches``, ``minutes``, ``run`` (str).
-            The scores are None in a worker that is not the chief.
+            ``enough`` (bool): whether the model is worth using, see training/enough.py. This and
+            the scores are None in a worker that is not the chief.
 
     Raises:
         UsageError: the folder holds a training already and ``resume`` is not set, or
@@ -204,10 +207,9 @@ class _Training:
                 if self.state.batches > saved or self.state.refused:
                     self.limits.undo_batch()
                     self._save_after(stop)
-                print(
-                    "\nstopped; progress is saved. Resume with:"
-                    f" {self.run.resume_command}{_not_evaluated(self.run)}",
-                    file=sys.stderr,
+                say(
+                    "stopped; progress is saved. Resume with:"
+                    f" {self.run.resume_command}{_not_evaluated(self.run)}"
                 )
                 if isinstance(stop, NonFiniteGradient):
                     with self.interruption.at_once():
@@ -215,7 +217,9 @@ class _Training:
                 raise
         write_model_card(self.run, self.config, self.model, self.state)
         self.workers.barrier()
-        return self._summary()
+        if advice := verdict(self.run, self.state, self.config, self._updates_of_epoch()):
+            say(advice)
+        return self._summary() | {"enough": advice is None}
 
     def follow(self) -> dict[str, Any]:
         """Train as a worker that is not the chief and writes nothing; return the summary."""
@@ -233,7 +237,7 @@ class _Training:
         with self.interruption:
             self._fit(callbacks)
             self.workers.barrier()
-        return self._summary() | {"best_bleu": None, "best_loss": None}
+        return self._summary() | {"best_bleu": None, "best_loss": None, "enough": None}
 
     def _summary(self) -> dict[str, Any]:
         state = self.state
@@ -244,6 +248,11 @@ class _Training:
             "minutes": state.seconds / 60,
             "run": str(self.run),
         }
+
+    def _updates_of_epoch(self) -> float:
+        """Updates in one pass over the text, about: some pairs are too long and left out."""
+        pairs = sum(round(size * weight) for size, weight in _sizes(self.pairs))
+        return pairs / (self.config.data.batch_size * self.config.training.accumulate)
 
     def _callbacks(self) -> tuple[Development, list[keras.callbacks.Callback]]:
         """(the one that evaluates, all callbacks of the chief in their order)."""
@@ -263,6 +272,7 @@ class _Training:
             self.limits,
             log,
             ProgressLine(state, config.training),
+            TooShort(run, state, config.training, self._updates_of_epoch()),
         ]
         if config.training.tensorboard:
             from rnnsearch_tf.training.tensorboard import TensorBoard
@@ -403,6 +413,8 @@ def _prepare(
     else:
         texts = texts or _build_texts(config, pairs)
         _save_texts(run, texts)
+        limit = config.data.maximum_source_length
+        record_training_text(run, texts[0], pairs, limit, start_from)
     report_pairs(pairs.check())
     _check_weights(pairs)
     if isinstance(pairs, PreparedPairs):
@@ -492,17 +504,20 @@ def _resume_message(state: TrainingState, settings: TrainingConfig) -> str:
 
 def _check_weights(pairs: Pairs) -> None:
     """Raise UserError if the weights of the corpora leave no pair in an epoch."""
-    sizes = (
-        pairs.sizes
-        if isinstance(pairs, PreparedPairs)
-        else [(corpus.check().kept, weight) for corpus, weight in pairs.corpora]
-    )
+    sizes = _sizes(pairs)
     if not any(round(size * weight) for size, weight in sizes):
         found = " + ".join(f"{weight:g} of {size:,}" for size, weight in sizes)
         raise UserError(
             f"data.corpora: expected weights that give an epoch at least one pair, got {found}"
             " pairs; choose larger ones"
         )
+
+
+def _sizes(pairs: Pairs) -> Sequence[tuple[int, float]]:
+    """(number of pairs, weight) of each corpus."""
+    if isinstance(pairs, PreparedPairs):
+        return pairs.sizes
+    return [(corpus.check().kept, weight) for corpus, weight in pairs.corpora]
 
 
 def report_pairs(report: Report, part: str = "training") -> None:

@@ -50,6 +50,7 @@ SEARCH = {
     "--beam-size": (["--beam-size", "5"], {"beam_size": 5}),
     "--length-penalty": (["--length-penalty", "0.5"], {"length_penalty": 0.5}),
     "--coverage-penalty": (["--coverage-penalty", "0.2"], {"coverage_penalty": 0.2}),
+    "--no-repeat-ngram": (["--no-repeat-ngram", "4"], {"no_repeat_ngram": 4}),
     "--lexicon": (["--lexicon", "f"], {"lexicon": "f"}),
     "--shortlist-frequent": (["--shortlist-frequent", "9"], {"shortlist_frequent": 9}),
     "--shortlist-translations": (["--shortlist-translations", "9"], {"shortlist_translations": 9}),
@@ -86,8 +87,12 @@ class FakeTranslator:
         if self.name == ["other"]:  # a model of the other direction
             texts = texts[::-1]
         if settings:
-            configs = [dataclasses.replace(text.config, **settings) for text in texts]
-            texts = [types.SimpleNamespace(config=config) for config in configs]
+            texts = [
+                types.SimpleNamespace(
+                    config=dataclasses.replace(text.config, **settings), vocabulary=text.vocabulary
+                )
+                for text in texts
+            ]
         self.facts = facts
         self.source_text, self.target_text = texts
         self.config = load_config(overrides=["search.batch_size=4", "model.hidden_size=7"])

@@ -84,6 +84,7 @@ def test_a_log_has_lines_and_a_python_caller_nothing(verb, capsys, monkeypatch):
     assert run(["work"]) == 0
     error = capsys.readouterr().err
     assert error.endswith("\n") and "\r" not in error and "4/4" in error.splitlines()[-1]
+    assert error.count("4/4") == 1, "tqdm shows it again at its end"
     logging.getLogger("rnnsearch_tf.runtime.progress").setLevel(logging.NOTSET)
     count_to_four(None)
     assert capsys.readouterr().err == ""

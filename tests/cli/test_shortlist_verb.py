@@ -36,7 +36,8 @@ def shortlist(rnnsearch, run_folder, text, tmp_path):
         *LONG,
         *text,
     )
-    assert (out, err) == ([], "")
+    given = f"--model {run_folder} --shortlist {path}"
+    assert out == [] and err.startswith(f"Next: rnnsearch translate {given} < TEXT; ")
     return path
 
 

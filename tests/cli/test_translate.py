@@ -30,7 +30,7 @@ def test_one_line_for_one_line_the_empty_ones_included(rnnsearch, run_folder, so
     out, err = rnnsearch("translate", "--model", run_folder, source)
     assert out == [translation.text for translation in translator.translate(LINES)]
     assert [bool(line) for line in out] == [True, False, True, True, False, True]
-    assert err == ""
+    assert err.count("\n") == 1 and "the model does not know such text" in err
 
 
 def test_gz_in_and_out_standard_input_and_several_files(
@@ -160,13 +160,28 @@ def test_unknown_words_are_replaced(rnnsearch, run_folder, translator, tmp_path)
                 assert line["tokens"][i] in words.values()
 
 
+def test_a_terminal_is_told_what_to_type(rnnsearch, run_folder, source, monkeypatch):
+    """At once, and not where text comes from a file."""
+
+    class Terminal(io.TextIOWrapper):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal(io.BytesIO(b"The door is white.\n")))
+    told = f"loading {run_folder}; then type a sentence and press Enter; Ctrl-D ends\n"
+    out, err = rnnsearch("translate", "--model", run_folder)
+    assert len(out) == 1 and err.startswith(told)
+    _, err = rnnsearch("translate", "--model", run_folder, source)
+    assert "type a sentence" not in err
+
+
 def test_an_overlong_sentence_is_cut_with_a_warning(rnnsearch, run_folder, tmp_path):
     path = tmp_path / "long"
     path.write_text("cat " * 5000 + "\n")
     out, err = rnnsearch("translate", "--model", run_folder, "--beam-size", 1, path)
     assert len(out) == 1 and out[0]
-    assert (
-        err == "rnnsearch: warning: a source sentence of 5000 tokens was cut to 50, the maximum"
+    assert err.startswith(
+        "rnnsearch: warning: a source sentence of 5000 tokens was cut to 50, the maximum"
         " length: cat cat cat cat cat cat …\n"
     )
 

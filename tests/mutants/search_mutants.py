@@ -66,8 +66,8 @@ SEARCH = [
     Mutant(
         "search/beam.py",
         "the state does not follow its hypothesis",
-        "tf.gather(leaf, parents, batch_dims=1), state)",
-        "tf.gather(leaf, 0 * parents, batch_dims=1), state)",
+        "tf.gather(leaf, parents, batch_dims=1), (state, written)",
+        "tf.gather(leaf, 0 * parents, batch_dims=1), (state, written)",
         (
             f"{BEAM}::test_alignments_and_scores_follow_the_survivors",
             f"{DRAWN}::test_forced_score_is_the_beams",

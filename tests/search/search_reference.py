@@ -35,8 +35,19 @@ def limits(length, config):
     return math.floor(minimum * length), max(1, math.floor(maximum * length) + config.extra_length)
 
 
-def words_allowed(toy, config):
-    return [w for w in range(2, toy.vocabulary_size) if config.allow_unknown or w != UNKNOWN]
+def repeats(words, number):
+    """Whether the words have the same so many in a row twice."""
+    seen = [tuple(words[k : k + number]) for k in range(len(words) - number + 1)]
+    return len(set(seen)) < len(seen)
+
+
+def words_allowed(toy, config, before=()):
+    return [
+        w
+        for w in range(2, toy.vocabulary_size)
+        if (config.allow_unknown or w != UNKNOWN)
+        and not (config.no_repeat_ngram and repeats([*before, w], config.no_repeat_ngram))
+    ]
 
 
 def best(hypotheses, penalty, count, coverage_penalty=0.0):
@@ -63,7 +74,10 @@ def brute_force(toy, sentence, config):
     live = [Hypothesis([], 0.0, toy.first(sentence))]
     finished = []
     for time in range(maximum):
-        grown = [grow(toy, sentence, h, time >= minimum, words_allowed(toy, config)) for h in live]
+        grown = [
+            grow(toy, sentence, h, time >= minimum, words_allowed(toy, config, h.words))
+            for h in live
+        ]
         finished += [h for ended, _ in grown for h in ended]
         live = [h for _, continued in grown for h in continued]
     return best(finished or live, config.length_penalty, config.nbest, config.coverage_penalty)
@@ -77,7 +91,10 @@ def beam(toy, sentence, config):
     live = [Hypothesis([], 0.0, toy.first(sentence))]
     finished = []
     for time in range(maximum):
-        grown = [grow(toy, sentence, h, time >= minimum, words_allowed(toy, config)) for h in live]
+        grown = [
+            grow(toy, sentence, h, time >= minimum, words_allowed(toy, config, h.words))
+            for h in live
+        ]
         candidates = [h for ended, _ in grown for h in ended] + [
             h for _, continued in grown for h in continued
         ]
@@ -102,7 +119,7 @@ def greedy(toy, sentence, config):
     state = toy.first(sentence)
     while len(words) < maximum and END not in words:
         log_probabilities, _, state = toy.next(sentence, words[-1] if words else 0, state)
-        allowed = words_allowed(toy, config) + ([END] if len(words) >= minimum else [])
+        allowed = words_allowed(toy, config, words) + ([END] if len(words) >= minimum else [])
         words.append(max(allowed, key=lambda w: log_probabilities[w]))
         total += log_probabilities[words[-1]]
     return words, total

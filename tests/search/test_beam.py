@@ -66,6 +66,10 @@ RULES = [
 ]
 
 RULES += [
+    dict(no_repeat_ngram=2),
+    dict(no_repeat_ngram=2, shrinking_beam=True),
+    dict(no_repeat_ngram=3, normalize_after=True, allow_unknown=False),
+    dict(no_repeat_ngram=20),
     dict(coverage_penalty=0.7),
     dict(coverage_penalty=0.3, normalize_after=True),
     dict(coverage_penalty=2.0, shrinking_beam=True),
@@ -109,7 +113,13 @@ def test_beam_is_the_reference_beam(options, beam_size, minimum):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, dict(shrinking_beam=True), dict(allow_unknown=False, minimum_length_ratio=0.5)],
+    [
+        {},
+        dict(shrinking_beam=True),
+        dict(allow_unknown=False, minimum_length_ratio=0.5),
+        dict(no_repeat_ngram=2, minimum_length_ratio=1.5),
+        dict(no_repeat_ngram=1),
+    ],
     ids=named,
 )
 @pytest.mark.parametrize("penalty", [0.0, 1.0])

@@ -116,7 +116,12 @@ def test_a_wide_beam_is_brute_force(options, within):
 )
 @pytest.mark.parametrize(
     "options",
-    [{}, dict(length_penalty=0.0, shrinking_beam=True), dict(allow_unknown=False)],
+    [
+        {},
+        dict(length_penalty=0.0, shrinking_beam=True),
+        dict(allow_unknown=False),
+        dict(no_repeat_ngram=2),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("within", [(), (4, 7, 9)], ids=str)
@@ -134,6 +139,11 @@ def test_every_output_has_its_phrases(beam_size, options, within):
         assert words or n, "every sentence has an output"
         if words:
             assert all(has(words, phrase, within) for phrase in phrases[row])
+            if config.no_repeat_ngram:  # only a phrase may repeat
+                wanted = {word for phrase in phrases[row] for word in phrase}
+                pairs = list(itertools.pairwise(words))
+                again = [pair for k, pair in enumerate(pairs) if pair in pairs[:k]]
+                assert {word for _, word in again} <= wanted
             log_probabilities, alignment = toy.follow(row, words)
             np.testing.assert_allclose(
                 result.log_probabilities[row, n], log_probabilities.sum(), rtol=1e-5
@@ -153,6 +163,7 @@ def test_every_output_has_its_phrases(beam_size, options, within):
         dict(length_penalty=0.0),
         dict(shrinking_beam=True),
         dict(normalize_after=True, coverage_penalty=0.3),
+        dict(no_repeat_ngram=2),
     ],
     ids=str,
 )

@@ -83,7 +83,11 @@ def test_names_that_the_host_header_may_have(host, names, expected):
     [
         (["--prot=8500"], "unknown option --prot; did you mean --port?"),
         (["--model_base_pth=/m"], "did you mean --model_base_path?"),
-        (["--port=8500"], "expected --model_base_path, got none; name the folder of versions"),
+        (
+            ["--port=8500"],
+            "expected --model-base-path, got none; name the folder of versions, for example:"
+            " rnnsearch serve --model-name mine --model-base-path",
+        ),
         ([BASE, "--model_config_file=f"], "unknown option --model_config_file"),
         ([BASE, "--port=x"], "--port"),
         ([BASE, "--port=70000"], "--port: expected a number from -1 to 65535, got 70000"),
@@ -179,7 +183,7 @@ def test_numbers_have_limits(name, wrong, limits):
 
 
 def test_flags_are_checked_in_python_too():
-    with pytest.raises(UsageError, match="expected --model_base_path, got none"):
+    with pytest.raises(UsageError, match="expected --model-base-path, got none"):
         flags.Flags({})
     with pytest.raises(UsageError, match="--max_request_rows: expected a number from 1"):
         flags.Flags({"m": "/m"}, max_request_rows=0)

@@ -38,30 +38,27 @@ def test_a_log_has_all_of_it(line):
     """
     text = line(io.StringIO(), maximum_updates=1200, learning_rate=2e-3, warmup_updates=602)
     assert (
-        text
-        == " 25%  30 min left  epoch   3  batch     300    10.0 min  loss 2.000  perplexity 7.39 "
-        " BLEU 41.26  1234 tokens/s  learning rate 1.00e-03  gradient 0.50\n"
+        text == "batch     300  loss 2.000  BLEU 41.26   25%  30 min left  epoch   3    10.0 min "
+        " perplexity 7.39  1234 tokens/s  learning rate 1.00e-03  gradient 0.50\n"
     )
 
 
 @pytest.mark.parametrize(
-    "training, begins",
+    "training, has",
     [
-        (dict(maximum_minutes=40.0), " 25%  30 min left  epoch"),
-        (dict(maximum_updates=600, accumulate=2), " 25%  30 min left  epoch"),
-        (dict(epochs=8), "epoch   3"),  # how many batches an epoch has is not known
+        (dict(maximum_minutes=40.0), "BLEU 41.26   25%  30 min left  epoch"),
+        (dict(maximum_updates=600, accumulate=2), "BLEU 41.26   25%  30 min left  epoch"),
+        (dict(epochs=8), "BLEU 41.26  epoch   3"),  # how many batches an epoch has is not known
     ],
 )
-def test_the_limit_that_is_set_counts(line, training, begins):
-    assert line(io.StringIO(), **training).startswith(begins)
+def test_the_limit_that_is_set_counts(line, training, has):
+    assert has in line(io.StringIO(), **training)
 
 
-def test_a_terminal_has_one_row_of_it(line, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "60")
+def test_a_terminal_has_one_row_of_it_and_40_columns_show_what_matters(line, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
     text = line(Terminal(), maximum_updates=1200)
-    assert (
-        text.startswith("\r\x1b[K 25%") and len(text) == len("\r\x1b[K") + 59 and "\n" not in text
-    )
+    assert text == "\r\x1b[Kbatch     300  loss 2.000  BLEU 41.26  "
 
 
 def test_an_epoch_without_a_batch_has_none(monkeypatch):
@@ -70,4 +67,4 @@ def test_an_epoch_without_a_batch_has_none(monkeypatch):
     line.on_epoch_end(2, {})
     assert stream.getvalue() == ""
     line.on_epoch_end(2, LOGS)
-    assert stream.getvalue().startswith("epoch   3  batch     300")
+    assert stream.getvalue().startswith("batch     300  loss 2.000")

@@ -114,7 +114,10 @@ class Flags:
 
     def __post_init__(self) -> None:
         if not self.models:
-            raise UsageError("expected --model_base_path, got none; name the folder of versions")
+            raise UsageError(
+                "expected --model-base-path, got none; name the folder of versions, for example:"
+                ' rnnsearch serve --model-name mine --model-base-path "$PWD/served/mine"'
+            )
         for name, path in self.models.items():
             if not name or not path:
                 raise UsageError(f"expected a name and a base path, got {name!r} and {path!r}")

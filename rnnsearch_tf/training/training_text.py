@@ -1,0 +1,48 @@
+"""Record the length of the training sentences in RUN/training_text.json."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+
+from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.data.prepared.store import PreparedPairs
+from rnnsearch_tf.evaluation.warning_signs import TrainingText
+from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.text.pipeline import Text
+
+PAIRS_MEASURED = 10_000
+"""Pairs, evenly spread over the training text, whose lengths are recorded."""
+
+MOST_PAIRS_READ = 1_000_000
+"""They are spread over no more than so many first pairs: to read those takes about a second."""
+
+
+def record_training_text(
+    run: Run,
+    text: Text,
+    pairs: Pairs,
+    longest: int,
+    start_from: str | os.PathLike[str] | None = None,
+) -> None:
+    """Write RUN/training_text.json. A prepared corpus has no text to measure.
+
+    Args:
+        run: Run.
+        text: the source Text.
+        pairs: Pairs to train on.
+        longest: tokens of a source sentence; longer ones are left out of training.
+        start_from: path of the RUN that the training starts from, whose text the model knows too.
+    """
+    if isinstance(pairs, PreparedPairs):
+        return
+    step = math.ceil(min(pairs.check().kept, MOST_PAIRS_READ) / PAIRS_MEASURED)
+    lines = itertools.islice(pairs.lines(), 0, MOST_PAIRS_READ, step)
+    lengths = [len(ids) - 1 for ids in text.encode([source for source, _ in lines]).to_list()]
+    # if every sentence is too long, training will say so
+    found = TrainingText.of([length for length in lengths if length <= longest] or lengths)
+    before = None if start_from is None else TrainingText.load(Run.open(start_from))
+    if before and before.source_length > found.source_length:
+        found = before
+    found.save(run)

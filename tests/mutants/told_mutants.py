@@ -1,0 +1,81 @@
+"""Planted faults in what people are told of bad models, and in the search without repetitions."""
+
+from mutants import Mutant
+
+SIGNS = "evaluation/test_warning_signs.py"
+ENOUGH = "training/test_enough.py"
+BEAM = "search/test_beam.py"
+
+TOLD = [
+    Mutant(
+        "evaluation/warning_signs.py",
+        "the last place of a loop is left out",
+        "range(len(tokens) - TIMES * size + 1)",
+        "range(len(tokens) - TIMES * size)",
+        (f"{SIGNS}::test_loops_are_those_of_a_regular_expression",),
+    ),
+    Mutant(
+        "evaluation/warning_signs.py",
+        "marks running are a loop",
+        "any(character.isalpha() for",
+        "any(True for",
+        (f"{SIGNS}::test_loops_are_those_of_a_regular_expression",),
+    ),
+    Mutant(
+        "evaluation/warning_signs.py",
+        "a loop of the source counts",
+        ") and not has_loop(source)",
+        ")",
+        (f"{SIGNS}::test_what_is_said_of_loops",),
+    ),
+    Mutant(
+        "evaluation/warning_signs.py",
+        "the quantile of the lengths is one place too low",
+        "math.ceil(SHARE_BELOW * len(ordered)) - 1",
+        "math.ceil(SHARE_BELOW * len(ordered)) - 2",
+        (f"{SIGNS}::test_the_length_is_a_quantile",),
+    ),
+    Mutant(
+        "training/enough.py",
+        "the graph of the first update counts as its speed",
+        "self._measured_from = now, updates",
+        "self._measured_from = now - 30, updates",
+        (f"{ENOUGH}::test_it_is_said_once_after_a_minute",),
+    ),
+    Mutant(
+        "training/enough.py",
+        "a good model of few updates is called too short",
+        "bleu >= A_MODEL or bleu",
+        "bleu",
+        (f"{ENOUGH}::test_a_usable_model_is_passed",),
+    ),
+    Mutant(
+        "training/enough.py",
+        "a score of the start is no reason",
+        "or best != state.began_at",
+        "or best >= state.began_at",
+        (f"{ENOUGH}::test_a_start_that_nothing_beats",),
+    ),
+    Mutant(
+        "search/repetition.py",
+        "the last N tokens are not looked at",
+        "written[:, :, place : place + count]",
+        "written[:, :, place + 1 : place + 1 + count]",
+        (f"{BEAM}::test_beam_of_one_is_greedy",),
+    ),
+    Mutant(
+        "search/beam.py",
+        "the words do not follow their hypothesis",
+        "tf.gather(leaf, parents, batch_dims=1), (state, written)",
+        "tf.gather(leaf, 0 * parents if leaf is written else parents, batch_dims=1),"
+        " (state, written)",
+        (f"{BEAM}::test_beam_is_the_reference_beam",),
+    ),
+    Mutant(
+        "search/topk.py",
+        "forbidden words leave their probability to the others",
+        "return words._replace(blocks=blocks, maxima=tf.reduce_max(blocks, axis=-1))",
+        "return next_words(tf.reshape(blocks, [shape[0], words.blocks.shape[1], size]))",
+        (f"{BEAM}::test_beam_of_one_is_greedy",),
+    ),
+]
