@@ -37,6 +37,7 @@ EXTRAS = {
         "sentencepiece>=0.2"
     ],  # trains subword vocabularies; using them needs only tensorflow-text
     "moses": ["sacremoses>=0.1.1"],  # BLEU as the Multi30k literature has it
+    "languages": ["py3langid>=0.4"],  # doctor: lines in another language than their side's
     "plots": ["matplotlib>=3.8", "scikit-learn>=1.4"],
     "browser": [
         "playwright>=1.40",
