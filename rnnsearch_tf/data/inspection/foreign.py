@@ -37,7 +37,7 @@ _NO_LANGUAGE = "zxx"  # py3langid's class of numbers and code
 _LONGEST = 1000  # characters looked at
 
 _ALIKE = (  # codes that a line does not tell apart, or that py3langid names otherwise
-    (*CHINESE, "zh"),
+    CHINESE,
     ("no", "nb", "nn", "da"),
     ("hr", "bs", "sr", "sh"),
     ("id", "ms"),

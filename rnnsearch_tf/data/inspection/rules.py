@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import html
+import html.entities
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -144,7 +145,7 @@ _BLOCK = (
 )
 _ATTRIBUTES = r"""(?:\s+[\w:-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>]+))*\s*/?"""
 _inline, _block = (
-    re.compile(rf"</?(?:{'|'.join(names.split())}){_ATTRIBUTES}>|<!--.*?-->", re.IGNORECASE)
+    re.compile(rf"</?(?:{'|'.join(names.split())}){_ATTRIBUTES}>|<!--.{{0,200}}?-->", re.IGNORECASE)
     for names in (_INLINE, _BLOCK)
 )
 # [text](https://…) of Markdown, [[page|text]] and [[text]] of wikis
@@ -161,16 +162,22 @@ def _without_markup(line: str) -> str:
 
 
 # with its semicolon: a&copy=1 of an address has none
-_entity = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_entity = re.compile(r"&(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 
 
 def _decoded(line: str) -> str:
     while "&" in line:  # &amp;lt; was encoded twice
-        decoded = _entity.sub(lambda match: html.unescape(match[0]), line)
+        decoded = _entity.sub(_character, line)
         if decoded == line:
             break
         line = decoded
     return line
+
+
+def _character(entity: re.Match[str]) -> str:
+    """The character of an entity; an unknown name stays, where unescape would decode its start."""
+    known = entity[1].startswith("#") or f"{entity[1]};" in html.entities.html5
+    return html.unescape(entity[0]) if known else entity[0]
 
 
 _invisible = re.compile(f"[{re.escape(INVISIBLE_CHARACTERS)}]")
