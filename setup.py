@@ -19,6 +19,7 @@ CORE = [
     "keras>=3.12.4,!=3.13.*,!=3.14.*,!=3.15.0,<4",
     "keras-nlp>=0.21",
     "sacrebleu>=2.4,<3",
+    "sentencex>=0.6,<2",  # cuts paragraphs into sentences; 1 MB, needs nothing else
     "pyyaml>=6",
     "tqdm>=4.60",
     "argcomplete>=3.2",  # tab completion

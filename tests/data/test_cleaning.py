@@ -56,7 +56,7 @@ def lines():
 def test_every_planted_fault_is_cleaned_and_listed(write, lines, tmp_path):
     source, target = (list(side) for side in lines)
     expected = [list(pair) for pair in zip(source, target)]
-    source[3] = ""
+    source[3] = ""  # before the swapped ones, so that good pairs have other numbers than lines
     target[10] = " \u200b"
     target[20] = source[20]
     source[30], target[30] = source[29], target[29]
@@ -87,10 +87,21 @@ def test_every_planted_fault_is_cleaned_and_listed(write, lines, tmp_path):
     assert cleaned.read == 302 and cleaned.written == len(pairs)
     assert sum(cleaned.left_out.values()) == len(gone) + 2 and sum(cleaned.changed.values()) == 9
     row = {int(row[1]): row for row in rows}
+    # of a line that is changed twice, the text as it was read
+    assert [row[4] for row in rows if row[1] == "101"] == [target[100]] * 2
     assert row[51][3] == "left out: the target is in another language, de"
     assert row[51][4] == f"{source[50]} ||| {target[50]}"
     assert row[301][0].endswith("t.fr") and "as the 1 lines after it" in row[301][3]
     assert row[91] == [row[91][0], "91", "form", "converted", target[90]]
+
+
+def test_a_change_of_a_swapped_line_names_the_file_that_it_comes_from(write, lines, tmp_path):
+    source, target = (list(side) for side in lines)
+    source[60], target[60] = target[60] + " &eacute;", source[60]
+    cleaned = cleaning.clean_text(configuration(write, source, target), tmp_path / "x")
+    rows = [(os.path.basename(row[0]), *row[1:3], row[4]) for row in listed(cleaned)[1]]
+    assert rows[1] == ("s.en", "61", "entities", source[60])
+    assert rows[0] == ("s.en", "61", "swapped", f"{source[60]} ||| {target[60]}")
 
 
 def test_files_that_exist_stay_and_nothing_appears_of_a_text_without_pairs(write, lines, tmp_path):
@@ -118,8 +129,9 @@ def test_texts_that_cannot_be_cleaned_are_refused_by_name(write, lines, tmp_path
     assert not (tmp_path / "x").exists()
 
 
-def test_shards_become_one_text_with_the_line_numbers_of_each(write, lines, tmp_path):
-    """Held-out pairs are cleaned with the others."""
+def test_shards_become_one_text_with_the_line_numbers_of_each(write, lines, tmp_path, monkeypatch):
+    """Held-out pairs are cleaned with the others. Swapped sides are seen without languages, too."""
+    monkeypatch.setattr(cleaning, "side_languages", lambda codes: None)
     source, target = (list(side) for side in lines)
     source[199], target[199] = target[199], source[199]
     target[150] = ""
@@ -200,9 +212,12 @@ def test_doctor_names_markup_entities_and_that_fix_lists_all(write, lines):
     source, target = (list(side) for side in lines)
     for place in range(5):
         target[place] += " &eacute;"
+    for place in range(3):
+        source[place] += " &eacute;"
     source[7] += " <i>x</i>"
     found = [str(f) for f in check_data(configuration(write, source, target), languages=False)]
-    [entities] = [line for line in found if "have HTML entities" in line]
+    three, entities = (line for line in found if "have HTML entities" in line)
+    assert three.endswith("s.en:3")
     assert "warning: train: 5 of 300 (1.7 %) of the target lines" in entities
     assert entities.endswith("t.fr:3; --fix DIR lists all") and "t.fr:4" not in entities
     [markup] = [line for line in found if "have markup" in line]
