@@ -19,6 +19,7 @@ CORE = [
     "keras>=3.12.4,!=3.13.*,!=3.14.*,!=3.15.0,<4",
     "keras-nlp>=0.21",
     "sacrebleu>=2.4,<3",
+    "sentencex>=0.6,<2",  # cuts paragraphs into sentences; 1 MB, needs nothing else
     "pyyaml>=6",
     "tqdm>=4.60",
     "backports.zstd>=1.0; python_version<'3.14'",
@@ -38,6 +39,7 @@ EXTRAS = {
         "sentencepiece>=0.2"
     ],  # trains subword vocabularies; using them needs only tensorflow-text
     "moses": ["sacremoses>=0.1.1"],  # BLEU as the Multi30k literature has it
+    "languages": ["py3langid>=0.4"],  # doctor: lines in another language than their side's
     "plots": ["matplotlib>=3.8", "scikit-learn>=1.4"],
     "browser": [
         "playwright>=1.40",

@@ -49,6 +49,7 @@ _MODULE_OF = {
     "open_corpus": "data.corpus",
     "open_translator": "export.opening",
     "prepare": "data.prepared.writing",
+    "split_sentences": "text.sentences",
     "train": "training.fit",
     "training_dataset": "data.dataset",
 }

@@ -1,13 +1,24 @@
-"""Check the data of a configuration for problems before training.
+"""Check the data of a configuration for problems before training, or write a cleaned text.
 
 Prints one finding a line: `error` (training would fail or be useless), `warning` or `note`, the
 part of the data, and the finding. The exit code is 1 if there is an error. Writes nothing.
+
+With --fix DIR, it writes the cleaned training text instead: two files in DIR, named as those of the
+configuration, and changes.tsv with every line that was left out or changed, and why.
+  left out       pairs that are not UTF-8, empty, without a partner, copies of the source,
+                 duplicates, of very unequal lengths, or in another language
+  put right      swapped sides; HTML entities, markup, invisible characters, white space, Unicode
+                 normal form; tokenized text is detokenized, unless tokenization is space
+It changes no file that exists, and no development text. Another language is seen only with the
+extra `languages`.
 """
 
+import shlex
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import add_pairs, pairs_settings
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.config import Config, load_config
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 
@@ -26,16 +37,25 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--quick", action="store_true", help="count words between spaces; build no vocabularies"
     )
+    parser.add_argument(
+        "--fix", metavar="DIR", help="write the cleaned training text to DIR, and check nothing"
+    )
 
 
 def run(arguments: Namespace) -> int:
+    if arguments.fix is not None and arguments.quick:
+        raise UsageError("--quick: expected no --fix with it, which builds no vocabularies anyway")
     config = load_config(arguments.config, overrides=[*pairs_settings(arguments), *arguments.set])
     import_tensorflow()
-    from rnnsearch_tf.data.inspection.doctor import check_data
+    if arguments.fix is not None:
+        _fix(config, arguments)
+        return 0
     from rnnsearch_tf.data.corpus import open_corpus
+    from rnnsearch_tf.data.inspection.doctor import check_data
     from rnnsearch_tf.text.pipeline import build_texts
 
-    findings = check_data(config)
+    # the languages take longest, so they are looked at in the last pass
+    findings = check_data(config, languages=arguments.quick)
     if not arguments.quick and not _errors(findings):
         pairs = open_corpus(config, "train")
         # again, now in tokens
@@ -45,6 +65,32 @@ def run(arguments: Namespace) -> int:
     warnings = sum(finding.severity == "warning" for finding in findings)
     print(f"{_errors(findings)} error(s), {warnings} warning(s)")
     return 1 if _errors(findings) else 0
+
+
+def _fix(config: Config, arguments: Namespace) -> None:
+    """Write the cleaned text, and say what was done."""
+    from rnnsearch_tf.data.inspection.cleaning import clean_text
+    from rnnsearch_tf.data.inspection.foreign import LIBRARY
+    from rnnsearch_tf.runtime.optional import has, install
+
+    cleaned = clean_text(config, arguments.fix)
+    source, target, changes = cleaned.files
+    print(f"{cleaned.written:,} of {cleaned.read:,} pairs written: {source}, {target}")
+    for found, count in cleaned.left_out.items():
+        print(f"{count:>9,}  pairs {found}: left out")
+    for done, count in cleaned.changed.items():
+        print(f"{count:>9,}  {done}")
+    print(f"each with its file, line and reason: {changes}")
+    if not has(LIBRARY):
+        print(f"lines in another language were not looked for: {install(LIBRARY)}")
+    settings = " ".join(
+        f"--set {shlex.quote(f'data.train_{side}={path.absolute()}')}"
+        for side, path in (("source", source), ("target", target))
+    )
+    print("use them by two lines of the configuration, under data:")
+    print(f"  train_source: {source.absolute()}")
+    print(f"  train_target: {target.absolute()}")
+    print(f"or by:  rnnsearch doctor --config {shlex.quote(arguments.config)} {settings}")
 
 
 def _errors(findings) -> int:

@@ -28,6 +28,10 @@ it is the expected chrF, for each word between spaces the probability that a ref
 two more columns, after tabs, the second with a number for each word; json: `confidence` and
 `word_confidences`. The export of a calibrated RUN has it, too.
 
+Paragraphs: with --split-sentences, a line may have several sentences. They are translated one by
+one, and give one line again. text: the sentences joined; json: `text`, and `sentences`, a list
+with an object for each as above: scores, alignments and confidences are those of a sentence.
+
 Alignments:
   hard   Pharaoh links source-target from 0, without the end symbols; every target word is linked
          to the source word with the highest attention. Words are tokens, or, under SentencePiece,
@@ -60,9 +64,11 @@ from rnnsearch_tf.cli.shared import (
     search_changes,
 )
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.export.about import read_about
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.text.constraints import check_lines, with_constraints, without_marks
+from rnnsearch_tf.text.sentences import check_splitting, join_sentences, split_sentences
 from rnnsearch_tf.files.reading import check_inputs, count_lines
 from rnnsearch_tf.files.writing import Output, check_output
 from rnnsearch_tf.runs.folder import Run
@@ -107,6 +113,11 @@ def arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="also write the confidence in the sentence and in each word, from 0 to 1",
     )
+    parser.add_argument(
+        "--split-sentences",
+        action="store_true",
+        help="cut each line into sentences, translate these, and join them to one line",
+    )
     add_output(parser)
     add_files(parser)
 
@@ -131,6 +142,8 @@ def run(arguments: Namespace) -> None:
             "--confidence: expected one --model and --output-type text or json with it, as a"
             " calibration belongs to one model; leave it out"
         )
+    if arguments.split_sentences:
+        _check_split(arguments, form)
     phrase_lines = _phrase_lines(arguments)
     check_inputs(arguments.files)
     inputs_of = [*arguments.files, arguments.constraints]
@@ -158,6 +171,7 @@ def run(arguments: Namespace) -> None:
         arguments.alignment
     ]
     signs = _warning_signs(translator, arguments, exported)
+    languages = _languages(translator, exported) if arguments.split_sentences else ("", "")
     number = 0
     inputs = _constrained(
         input_batches(arguments.files, config.batch_size), phrase_lines, arguments
@@ -168,13 +182,16 @@ def run(arguments: Namespace) -> None:
         line_progress("translating", total, arguments.output) as bar,
     ):
         for texts, constraints in inputs:
-            translations = translator.translate(texts, constraints, **changes)
+            cut = [split_sentences(text, languages[0]) for text in texts] if languages[0] else None
+            sentences = list(itertools.chain.from_iterable(cut)) if cut else texts
+            translations = translator.translate(sentences, constraints, **changes)
             signs.add(translations)
             confidences = (
-                calibration(translator, texts, [t.text for t in translations])
+                calibration(translator, sentences, [t.text for t in translations])
                 if calibration
                 else itertools.repeat(None)
             )
+            written = []  # of each sentence
             for translation, confidence in zip(translations, confidences):
                 if (
                     exported
@@ -186,11 +203,15 @@ def run(arguments: Namespace) -> None:
                         f"--alignment: expected a model with attention, got {exported}, which"
                         " aligns nothing"
                     )
-                output.write(
-                    formatted(translation, number, form, alignment, config.nbest, confidence),
-                    flush=False,
+                written.append(
+                    formatted(translation, number, form, alignment, config.nbest, confidence)
                 )
                 number += 1
+            lines = itertools.chain.from_iterable(written)
+            output.write(
+                _paragraphs(cut, translations, lines, form, languages[1]) if cut else lines,
+                flush=False,
+            )
             output.flush()
             bar.update(len(texts))
     if summary := signs.summary():
@@ -211,6 +232,52 @@ def _warning_signs(translator, arguments, exported):
         translator.config.data.maximum_source_length,
         frozenset(translator.source_text.vocabulary.tokens),
     )
+
+
+def _check_split(arguments, form):
+    """Refuse what does not go with --split-sentences, before the model is loaded."""
+    if form == "nbest":
+        raise UsageError(
+            "--split-sentences: expected --output-type text or json with it, got nbest, whose lists"
+            " cannot be joined"
+        )
+    if form == "text" and (arguments.alignment or arguments.confidence):
+        flag = "--alignment" if arguments.alignment else "--confidence"
+        raise UsageError(
+            f"--split-sentences: expected --output-type json with it and {flag}, got text; json has"
+            " them for each sentence"
+        )
+    if arguments.constraints or arguments.term_marks:
+        flag = "--constraints" if arguments.constraints else "--term-marks"
+        raise UsageError(
+            f"--split-sentences: expected no {flag} with it, as a phrase belongs to one sentence;"
+            " give one sentence a line"
+        )
+
+
+def _languages(translator, exported):
+    """The language codes of both sides of a model."""
+    if exported:
+        about = read_about(exported)
+        languages = about["source"], about["target"]
+    else:
+        languages = translator.config.source.language, translator.config.target.language
+    check_splitting(languages[0])
+    return languages
+
+
+def _paragraphs(cut, translations, lines, form, language):
+    """Yield the output line of each paragraph, from the translation and the line of each sentence;
+    `cut` has the sentences of each paragraph.
+    """
+    done = zip(translations, lines)
+    for sentences in cut:
+        part = list(itertools.islice(done, len(sentences)))
+        text = join_sentences((translation.text for translation, _ in part), language)
+        if form == "json":
+            objects = ", ".join(line for _, line in part)
+            text = f'{{"text": {json.dumps(text, ensure_ascii=False)}, "sentences": [{objects}]}}'
+        yield text
 
 
 def _calibration(arguments, exported):

@@ -9,6 +9,8 @@ import json
 import pathlib
 
 from rnnsearch_tf.config import saved_config
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.runs.folder import Run
 
@@ -32,3 +34,19 @@ def write_about(folder: pathlib.Path, run: Run) -> None:
     path = folder / FILE
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(about, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_about(folder: AnyPath) -> dict[str, str]:
+    """The language codes of an exported model, as {"source": "en", "target": "fr"}.
+
+    Raises:
+        UserError: it names none, as the exports of old versions.
+    """
+    path = pathlib.Path(folder, FILE)
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        return {side: str(about[side]) for side in ("source", "target")}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UserError(
+            f"{path}: expected the languages of the model, found none; export it again"
+        ) from None

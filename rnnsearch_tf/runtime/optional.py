@@ -10,6 +10,7 @@ PACKAGES = {
     "matplotlib": ("matplotlib", "plots"),
     "sklearn": ("scikit-learn", "plots"),
     "sacremoses": ("sacremoses", "moses"),
+    "py3langid": ("py3langid", "languages"),
     "machine": ("sil-machine", "smt"),
     "thot": ("sil-thot", "smt"),
 }
@@ -36,8 +37,11 @@ def require(what: str, *modules: str) -> None:
     """
     for module in modules:
         if not has(module):
-            package, extra = PACKAGES[module]
             raise UserError(
-                f"{what}: expected the package {package}, found none; pip install"
-                f' "rnnsearch-tf[{extra}]"'
+                f"{what}: expected the package {PACKAGES[module][0]}, found none; {install(module)}"
             )
+
+
+def install(module: str) -> str:
+    """The command that installs a module of PACKAGES."""
+    return f'pip install "rnnsearch-tf[{PACKAGES[module][1]}]"'

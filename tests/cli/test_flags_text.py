@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import types
 
 import numpy as np
@@ -93,22 +94,31 @@ def test_prepare(observe, monkeypatch):
 
 
 def test_doctor(observe, monkeypatch, tmp_path):
+    from rnnsearch_tf.data.inspection import cleaning
     from rnnsearch_tf.data.inspection import doctor as checks
+    from rnnsearch_tf.runtime import optional
     from rnnsearch_tf.text import pipeline
 
-    def check_data(config, *texts):
-        observe.facts.setdefault("checked", []).append((config, *texts))
+    def check_data(config, *texts, languages=True):
+        observe.facts.setdefault("checked", []).append((config, *texts, languages))
         return [checks.Finding("warning", "train", "odd")]
+
+    def clean_text(config, folder):
+        observe.facts["cleaned"] = config, folder
+        files = tuple(pathlib.Path(folder, name) for name in ("s", "t", "changes.tsv"))
+        return cleaning.Cleaned(files, 2, 1, {}, {})
 
     def build_texts(config, lines):
         observe.facts["built"] = config
         return "source", "target"
 
     monkeypatch.setattr(checks, "check_data", check_data)
+    monkeypatch.setattr(cleaning, "clean_text", clean_text)
     monkeypatch.setattr(pipeline, "build_texts", build_texts)
 
     def facts(config):
-        return {"checked": [(config,), (config, "source", "target")], "built": config}
+        checked = [(config, False), (config, "source", "target", True)]
+        return {"checked": checked, "built": config}
 
     def of_pairs(source, target):
         texts = [f"{os.path.abspath('p.tsv')}#{column}" for column in (source, target)]
@@ -118,6 +128,17 @@ def test_doctor(observe, monkeypatch, tmp_path):
     (tmp_path / "p.tsv").write_text("x\ty\n")
     config = load_config("phrasebook")
     changed = facts(load_config("phrasebook", ["training.seed=5"]))
+    files = [f"{observe.folder}/clean/{name}" for name in ("s", "t")]
+    said = [
+        "1 of 2 pairs written: clean/s, clean/t",
+        "each with its file, line and reason: clean/changes.tsv",
+        "use them by two lines of the configuration, under data:",
+        f"  train_source: {files[0]}",
+        f"  train_target: {files[1]}",
+        "or by:  rnnsearch doctor --config phrasebook"
+        f" --set data.train_source={files[0]} --set data.train_target={files[1]}",
+    ]
+    monkeypatch.setattr(optional, "has", lambda *modules: True)
     plain = check(
         observe,
         "doctor",
@@ -125,7 +146,11 @@ def test_doctor(observe, monkeypatch, tmp_path):
         {
             "--config": (["--config", "phrasebook-lstm"], facts(load_config("phrasebook-lstm"))),
             "--set": (["--set", "training.seed=5"], changed),
-            "--quick": (["--quick"], {"checked": [(config,)], "built": GONE}),
+            "--quick": (["--quick"], {"checked": [(config, True)], "built": GONE}),
+            "--fix": (
+                ["--fix", "clean"],
+                {"cleaned": (config, "clean"), "output": said, "checked": GONE, "built": GONE},
+            ),
             "--pairs": (["--pairs", "p.tsv"], facts(of_pairs("1", "2"))),
             "--columns": (["--pairs", "p.tsv", "--columns", "2,1"], facts(of_pairs("2", "1"))),
         },

@@ -32,6 +32,8 @@ def test_translate(observe, monkeypatch):
     monkeypatch.setattr(Calibration, "load", lambda run: sure)
     as_json = {"text": "A b", "score": -1.0, "log_probability": -3.0, "tokens": ["A", "b"]}
     json_lines = [json.dumps(as_json | {"source_tokens": line.split()}) for line in SOURCE]
+    paragraphs = [f'{{"text": "A b", "sentences": [{line}]}}' for line in json_lines]
+    as_paragraphs = ["--output-type", "json", "--split-sentences"]
     hard = ["--alignment", "hard"]
     one_by_one = [([line], None, {"batch_size": 1}) for line in SOURCE]
     linked = {"needs attention": ["--alignment"], "output": ["A b\t0-1 1-0"] * 2}
@@ -53,6 +55,7 @@ def test_translate(observe, monkeypatch):
             "--alignment": (hard, linked),
             "--pieces": (hard, [*hard, "--pieces"], {}),  # of pieces: below
             "--confidence": (["--confidence"], {"output": ["A b\t0.250\t0.500 0.750"] * 2}),
+            "--split-sentences": (as_paragraphs[:2], as_paragraphs, {"output": paragraphs}),
             "--output": (["--output", "out"], {"output": [], "out": ["A b", "A b"]}),
         },
     )

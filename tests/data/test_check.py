@@ -24,7 +24,9 @@ def found(write):
             }
         return [
             str(finding)
-            for finding in check_data(load_config(values={"data": values | options}), *texts)
+            for finding in check_data(
+                load_config(values={"data": values | options}), *texts, languages=False
+            )
         ]
 
     return check

@@ -132,8 +132,8 @@ RUNTIME = [
     Mutant(
         "runtime/optional.py",
         "the package's name for that of the extra",
-        "rnnsearch-tf[{extra}]",
-        "rnnsearch-tf[{package}]",
+        "[{PACKAGES[module][1]}]",
+        "[{PACKAGES[module][0]}]",
         (f"{EXTRAS}::test_every_missing_package_is_named_and_one_is_enough",),
     ),
     Mutant(

@@ -134,7 +134,7 @@ DOCTOR = [
         (f"{CHECK}::test_the_length_that_95_percent_have_at_most",),
     ),
     Mutant(
-        "data/inspection/doctor.py",
+        "data/inspection/rules.py",
         "twice as long is unequal",
         "longer > 3 * shorter",
         "longer > 2 * shorter",
@@ -148,17 +148,17 @@ DOCTOR = [
         (f"{CHECK}::test_characters_that_nobody_sees_are_counted",),
     ),
     Mutant(
-        "data/inspection/doctor.py",
+        "data/inspection/rules.py",
         "invisible characters are not counted",
-        "            if found:\n",
-        "            if False:\n",
+        'return _invisible.sub("", line)',
+        "return line",
         (f"{CHECK}::test_characters_that_nobody_sees_are_counted",),
     ),
     Mutant(
-        "data/inspection/doctor.py",
+        "data/inspection/rules.py",
         "normal forms are not counted",
-        "if not unicodedata.is_normalized(_form(settings), line):",
-        "if False:",
+        "_each(functools.partial(unicodedata.normalize, form))",
+        "list",
         (f"{CHECK}::test_lines_in_another_normal_form_are_counted",),
     ),
     Mutant(

@@ -1,0 +1,90 @@
+"""Paragraphs in, paragraphs out: `rnnsearch translate --split-sentences`."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.export.about import FILE, read_about
+
+PARAGRAPHS = [
+    "My sister sells an old book. Mr. Smith has a red car! Who is there?",
+    "",
+    "The door is white.",
+]
+SENTENCES = [
+    ["My sister sells an old book.", "Mr. Smith has a red car!", "Who is there?"],
+    [],
+    ["The door is white."],
+]
+
+
+@pytest.fixture
+def text(tmp_path):
+    (tmp_path / "text").write_text("".join(f"{line}\n" for line in PARAGRAPHS), encoding="utf-8")
+    (tmp_path / "sentences").write_text(
+        "".join(f"{line}\n" for lines in SENTENCES for line in lines), encoding="utf-8"
+    )
+    return tmp_path
+
+
+def test_each_line_is_its_sentences_translated_one_by_one(text, run_folder, rnnsearch):
+    """Through a process; the sentences are translated by another call."""
+    translate = ["translate", "--model", run_folder]
+    words = [sys.executable, "-m", "rnnsearch_tf", *translate, "--split-sentences", "text"]
+    done = subprocess.run(words, cwd=text, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    single, _ = rnnsearch(*translate, text / "sentences")
+    assert done.stdout.splitlines() == [" ".join(filter(None, single[:3])), "", single[3]]
+
+    options = ["--output-type", "json", "--alignment", "hard", "--n-best", "2"]
+    objects, _ = rnnsearch(*translate, *options, text / "sentences")
+    lines, _ = rnnsearch(*translate, *options, "--split-sentences", text / "text")
+    found = [json.loads(line) for line in lines]
+    objects = [json.loads(line) for line in objects]
+    assert [line["sentences"] for line in found] == [objects[:3], [], objects[3:]]
+    assert [line["text"] for line in found] == done.stdout.splitlines()
+
+
+def test_sentences_are_joined_as_the_target_is_written(text, run_folder, rnnsearch, tmp_path):
+    shutil.copytree(run_folder, tmp_path / "ja")
+    config = yaml.safe_load((tmp_path / "ja" / "config.yaml").read_text())
+    config["target"] |= {"language": "ja", "tokenization": "space"}
+    (tmp_path / "ja" / "config.yaml").write_text(yaml.safe_dump(config))
+    (tmp_path / "ja" / "SHA256SUMS").unlink()
+    translate = ["translate", "--model", tmp_path / "ja"]
+    single, _ = rnnsearch(*translate, text / "sentences")
+    joined, _ = rnnsearch(*translate, "--split-sentences", text / "text")
+    assert joined == ["".join(single[:3]), "", single[3]]
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--n-best", "2"], "expected --output-type text or json with it, got nbest"),
+        (["--alignment", "hard"], "expected --output-type json with it and --alignment, got text"),
+        (["--confidence"], "expected --output-type json with it and --confidence, got text"),
+        (["--constraints", "text"], "expected no --constraints with it, as a phrase belongs to"),
+        (["--term-marks"], "expected no --term-marks with it"),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused_by_name(options, said, rnnsearch):
+    words = ["translate", "--model", "no such", "--split-sentences", *options]
+    _, errors = rnnsearch(*words, code=2)
+    assert f"--split-sentences: {said}" in "".join(errors)
+
+
+def test_an_export_names_its_languages(tmp_path):
+    path = tmp_path / FILE
+    path.parent.mkdir()
+    for content in (None, "{", '{"source": "en"}', "[]"):
+        if content:
+            path.write_text(content)
+        with pytest.raises(UserError, match="expected the languages of the model, found none"):
+            read_about(tmp_path)
+    path.write_text('{"source": "en", "target": "fr", "examples": []}')
+    assert read_about(tmp_path) == {"source": "en", "target": "fr"}
