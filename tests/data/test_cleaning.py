@@ -11,7 +11,7 @@ import unicodedata
 import pytest
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.inspection import cleaning, foreign, rules
+from rnnsearch_tf.data.inspection import cleaning, counts, doctor, foreign, rules
 from rnnsearch_tf.data.inspection.doctor import check_data
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
@@ -91,7 +91,7 @@ def test_every_planted_fault_is_cleaned_and_listed(write, lines, tmp_path):
     assert [row[4] for row in rows if row[1] == "101"] == [target[100]] * 2
     assert row[51][3] == "left out: the target is in another language, de"
     assert row[51][4] == f"{source[50]} ||| {target[50]}"
-    assert row[301][0].endswith("t.fr") and "as the 1 lines after it" in row[301][3]
+    assert row[301][0].endswith("t.fr") and "lines 301 to 302 have no partner" in row[301][3]
     assert row[91] == [row[91][0], "91", "form", "converted", target[90]]
 
 
@@ -234,6 +234,13 @@ def test_lines_in_another_language(write, lines, monkeypatch):
     [found] = [str(f) for f in check_data(config) if "language" in str(f)]
     assert found.startswith("note: train: 1 of 300 (0.33 %) of the target lines are in another")
     assert found.endswith("language than fr: " + config.data.train_target + ":6 (de)")
+    for module in (counts, doctor):
+        monkeypatch.setattr(module, "LANGUAGE_PAIRS", 5)
+    assert not [f for f in check_data(config) if "language" in str(f)]
+    for module in (counts, doctor):
+        monkeypatch.setattr(module, "LANGUAGE_PAIRS", 6)
+    [found] = [str(f) for f in check_data(config) if "language" in str(f)]
+    assert "1 of 6 (17 %) of the target lines among the first 6 are in another" in found
     unknown = dataclasses.replace(config, target=dataclasses.replace(config.target, language="xx"))
     [found] = [str(f) for f in check_data(unknown) if "language" in str(f)]
     assert found.startswith("note: train: lines in another language than xx were not looked for")

@@ -272,8 +272,8 @@ class _Cleaning:
         """(kind, words) of what a pair is left out for; None: it is kept."""
         pair = item.pair
         if pair.kind == "unpaired":
-            more = f", as the {pair.lines - 1:,} lines after it" if pair.lines > 1 else ""
-            return "unpaired", f"no partner{more}"
+            last = pair.number + pair.lines - 1
+            return "unpaired", f"lines {pair.number:,} to {last:,} have no partner"
         if pair.kind == "invalid":
             return "invalid", "not UTF-8"
         if not all(item.texts):

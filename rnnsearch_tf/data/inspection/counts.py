@@ -27,6 +27,9 @@ from rnnsearch_tf.text.vocabulary import batches
 PLACES = 3
 """Places remembered of each kind of problem."""
 
+LANGUAGE_PAIRS = 200_000
+"""Pairs of which the languages are looked at; a limit on time: about a minute."""
+
 _LINES = 512
 _INVALID = 200  # lines used to guess an encoding
 _LINE_ENDS = (  # characters at which str.splitlines and some editors break lines
@@ -150,7 +153,7 @@ class Counts:
             self._add("line ends", place)
         if source == target:
             self._add("copy", place)
-        elif self.languages:
+        elif self.languages and self.good <= LANGUAGE_PAIRS:
             self._count_languages(pairs, number, source, target)
         if self.good <= REMEMBERED_PAIRS:
             pair = hash((source, target))  # 64 bits a pair

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from rnnsearch_tf.config import Config, DataConfig, TextConfig
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.inspection.cleaning import refusal
-from rnnsearch_tf.data.inspection.counts import PLACES, Counts
+from rnnsearch_tf.data.inspection.counts import LANGUAGE_PAIRS, PLACES, Counts
 from rnnsearch_tf.data.inspection.fitting import quantile
 from rnnsearch_tf.data.inspection.foreign import LIBRARY
 from rnnsearch_tf.data.inspection.rules import PAIRS, REMEMBERED_PAIRS, is_tokenized
@@ -70,7 +70,8 @@ def check_data(
         config: the configuration.
         source_text, target_text: Text of each side; None: lengths are in words separated by spaces,
             and vocabularies are not checked.
-        languages: whether to look for lines in another language; needs the extra `languages`.
+        languages: whether to look for lines in another language, among the first LANGUAGE_PAIRS
+            pairs; needs the extra `languages`.
 
     Returns:
         The findings, training first. Memory does not grow with the files.
@@ -280,14 +281,16 @@ def _lines(counts: Counts) -> Messages:
         kinds["language"] = f"are in another language than {settings.language}"
         for kind, words in kinds.items():
             count = counts.found[f"{kind} {side}"]
-            share = count / counts.good
+            total = min(counts.good, LANGUAGE_PAIRS) if kind == "language" else counts.good
+            share = count / total
             if not count or kind == "tokenized" and not is_tokenized(share, settings):
                 continue
             severity, aside, advice = _advice(kind, side, settings, share)
             yield (
                 severity,
                 (
-                    f"{_share(count, counts.good)} of the {side} lines {words}{aside}:"
+                    f"{_share(count, total)} of the {side} lines{_among(total, counts)}"
+                    f" {words}{aside}:"
                     f" {_places(f'{kind} {side}', counts)}{advice}"
                 ),
             )
@@ -337,9 +340,12 @@ def _unchecked(counts: Counts) -> Iterator[str]:
 
 def _of_the_pairs(kind: str, counts: Counts, total: int) -> str:
     """How many pairs are of a kind, and where."""
-    among = f" among the first {total:,}" if total < counts.good else ""
     share = _share(counts.found[kind], total)
-    return f"{share} of the pairs{among} {PAIRS[kind]}: {_places(kind, counts)}"
+    return f"{share} of the pairs{_among(total, counts)} {PAIRS[kind]}: {_places(kind, counts)}"
+
+
+def _among(total: int, counts: Counts) -> str:
+    return f" among the first {total:,}" if total < counts.good else ""
 
 
 def _places(kind: str, counts: Counts) -> str:
