@@ -107,6 +107,8 @@ class FakeTranslator:
         self.facts.setdefault("needs attention", []).append(purpose)
 
     def translate(self, texts, constraints=None, **search):
+        if isinstance(texts, str):
+            return self.translate([texts], constraints, **search)[0]
         if texts:
             asked = (list(texts), constraints, search)
             self.facts.setdefault("translated", []).append(asked)

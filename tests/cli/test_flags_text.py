@@ -156,6 +156,14 @@ def test_doctor(observe, monkeypatch, tmp_path):
         },
     )
     assert plain == facts(config) | {"output": ["warning: train: odd", "0 error(s), 1 warning(s)"]}
+    monkeypatch.setattr(optional, "has", lambda *modules: False)
+    bare = observe("doctor", "--config", "phrasebook", "--fix", "clean")["output"]
+    needed = 'pip install "rnnsearch-tf[languages]"'
+    assert bare == [
+        *said[:2],
+        f"lines in another language were not looked for: {needed}",
+        *said[2:],
+    ]
 
 
 def test_select(observe, monkeypatch):

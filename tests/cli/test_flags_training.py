@@ -13,6 +13,7 @@ from flag_tables import GONE, check, compare, complete
 
 from rnnsearch_tf.cli import launch, main
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.runs.folder import Run
 
 TRAIN = ["config", "folder", "resume", "start_from", "new_words", "skip_batch", "distribute"]
 """What reaches the engine, in order."""
@@ -23,7 +24,9 @@ def trained(observe, monkeypatch):
     """A function of the words of train: what reached the engine."""
     from rnnsearch_tf.training import fit as training
 
-    monkeypatch.setattr(training, "train", observe.note(*TRAIN))
+    monkeypatch.setattr(training, "train", observe.note(*TRAIN, answer={"enough": True}))
+    # RUN has no checkpoints
+    monkeypatch.setattr(Run, "refuse_resuming", lambda self: None)
     cluster = {"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}}
     monkeypatch.setenv("TF_CONFIG", json.dumps(cluster))
 
