@@ -106,7 +106,7 @@ def _scores(translations, references):
 def _picture(translator, path):
     from rnnsearch_tf.extras.plots.alignment import png
 
-    translation = translator.translate(REORDERED)
+    [translation] = translator.translate([REORDERED])
     try:
         write_file(path, png(translation.plot()))
     except UserError as error:  # the extra is not installed; show the rest

@@ -180,7 +180,6 @@ def _given_or_saved(arguments):
             " --resume"
         )
     check_inside(saved, arguments.output)
-    Run(arguments.output).refuse_resuming()
     return load_config(
         arguments.config, overrides=arguments.set, below=as_dictionary(saved_config(saved))
     )

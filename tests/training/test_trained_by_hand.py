@@ -114,11 +114,12 @@ def test_the_schedule_ends_at_every_limit(limits, batches):
     model = types.SimpleNamespace(stop_training=False)
     schedule.set_model(model)
     schedule.on_train_begin()
-    while not model.stop_training:
+    for epoch in range(4):
         for batch in range(3):
             if not model.stop_training:
                 schedule.on_train_batch_end(batch)
-        schedule.on_epoch_end(schedule.state.epoch)
+        if not model.stop_training:
+            schedule.on_epoch_end(epoch)
     assert schedule.state.batches == batches
 
 
