@@ -55,7 +55,7 @@ def test_a_finished_line_in_is_a_finished_line_out(run_folder):
         "rnnsearch: warning: standard input: bytes that are not UTF-8 were replaced by U+FFFD in 1"
         " line(s)\n"
     )
-    assert errors.decode() == expected
+    assert errors.decode().startswith(expected)  # then of a model of random weights
 
 
 def test_a_reader_that_leaves_ends_it_quietly(tmp_path):
