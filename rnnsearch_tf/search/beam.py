@@ -43,7 +43,7 @@ from rnnsearch_tf.search.hypotheses import (
     set_shapes,
 )
 from rnnsearch_tf.search.interface import Step
-from rnnsearch_tf.search.repetition import appended, nothing_written, without_repetitions
+from rnnsearch_tf.search.repetition import nothing_written, without_repetitions
 from rnnsearch_tf.search.topk import (
     NO_HYPOTHESIS,
     NextWords,
@@ -271,9 +271,8 @@ def _advance(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam
     logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
     words = next_words(logits)
     written = beam.written
-    if rules.config.no_repeat_ngram:
-        written = appended(written, beam.previous_ids)
-        words = without_repetitions(words, written, rules.config.no_repeat_ngram)
+    if size := rules.config.no_repeat_ngram:
+        words, written = without_repetitions(words, written, beam.previous_ids, size)
     places = beam.previous_ids.shape[1]  # k
     live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
     # [b, K]
@@ -300,9 +299,8 @@ def _advance_greedy(sentences: Sentences, beam: Beam, step: Step, rules: Rules) 
     logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
     words = next_words(logits)
     written = beam.written
-    if rules.config.no_repeat_ngram:
-        written = appended(written, beam.previous_ids)
-        words = without_repetitions(words, written, rules.config.no_repeat_ngram)
+    if size := rules.config.no_repeat_ngram:
+        words, written = without_repetitions(words, written, beam.previous_ids, size)
     continuing, _, chosen = best_continuations(words, beam.live, 1, rules.first_word)  # [b, 1]
     ending = ending_now(words, beam.live, beam, sentences)
     done = beam.done[:, tf.newaxis]
