@@ -43,7 +43,7 @@ from rnnsearch_tf.search.hypotheses import (
     set_shapes,
 )
 from rnnsearch_tf.search.interface import Step
-from rnnsearch_tf.search.repetition import appended, nothing_written, without_repetitions
+from rnnsearch_tf.search.repetition import nothing_written, without_repetitions
 from rnnsearch_tf.search.topk import (
     NO_HYPOTHESIS,
     NextWords,
@@ -170,7 +170,8 @@ def beam_search(
     sentences = _sentences(memory, minimum_lengths(source_lengths, config), maximum)
     advance = advance or (_advance_greedy if config.beam_size == 1 else _advance)
     batch_size = tf.shape(source_lengths)[0]
-    written = nothing_written(batch_size, maximum, config.no_repeat_ngram)
+    size = config.no_repeat_ngram
+    written = nothing_written(batch_size, maximum, size) if size else ()
     beam = _start(state, batch_size, written, rules)
     outcome = Outcome(beam.live, beam.finished)
     beam = advance(sentences, beam, step, rules)  # first word outside of the loop: k is 1
@@ -268,8 +269,10 @@ def _drop_done(
 def _advance(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam:
     """Take one step of these sentences."""
     logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
-    written = appended(beam.written, beam.previous_ids)
-    words = without_repetitions(next_words(logits), written, rules.config.no_repeat_ngram)
+    words = next_words(logits)
+    written = beam.written
+    if size := rules.config.no_repeat_ngram:
+        words, written = without_repetitions(words, written, beam.previous_ids, size)
     places = beam.previous_ids.shape[1]  # k
     live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
     # [b, K]
@@ -294,8 +297,10 @@ def _advance_greedy(sentences: Sentences, beam: Beam, step: Step, rules: Rules) 
     the end symbol.
     """
     logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
-    written = appended(beam.written, beam.previous_ids)
-    words = without_repetitions(next_words(logits), written, rules.config.no_repeat_ngram)
+    words = next_words(logits)
+    written = beam.written
+    if size := rules.config.no_repeat_ngram:
+        words, written = without_repetitions(words, written, beam.previous_ids, size)
     continuing, _, chosen = best_continuations(words, beam.live, 1, rules.first_word)  # [b, 1]
     ending = ending_now(words, beam.live, beam, sentences)
     done = beam.done[:, tf.newaxis]

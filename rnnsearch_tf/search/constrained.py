@@ -55,7 +55,7 @@ from rnnsearch_tf.search.beam import (
     penalize,
 )
 from rnnsearch_tf.search.interface import Step
-from rnnsearch_tf.search.repetition import appended, without_repetitions
+from rnnsearch_tf.search.repetition import without_repetitions
 from rnnsearch_tf.search.topk import (
     NO_HYPOTHESIS,
     NextWords,
@@ -235,8 +235,9 @@ def _advance(
 
     logits, alignment, state = step(to_model_ids(beam.previous_ids), state, memory)
     words = next_words(logits)
-    written = appended(beam.written, beam.previous_ids)
-    free = without_repetitions(words, written, rules.config.no_repeat_ngram)
+    free, written = without_repetitions(
+        words, beam.written, beam.previous_ids, rules.config.no_repeat_ngram
+    )
     # k
     places = beam.previous_ids.shape[1]
     length = beam.time + 1

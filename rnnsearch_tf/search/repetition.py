@@ -18,39 +18,36 @@ from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.search.topk import NextWords, without
 
 
-def nothing_written(batch_size: tf.Tensor, maximum: tf.Tensor, size: int) -> Nest:
-    """The words of a beam's initial hypotheses: int32 [B, 1, M], PAD_ID; () if nothing is
-    forbidden.
+def nothing_written(batch_size: tf.Tensor, maximum: tf.Tensor, size: int) -> tf.Tensor:
+    """The words of a beam's initial hypotheses: int32 [B, 1, M], PAD_ID.
 
     Args:
         maximum: int32 [B], steps allowed.
-        size: N; 0: repetitions are allowed.
+        size: N.
     """
-    if not size:
-        return ()
     return tf.fill([batch_size, 1, tf.maximum(tf.reduce_max(maximum), size)], PAD_ID)
 
 
-def appended(written: Nest, previous_ids: tf.Tensor) -> Nest:
-    """The words of each hypothesis with the previous one at the end: [b, k, M]. The first is a
-    PAD_ID and drops out, as M has place for the others.
-    """
-    if isinstance(written, tuple):
-        return written
-    return tf.concat([written[:, :, 1:], previous_ids[:, :, tf.newaxis]], axis=2)
-
-
-def without_repetitions(words: NextWords, written: Nest, size: int) -> NextWords:
+def without_repetitions(
+    words: NextWords, written: Nest, previous_ids: tf.Tensor, size: int
+) -> tuple[NextWords, Nest]:
     """The next words without those that would complete N tokens for the second time.
 
     Args:
         words: NextWords of the hypotheses.
-        written: int32 [b, k, M], their words so far, the last one at the end; PAD_ID before the
-            first. An id beyond the vocabulary (see constrained.py) is never forbidden.
-        size: N; 0: `words` are returned as they are.
+        written: int32 [b, k, M], their words before the previous one, the last one at the end;
+            PAD_ID before the first. An id beyond the vocabulary (see constrained.py) is never
+            forbidden.
+        previous_ids: int32 [b, k].
+        size: N; 0: `words` and `written` are returned as they are.
+
+    Returns:
+        (NextWords, the words of the hypotheses with the previous one). The first place of `written`
+        is a PAD_ID and drops out, as M has place for the others.
     """
     if not size:
-        return words
+        return words, written
+    written = tf.concat([written[:, :, 1:], previous_ids[:, :, tf.newaxis]], axis=2)
     ends = written[:, :, size - 1 :]  # [b, k, M - N + 1]: the last token of every N tokens
     count = tf.shape(ends)[2]
     begins_alike = tf.fill(tf.shape(ends), True)
@@ -59,4 +56,4 @@ def without_repetitions(words: NextWords, written: Nest, size: int) -> NextWords
             written[:, :, place : place + count]
             == written[:, :, tf.shape(written)[2] - (size - 1) + place][:, :, tf.newaxis]
         )
-    return without(words, tf.where(begins_alike, ends, PAD_ID))
+    return without(words, tf.where(begins_alike, ends, PAD_ID)), written
