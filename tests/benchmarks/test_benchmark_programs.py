@@ -175,6 +175,7 @@ def made_beyond(model, size):
     return 2 * 2 * config.hidden_size * width * B * (J - steps) + 2 * B * steps * J * width
 
 
+@pytest.mark.slow
 def test_every_part_of_an_update_runs():
     from ours import Ours
 

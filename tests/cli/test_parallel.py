@@ -132,6 +132,7 @@ print(json.dumps(cores.shard_count()))
 """
 
 
+@pytest.mark.slow
 def test_the_command_line_gives_each_operation_one_core(tmp_path):
     """A process as users start it, nothing said of threads; on more cores than the batches are for,
     nothing is done.

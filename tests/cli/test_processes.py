@@ -10,6 +10,8 @@ import time
 
 import yaml
 
+import pytest
+
 from rnnsearch_tf.cli.main import run
 
 RNNSEARCH = [sys.executable, "-m", "rnnsearch_tf"]
@@ -103,6 +105,7 @@ def test_ctrl_c_saves_and_resume_goes_on(tmp_path):
     assert done.stdout.count(b"\n") == 1
 
 
+@pytest.mark.slow
 def test_a_training_stopped_after_the_last_batch_of_an_epoch_goes_on(tmp_path, capsys):
     config = tmp_path / "c.yaml"
     config.write_text(yaml.safe_dump(TRAINING))

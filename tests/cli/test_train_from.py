@@ -38,6 +38,7 @@ def new_text(tmp_path):
     return [*words, "--set", "data.held_out=0"]
 
 
+@pytest.mark.slow
 def test_interrupted_and_resumed_without_the_run(general, new_text, tmp_path):
     output = tmp_path / "mine"
     words = [

@@ -280,6 +280,7 @@ def test_it_is_calibrated_on_the_development_text_by_itself(tmp_path, capsys):
     )
 
 
+@pytest.mark.slow
 def test_translate_shows_it(calibrated, tmp_path, capsys):
     run, folder, _ = calibrated
     lines = [*(folder / "source").read_text().splitlines()[:3], ""]

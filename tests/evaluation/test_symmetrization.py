@@ -113,6 +113,7 @@ def runs(tmp_path_factory):
     )
 
 
+@pytest.mark.slow
 def test_two_models_are_put_together(runs, tmp_path, capsys, monkeypatch):
     loaded = {str(path): Translator.load(path) for path in runs}  # once for all commands
     monkeypatch.setattr(Translator, "load", lambda runs, **_: loaded[str(runs[0])])

@@ -599,6 +599,7 @@ def test_accessibility(open_page):
         ) == (scheme == "dark")
 
 
+@pytest.mark.slow
 def test_an_exported_model(pages, exported):
     """The way from the page to a SavedModel and back, by the embedded server: what the page shows
     is what the model answers.

@@ -66,6 +66,7 @@ def test_make_check(runner):
     assert "startup " in result.stdout and " lines in 3 calls" in result.stdout
 
 
+@pytest.mark.slow
 def test_an_exported_model(runner, check_runner, exported):
     """The real thing: text handling, beam search and unknown words in the runner's process;
     compare() exits where they differ.

@@ -63,6 +63,7 @@ def test_the_same_output(capsys, run_folder, exported, source, words):
             assert found == expected
 
 
+@pytest.mark.slow
 def test_the_same_with_constraints(capsys, run_folder, exported, source, tmp_path):
     phrases = tmp_path / "phrases"
     phrases.write_text("vieux\tlivre\n\nporte\nZoé\n", encoding="utf-8")
@@ -144,6 +145,7 @@ def test_no_links_are_invented_where_nothing_is_aligned(
     )
 
 
+@pytest.mark.slow
 def test_a_list_of_one_has_its_log_probability(capsys, run_folder, exported, source):
     """Also where the score holds a coverage penalty, from which it cannot be taken back."""
     expected, _ = translate(capsys, run_folder, *UNKNOWN, "--output-type", "nbest", source)

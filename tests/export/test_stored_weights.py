@@ -61,6 +61,7 @@ def test_substituted_weights_end_with_their_block(variables):
     assert np.any(as_tensor(matrix))
 
 
+@pytest.mark.slow
 def test_an_export_in_eight_bits_with_a_shortlist_says_what_they_cost(run_folder, tmp_path):
     """By its own process, as users run it; it has checked itself against the Python model with the
     same weights and shortlist.

@@ -82,6 +82,7 @@ def test_three_translators_answer_the_same_question_alike(translator, exported):
             ), type(each)
 
 
+@pytest.mark.slow
 def test_one_door_opens_every_form_of_a_model(run_folder, exported):
     def texts(models, **keywords):
         return [each.text for each in open_translator(models, **keywords).translate(TEXTS)]

@@ -34,7 +34,13 @@ LARGEST = 400_000  # bytes
 ABSOLUTE = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|usr|var|opt|work|mnt|Users)/\w|\b[A-Z]:\\\\")
 
 every_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-SLOW = {"03-your-own-text", "04-why-attention", "05-decoding", "07-phrase-tables"}
+SLOW = {
+    "03-your-own-text",
+    "04-why-attention",
+    "05-decoding",
+    "06-export-and-serve",
+    "07-phrase-tables",
+}
 
 
 def with_parameters(notebook, values):

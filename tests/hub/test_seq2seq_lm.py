@@ -107,6 +107,7 @@ def test_samplers_of_keras_nlp_agree_with_this_packages_search(model, end_bias, 
         assert model.generate([]) == []
 
 
+@pytest.mark.slow
 def test_a_beam_that_never_ends_is_this_packages(model, end_bias):
     """Where no hypothesis ends, what keras-nlp does not do makes no difference: length
     normalization, and ends that stay.
@@ -144,7 +145,7 @@ def best_continuation(model, source, words, steps, beams):
     return hypotheses[0][1][1:]
 
 
-@pytest.mark.parametrize("beams", [1, 3])
+@pytest.mark.parametrize("beams", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_first_words_are_gone_on_from(model, end_bias, beams):
     """With first words of which a beam of three finds another continuation than the greedy one."""
     end_bias(-50.0)

@@ -130,7 +130,7 @@ def of_int32():
     return loss, model.evaluate(x, verbose=0), model.predict(x, verbose=0)
 
 
-@pytest.mark.parametrize("dtype", (np.int64, np.uint8))
+@pytest.mark.parametrize("dtype", (np.int64, pytest.param(np.uint8, marks=pytest.mark.slow)))
 def test_ids_of_any_integer_type(dtype, of_int32):
     model = fused()
     x = arrays(dtype)
@@ -297,6 +297,7 @@ assert history["target_tokens_per_second"][0] > 0
 """
 
 
+@pytest.mark.slow
 def test_fit_under_op_determinism():
     folder = pathlib.Path(__file__).parent
     paths = [str(folder), str(folder.parent), *sys.path]

@@ -234,6 +234,7 @@ def test_what_another_recipe_has_trained_is_refused(tmp_path):
         work.begin()
 
 
+@pytest.mark.slow
 def test_the_recipe_of_a_model_is_known_once_it_is_trained(tmp_path):
     """So that a model of another recipe is refused even if nothing is measured of it yet."""
     work = Workspace(
@@ -733,6 +734,7 @@ def test_missing_captions_are_said_before_anything_is_trained(tmp_path, capsys):
     assert not (tmp_path / "out" / "models").exists()
 
 
+@pytest.mark.slow
 def test_an_item_on_the_built_in_corpus(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(
         items.ITEMS,

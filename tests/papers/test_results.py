@@ -24,7 +24,7 @@ def measured_seeds(item):
 
 MADE = [name for name, item in ITEMS.items() if all(map(measured_seeds, item.made_of or (name,)))]
 
-SLOW = ["cho2014-figure4", "cho2014-figure5"]  # 20 seconds each
+SLOW = ["claims", "cho2014-figure4", "cho2014-figure5"]  # 20 seconds each
 
 pytest.importorskip("sklearn")
 

@@ -225,6 +225,7 @@ def test_early_stop_gives_the_answer_of_a_full_search(monkeypatch):
                 np.testing.assert_array_equal(short, full)
 
 
+@pytest.mark.slow
 def test_the_neighbours_do_not_matter():
     toy = Toy(seed=5, vocabulary_size=9, source_lengths=(3, 9, 1, 5, 2, *[8] * 4))
     config = SearchConfig(beam_size=5, maximum_length_ratio=2.0)

@@ -84,6 +84,7 @@ def test_the_new_folder_is_a_run(trained, tmp_path, capsys):
     assert capsys.readouterr().out.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_too_few_and_a_folder_in_use(trained, tmp_path, capsys):
     def fails(*words, code):
         assert run(["average", *map(str, words)]) == code

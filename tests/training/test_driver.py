@@ -217,6 +217,7 @@ def test_the_last_weights_are_evaluated(tmp_path, scripted_bleu):
     )
 
 
+@pytest.mark.slow
 def test_the_average_is_kept_where_it_scores_better(tmp_path, scripted_bleu):
     """The last two evaluations are those after 4 and after 6 updates."""
     options = ("training.evaluate_every=2", "training.maximum_updates=6", "training.average=2")
@@ -246,6 +247,7 @@ def test_a_finished_training_is_not_evaluated_again(tmp_path, scripted_bleu):
     assert load_state(tmp_path)[1].evaluations_since_best == 0
 
 
+@pytest.mark.slow
 def test_the_best_bleu_outlives_a_stop(tmp_path, scripted_bleu):
     """Evaluations after the stop are worse: RUN/best stays, and patience keeps counting."""
     seen = scripted_bleu([30.0])
@@ -278,6 +280,7 @@ def test_evaluations_count_updates_not_batches(tmp_path, scripted_bleu):
     ] and len(seen) == 3
 
 
+@pytest.mark.slow
 def test_the_sentences_and_the_beam_of_development_translations(tmp_path, monkeypatch):
     asked = []
     translate = Translator.translate
@@ -679,6 +682,7 @@ def test_a_run_has_one_training_at_a_time(tmp_path):
     train(language_model("training.maximum_updates=1"), tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_an_epoch_that_is_over_by_larger_batches_ends(tmp_path):
     """Stopped after 4 batches of 10 pairs, it resumes with batches of 20, 3 to an epoch."""
     train(language_model("data.batching=unsorted", "training.maximum_updates=4"), tmp_path)

@@ -103,6 +103,7 @@ def assert_same(one, other):
         assert same, f"{name}: {one[name]} is not {other[name]}"
 
 
+@pytest.mark.slow
 def test_two_kills(tmp_path):
     """In the middle of an evaluation, and of a checkpoint in the middle of an epoch."""
     trained(tmp_path, "whole", "killed=evaluate:1,save:5", "--", *SMALL)
@@ -344,6 +345,7 @@ def test_a_time_limit_is_refused_where_all_is_to_be_the_same():
         load_config(overrides=["training.deterministic=true", "training.maximum_minutes=3"])
 
 
+@pytest.mark.slow
 def test_every_epoch_has_all_its_batches(tmp_path):
     """Also where pairs are drawn, so that some epochs have more than the first (Keras's own fit
     would cut them).
