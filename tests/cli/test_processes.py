@@ -8,9 +8,8 @@ import sys
 import threading
 import time
 
-import yaml
-
 import pytest
+import yaml
 
 from rnnsearch_tf.cli.main import run
 

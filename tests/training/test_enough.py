@@ -1,6 +1,7 @@
 """When a training says that it is too short, and what to do: numbers worked out by hand."""
 
 import dataclasses
+import types
 
 import pytest
 
@@ -38,7 +39,7 @@ def said(monkeypatch, capsys):
 
     def train(seconds, batches, updates_of_epoch=50.0, state=None, **settings):
         now = 1000.0
-        monkeypatch.setattr(enough.time, "monotonic", lambda: now)
+        monkeypatch.setattr(enough, "time", types.SimpleNamespace(monotonic=lambda: now))
         state = state or TrainingState()
         watch = TooShort(RUN, state, TrainingConfig(**settings), updates_of_epoch)
         for batch in range(batches):
