@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import dataclasses
 import logging
 import math
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import tensorflow as tf
@@ -38,7 +39,6 @@ from rnnsearch_tf.translation.arguments import constraint_lines, search_options,
 from rnnsearch_tf.translation.loading import Paths, load_runs
 from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation
 from rnnsearch_tf.translation.saving import save_model
-from rnnsearch_tf.translation.shards import as_arrays, in_shards
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -47,6 +47,10 @@ OVERLONG = 10
 
 SAMPLES_AT_ONCE = 64
 """Samples of one sentence that are drawn in one batch."""
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -273,10 +277,11 @@ class Translator:
     def _score(self, shard: Sequence[tuple[_Source, tuple[list[str], list[int]]]]) -> TargetScores:
         """TargetScores as NumPy arrays of pairs (source, (target tokens, target ids))."""
         sources, targets = zip(*shard)
-        return as_arrays(
+        return tf.nest.map_structure(
+            np.asarray,
             self._graph(score_targets_graph)(
                 _source_ids(sources), padded([ids for _, ids in targets])
-            )
+            ),
         )
 
     def score(
@@ -455,8 +460,9 @@ class Translator:
         def search(rows: np.ndarray, config: SearchConfig) -> BeamResult:
             ids = _source_ids([sources[row] for row in rows])
             if phrases is None:
-                return as_arrays(
-                    self._graph(search_graph, config, self.shortlist(config), self._shards)(ids)
+                return tf.nest.map_structure(
+                    np.asarray,
+                    self._graph(search_graph, config, self.shortlist(config), self._shards)(ids),
                 )
             graph = self._graph(
                 constrained_search_graph,
@@ -465,7 +471,7 @@ class Translator:
                 self._shards,
                 self.target_text,
             )
-            return as_arrays(graph(ids, phrases.ids.numpy()[rows]))
+            return tf.nest.map_structure(np.asarray, graph(ids, phrases.ids.numpy()[rows]))
 
         if config.shrinking_beam and config.search_again and config.beam_size > 1:
             return search_until_finished(search, config, len(sources))
@@ -540,6 +546,34 @@ def _cut(side: str, tokens: list[str], ids: list[int], limit: int) -> tuple[list
         " ".join(tokens[:6])[:60],
     )
     return tokens[:limit], ids[:limit] + [END_ID]
+
+
+def in_shards(
+    count: int,
+    work: Callable[[Sequence[Item]], Result],
+    items: Sequence[Item],
+    size: int,
+) -> Iterator[tuple[Sequence[Item], Result]]:
+    """Split items into batches, and each batch into shards that are computed by several threads.
+
+    Neighbouring items, which have similar lengths, go to different shards, so that all shards take
+    equally long.
+
+    Args:
+        count: shards of a batch, and threads.
+        work: computes the result of a shard.
+        items: a list or array.
+        size: items in a batch, at most.
+
+    Returns:
+        pairs (shard, its result).
+    """
+    batches = (items[start : start + size] for start in range(0, len(items), size))
+    shards = [batch[first::count] for batch in batches for first in range(min(count, len(batch)))]
+    if min(count, len(shards)) <= 1:
+        return zip(shards, map(work, shards))
+    with concurrent.futures.ThreadPoolExecutor(count) as threads:
+        return zip(shards, list(threads.map(work, shards)))
 
 
 def _rows(alignment: np.ndarray, count: int) -> np.ndarray:
