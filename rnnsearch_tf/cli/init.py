@@ -70,7 +70,8 @@ def run(arguments: Namespace) -> None:
     )
 
     found = inspect(source, target, *codes)
-    text = configuration(found, source, target, arguments.minutes)
+    # a path that is not UTF-8 is an error before there is a folder
+    text = configuration(found, source, target, arguments.minutes).encode("utf-8")
     make_folder(folder)
     write_file(path, text)
     config = shlex.quote(str(path))

@@ -16,6 +16,7 @@ import importlib
 import itertools
 import logging
 import os
+import pathlib
 import re
 import sys
 import warnings
@@ -418,8 +419,16 @@ def _overview() -> str:
         " shows errors only, --verbose adds details, --log-file F appends the messages to a"
         " file.\nExit code: 0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable"
         " (train, prepare,\ntranslate-corpus), 130 interrupted by Ctrl-C, 141 the reader of the"
-        " output is gone.\nRNNSEARCH_DEBUG=1 shows tracebacks."
+        " output is gone.\nRNNSEARCH_DEBUG=1 shows tracebacks.\n"
+        f"Documents: {_documents()}: guide.md, first-hour.md, troubleshooting.md."
     )
+
+
+def _documents() -> str:
+    """Where the documents are: beside the package, or, from a wheel, in the source distribution."""
+    beside = pathlib.Path(__file__).parents[2] / "docs"
+    found = (beside / "guide.md").exists()
+    return str(beside) if found else "docs/ of the source distribution and of a clone"
 
 
 def _nearest(name, names) -> str:

@@ -178,6 +178,11 @@ def test_bytes_that_are_no_utf_8_stay_a_bad_line(tmp_path):
     assert list(pairs) == [("a", "b")] and pairs.report.invalid == 1
 
 
+def test_the_last_column_of_a_windows_file(tmp_path):
+    (tmp_path / "t").write_bytes("".join(f"{n}\tline {n}\r\n" for n in range(3)).encode())
+    assert read_all(f"{tmp_path / 't'}#2") == [f"line {n}" for n in range(3)]
+
+
 def test_a_file_whose_name_has_the_mark_is_a_text(tmp_path):
     (tmp_path / "c#").write_text("one\n")
     (tmp_path / "c#1").write_text("two\n")

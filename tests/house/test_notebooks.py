@@ -21,6 +21,7 @@ QUICK = {
     "05-decoding": {"SENTENCES": 2, "BEAMS": [2], "SAMPLES": 2, "MEMBERS": 2, "UPDATES": 2},
     "06-export-and-serve": {"BEAM": 1, "ROWS": [1, 2], "REPEATS": 1, "PAUSE": 0.2},
     "07-phrase-tables": {"PAIRS": 100, "UPDATES": 2, "TESTS": 1},
+    "08-your-own-text-in-python": {"UPDATES": 2},
 }
 """What takes the place of a notebook's parameters, so that all of them together take a minute."""
 
