@@ -39,12 +39,12 @@ def check_arguments(
             f"{run}: expected another folder than the one to start from, got the same; choose"
             " another --output"
         )
-    if resume:
-        run.refuse_resuming()
-    else:
+    if not resume:
         run.refuse_training()
-    if resume and run.config.exists():
+        return
+    if run.config.exists():
         _check_unchanged(saved_config(run.config), config, run.config)
+    run.refuse_resuming()
 
 
 def _check_unchanged(before: Config, config: Config, path: os.PathLike[str]) -> None:

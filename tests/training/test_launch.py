@@ -129,14 +129,8 @@ def alone(tmp_path_factory):
     return run
 
 
-@pytest.mark.parametrize(
-    "workers, victim",
-    [
-        (2, 1),
-        pytest.param(2, 0, marks=pytest.mark.slow),
-        pytest.param(3, 2, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("workers, victim", [(2, 1), (2, 0), (3, 2)])
 def test_a_killed_worker_is_started_again(tmp_path, alone, workers, victim):
     """SIGKILL, no person, and the end is that of one process which was never killed; the chief
     alone writes.
