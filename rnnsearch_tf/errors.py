@@ -31,6 +31,16 @@ class UsageError(UserError):
     exit_code = 2
 
 
+def one_line(error: BaseException, most: int = 200) -> str:
+    """The beginning of a library's error message, on one line, to be quoted in a UserError.
+
+    Example:
+        >>> one_line(ValueError("a bad\\n  file"))
+        'a bad file'
+    """
+    return " ".join(str(error).split())[:most]
+
+
 class Terminated(BaseException):
     """Raised on SIGTERM. The work can be resumed.
 

@@ -5,8 +5,8 @@ those without unknown words, unless none has any (pairs whose source and referen
 in the model's vocabularies; Table 1 of the paper). Translations are detokenized and compared with
 the untokenized reference, in the Unicode normal form that the model writes (target.unicode_form); a
 line of the report says so if that changes the reference. --reference may be given again to add
-another reference of the same sentences; the signature then says nrefs:2. What the BLEU means, in a
-word, is said on standard error.
+another reference of the same sentences; the signature then says nrefs:2. A line on standard error
+says what the BLEU means.
 
 --tokenized adds BLEU as in the papers: on the tokens that the model wrote, with the reference
 tokenized by the model's own rules (Moses rules on both if the model uses subwords). A lower-cased
@@ -58,6 +58,7 @@ from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.files.reading import check_counts, read_all
+from rnnsearch_tf.files.tables import LOOKED_AT, check_sentences
 from rnnsearch_tf.files.writing import Output, check_output, check_outputs
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.runs.folder import Run
@@ -246,8 +247,8 @@ def _explain(score, references, config):
 
     if len(references) == 1 and tokenizer_for(config) == "13a":
         print(
-            f"BLEU {score:.2f}: {meaning(score)} (a rule of thumb for ordinary text: below 10"
-            " unusable, from 20 on the gist, from 30 on understandable, from 40 on good)",
+            f"BLEU {score:.2f}: {meaning(score)} (a rule of thumb: ordinary text is usable"
+            " from 30 on)",
             file=sys.stderr,
         )
 
@@ -285,6 +286,7 @@ def _files(arguments):
                 " the model's development text"
             )
     sources = read_all(arguments.source)
+    check_sentences(arguments.source, [line.encode() for line in sources[:LOOKED_AT]])
     references = [read_all(path) for path in arguments.reference]
     for path, lines in zip(arguments.reference, references):
         check_counts((arguments.source, path), (len(sources), len(lines)))

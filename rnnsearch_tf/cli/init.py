@@ -13,8 +13,9 @@ import pathlib
 import shlex
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import SIDES, add_pairs, pair_of_columns, whole_number
+from rnnsearch_tf.cli.shared import add_pairs, pair_of_columns, whole_number
 from rnnsearch_tf.config import check_value
+from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.atomic import make_folder, write_file
 

@@ -17,11 +17,10 @@ from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import number, whole_number
 from rnnsearch_tf.config import TextConfig, check_value
+from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.files.writing import Output, check_outputs, whole_file
-
-SIDES = "source", "target"
 
 
 def arguments(parser: ArgumentParser) -> None:

@@ -20,6 +20,7 @@ import yaml
 
 from rnnsearch_tf.config import SearchConfig, check_value, saved_config
 from rnnsearch_tf.config.yaml_files import read_value
+from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import Terminated, UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.files.reading import check_inputs, read_batches, read_lines
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
     from rnnsearch_tf.translation import Translator
-
-SIDES = ("source", "target")
 
 MEANINGS = {field.name: field.metadata["meaning"] for field in dataclasses.fields(SearchConfig)}
 
@@ -140,7 +139,7 @@ def add_pairs(parser: argparse.ArgumentParser, instead_of: str) -> None:
         metavar="A,B",
         help=(
             "with --pairs: the columns of source and target, by number or name, such as 1,2 or"
-            " en,fr (default: told by the content)"
+            " en,fr (default: chosen by the content)"
         ),
     )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.config import Config, TextConfig, as_dictionary, load_config
 from rnnsearch_tf.data.corpus import open_corpus
-from rnnsearch_tf.data.pairs import Pairs, Report
+from rnnsearch_tf.data.pairs import SIDES, Pairs, Report
 from rnnsearch_tf.runtime.cores import available_cores
 from rnnsearch_tf.runtime.processes import Processes
 from rnnsearch_tf.files import AnyPath
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 SMALL = 10_000_000
 """Bytes of text below which starting processes takes longer than the work."""
-
-SIDES = "source", "target"
 
 
 def processes_for(shards: Sequence[Pairs]) -> int:

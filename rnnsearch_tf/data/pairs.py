@@ -13,6 +13,8 @@ from rnnsearch_tf.files import tables
 from rnnsearch_tf.files.reading import read_bytes
 from rnnsearch_tf.text.characters import BLANK_CHARACTERS
 
+SIDES = "source", "target"
+
 PathOrLines = str | os.PathLike[str] | Iterable[str]
 """One side of a text: the path of a file, a column of a table such as ``fra.txt#2``, or its lines.
 """
@@ -147,6 +149,7 @@ class Pairs:
         return (pair.texts for pair in self.good())
 
     def __len__(self) -> int:
+        # of files, this reads them once, unless a pass has counted them; so does list(pairs)
         return self.check().kept
 
     def __getitem__(self, index: int) -> tuple[str, str]:
@@ -225,7 +228,10 @@ class Pairs:
             first = list(itertools.islice(lines, tables.LOOKED_AT))
             tables.check_sentences(value, first)
             return itertools.chain(first, lines)
-        return (text.encode("utf-8", "surrogatepass") for text in value)
+        return (
+            _text(text, number, side).encode("utf-8", "surrogatepass")
+            for number, text in enumerate(value, start=1)
+        )
 
     def _check_not_empty(self, report: Report) -> None:
         """Raise UserError for a corpus without any good pair."""
@@ -279,22 +285,29 @@ def _two_sides(both: Any) -> tuple[PathOrLines, PathOrLines]:
     if hasattr(both, "itertuples"):  # pandas
         both = both.itertuples(index=False, name=None)
     sides: tuple[list[str], list[str]] = ([], [])
-    for number, row in enumerate(both):
+    for number, row in enumerate(both, start=1):
         texts = [*tables.flat(row).values()] if isinstance(row, Mapping) else row
-        if isinstance(texts, (str, bytes)) or not isinstance(texts, Sequence) or len(texts) != 2:
+        texts = texts.tolist() if hasattr(texts, "tolist") else texts  # NumPy
+        if not isinstance(texts, (list, tuple)) or len(texts) != 2:
             raise UsageError(
-                f"pairs: expected (source, target) pairs of str, got {str(row)[:60]!r} at {number};"
+                f"pairs:{number}: expected a pair (source, target) of str, got {str(row)[:60]!r};"
                 " for two lists of sentences: Pairs(sources, targets)"
             )
-        for side, text in zip(sides, texts):
-            missing = text is None or text != text  # pandas has NaN for an empty cell
-            if not missing and not isinstance(text, str):
-                raise UsageError(
-                    f"pairs: expected (source, target) pairs of str, got {type(text).__name__}"
-                    f" {str(text)[:60]!r} at {number}"
-                )
-            side.append("" if missing else text)
+        for lines, side, text in zip(sides, SIDES, texts):
+            lines.append(_text(text, number, side))
     return sides
+
+
+def _text(text: Any, number: int, side: str) -> str:
+    """A text that is held in Python; an empty cell of pandas (None, NaN or NA) is an empty line."""
+    if isinstance(text, str):
+        return text
+    if str(text) not in ("None", "nan", "<NA>"):
+        raise UsageError(
+            f"{side}:{number}: expected a sentence as str, got {type(text).__name__}"
+            f" {str(text)[:60]!r}"
+        )
+    return ""
 
 
 def _readable_again(side: Any) -> Any:

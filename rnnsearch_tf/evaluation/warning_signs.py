@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UserError, one_line
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.runs.folder import Run
 
@@ -24,7 +24,9 @@ SHARE_BELOW = 0.95
 """Share of the training sentences that are no longer than ``TrainingText.source_length``."""
 
 MANY = 4
-"""Longer sources are worth a word if they are so many times as many as in the training text."""
+"""Long sources are reported if their share is more than this many times that in the training text,
+where 1 − SHARE_BELOW of the sentences are as long.
+"""
 
 WORD_START = "▁"
 """SentencePiece's sign of a word's beginning; alone, it is not a word."""
@@ -98,7 +100,7 @@ class TrainingText:
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise UserError(
                 f"{run.training_text}: expected the record of a training text, got something else"
-                f" ({' '.join(str(error).split())[:100]}); delete it, or copy the RUN again"
+                f" ({one_line(error, 100)}); delete it, or copy the RUN again"
             ) from None
 
 

@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from rnnsearch_tf.config import SearchConfig
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UsageError, UserError, one_line
 from rnnsearch_tf.evaluation.confidence import Confidence
 from rnnsearch_tf.export.profile import FILE as PROFILE, ROWS_AT_ONCE, read_profile
 from rnnsearch_tf.export.lazy_session import LazySession
@@ -54,7 +54,7 @@ class ExportedTranslator:
         try:
             self._model = LazySession(folder)
         except Exception as error:  # TensorFlow raises many types
-            reason = " ".join(str(error).split())[:200]
+            reason = one_line(error)
             raise UserError(
                 f"{folder}: expected a complete SavedModel, got one that does not load ({reason});"
                 " export it again"

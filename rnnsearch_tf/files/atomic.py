@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UserError, one_line
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.untrusted import refuse_link
 
@@ -216,7 +216,7 @@ def naming(path: AnyPath) -> Iterator[None]:
 
 def cannot_write(path: AnyPath, error: OSError) -> UserError:
     """The UserError to raise for an OSError during a write."""
-    reason = error.strerror or " ".join(str(error).split())[:200]
+    reason = error.strerror or one_line(error)
     full = error.errno in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error)
     hint = (
         "free some space there, or write elsewhere"

@@ -19,9 +19,9 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UsageError, UserError, one_line
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.files.streams import LONGEST_LINE, line_batches, opened
+from rnnsearch_tf.files.streams import line_batches, opened
 
 TSV = "tab-separated values"
 CSV = "comma-separated values"
@@ -48,10 +48,12 @@ LANGUAGES = frozenset(
 )
 """Codes by which the first row is taken for names of columns."""
 
-SIDES = (("source", "target"), ("src", "tgt"), ("src", "trg"))
+SIDE_NAMES = (("source", "target"), ("src", "tgt"), ("src", "trg"))
 """Names of columns by which the two sides are recognized."""
 
-_NAMES = LANGUAGES | {name for pair in SIDES for name in pair} | {"sentence", "text", "translation"}
+_NAMES = (
+    LANGUAGES | {name for pair in SIDE_NAMES for name in pair} | {"sentence", "text", "translation"}
+)
 _LINES = 1024  # lines read at once
 
 _line_breaks = re.compile(rb"\r\n|\n|\r")
@@ -65,8 +67,8 @@ class Table:
         path: of the file or folder.
         kind: TSV, CSV, SEMICOLONS, JSON_LINES, TMX or DATASET.
         columns: names of the columns, or their numbers from 1 where they have no names.
-            texts: those of the columns that hold text, not only numbers.
-        first: cells of the first row where the columns have no known names: names of its own.
+        texts: those of the columns that hold text, not only numbers.
+        first: cells of the first row, if none is a known name; they may be names all the same.
     """
 
     path: str
@@ -112,7 +114,7 @@ class Table:
 
     def _sides(self) -> list[str]:
         """The columns of source and target; empty if it is not clear which."""
-        for pair in SIDES:
+        for pair in SIDE_NAMES:
             if {*pair} <= {*self.texts}:
                 return [*pair]
         unnamed = self.kind in DELIMITERS and all(column.isdigit() for column in self.columns)
@@ -274,7 +276,6 @@ def _delimited_rows(path: str, delimiter: str) -> Iterator[list[bytes]]:
         for line in lines:
             yield line.removesuffix(b"\r").split(b"\t")
         return
-    csv.field_size_limit(LONGEST_LINE)
     reader = csv.reader(
         (line.decode("utf-8", "surrogateescape") + "\n" for line in lines), delimiter=delimiter
     )
@@ -283,8 +284,8 @@ def _delimited_rows(path: str, delimiter: str) -> Iterator[list[bytes]]:
             yield [cell.encode("utf-8", "surrogateescape") for cell in row]
     except csv.Error as error:
         raise UserError(
-            f"{path}:{reader.line_num}: expected {CSV}, got: {error}; look for a quotation mark"
-            " that nothing closes"
+            f"{path}:{reader.line_num}: expected values separated by {delimiter!r}, got: {error};"
+            " look for a quotation mark that nothing closes"
         ) from None
 
 
@@ -312,19 +313,18 @@ def _json_rows(path: str) -> Iterator[Mapping[str, Any]]:
 
 def _dataset_rows(path: str) -> Iterable[Mapping[str, Any]]:
     try:
-        import datasets
+        import datasets  # takes seconds
     except ImportError:
         raise UserError(
             f"{path}: expected the package datasets, which reads saved data sets, found none;"
-            " install it: pip install 'rnnsearch-tf[datasets]'"
+            ' pip install "rnnsearch-tf[datasets]"'
         ) from None
     try:
         data = datasets.load_from_disk(path)
     except (FileNotFoundError, ValueError, OSError, KeyError, TypeError) as error:
-        reason = " ".join(str(error).split())[:200]
         raise UserError(
             f"{path}: expected a folder that datasets.Dataset.save_to_disk wrote, got another one"
-            f" ({reason})"
+            f" ({one_line(error)})"
         ) from None
     if isinstance(data, datasets.DatasetDict):
         raise UserError(

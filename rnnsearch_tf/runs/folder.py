@@ -41,7 +41,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UsageError, UserError, one_line
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import make_folder, replacing, write_file
 from rnnsearch_tf.files.untrusted import check_inside, check_model_archive
@@ -229,7 +229,7 @@ class Run:
         """The command that resumes its training."""
         return f"rnnsearch train --output {shlex.quote(str(self))} --resume"
 
-    def text(self, part: str, side: str) -> pathlib.Path:
+    def given_text(self, part: str, side: str) -> pathlib.Path:
         """The file of pairs that were given in Python; part "train" or "development"."""
         return self.path / "text" / f"{part}.{side}.txt"
 
@@ -292,7 +292,7 @@ class Run:
             zipfile.BadZipFile,
             zlib.error,
         ) as error:
-            reason = " ".join(str(error).split())[:200]
+            reason = one_line(error)
             raise UserError(
                 f"{path}: expected the weights of the model that the RUN's config.yaml describes,"
                 f" got others or a damaged file ({reason})"

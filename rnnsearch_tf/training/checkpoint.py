@@ -27,7 +27,7 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, TrainingConfig, default_of, saved_config
 from rnnsearch_tf.config.effects import names_without_effect, sections_of
 from rnnsearch_tf.config.option import names_with
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UserError, one_line
 from rnnsearch_tf.files.atomic import make_folder, replacing, write_file
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -239,9 +239,7 @@ def _read(path: pathlib.Path) -> tuple[dict[str, Any], pathlib.Path]:
         return values, model_path
     except (ValueError, TypeError, KeyError, AttributeError, OSError, RecursionError) as error:
         reason = (
-            f"{error.filename}: {error.strerror}"
-            if isinstance(error, OSError)
-            else " ".join(str(error).split())[:200]
+            f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else one_line(error)
         )
         raise _Damaged(f"{path}: expected a saved training, got a damaged one ({reason})") from None
 

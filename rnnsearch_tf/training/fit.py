@@ -134,8 +134,7 @@ def train(
         training = _prepare(
             run, workers, config, resume, start_from, new_words, skip_batch, given, stack
         )
-        training.more_callbacks = callbacks
-        return training.lead(save_first=not resume or skip_batch)
+        return training.lead(not resume or skip_batch, callbacks)
 
 
 class _Training:
@@ -170,7 +169,6 @@ class _Training:
         self.state = state
         self.clock = Clock(state)
         self.schedule = Schedule(state, config.training)
-        self.more_callbacks: Sequence[keras.callbacks.Callback] = ()
         self.limits = Limits(state, config.training)
         self.interruption = Interruption(workers)
         self.agreement = Agreement(workers, state, self.interruption) if workers.count > 1 else None
@@ -180,13 +178,16 @@ class _Training:
         replicas = model.distribute_strategy.num_replicas_in_sync
         model.shards = training_shards(config.data.batch_size // workers.count // replicas)
 
-    def lead(self, save_first: bool) -> dict[str, Any]:
+    def lead(
+        self, save_first: bool, more_callbacks: Sequence[keras.callbacks.Callback]
+    ) -> dict[str, Any]:
         """Train as the only worker or the chief, which writes all files; return the summary.
 
         Args:
             save_first: whether to save a checkpoint before the first update.
+            more_callbacks: the user's.
         """
-        development, callbacks = self._callbacks()
+        development, callbacks = self._callbacks(more_callbacks)
         for callback in callbacks:
             callback.set_model(self.model)
         saved = self.state.batches
@@ -254,7 +255,9 @@ class _Training:
         pairs = sum(round(size * weight) for size, weight in _sizes(self.pairs))
         return pairs / (self.config.data.batch_size * self.config.training.accumulate)
 
-    def _callbacks(self) -> tuple[Development, list[keras.callbacks.Callback]]:
+    def _callbacks(
+        self, more: Sequence[keras.callbacks.Callback]
+    ) -> tuple[Development, list[keras.callbacks.Callback]]:
         """(the one that evaluates, all callbacks of the chief in their order)."""
         run = self.run
         config = self.config
@@ -282,7 +285,7 @@ class _Training:
         return development, [
             *callbacks,
             development,
-            *self.more_callbacks,
+            *more,
             saving,
             *agreement,
             self.interruption,

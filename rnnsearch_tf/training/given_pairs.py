@@ -10,12 +10,11 @@ import os
 from typing import Any
 
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.data.pairs import as_pairs
+from rnnsearch_tf.data.pairs import SIDES, as_pairs
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.atomic import make_folder, replacing
 from rnnsearch_tf.runs.folder import Run
 
-SIDES = "source", "target"
 _LINES = 1024  # written at once
 
 
@@ -54,7 +53,7 @@ def naming_given(config: Config, run: Run, given: dict[str, Any], resume: bool) 
                 f" {', '.join(others)}; leave one out"
             )
         paths: dict[str, Any] = {
-            f"{part}_{side}": os.path.abspath(run.text(part, side)) for side in SIDES
+            f"{part}_{side}": os.path.abspath(run.given_text(part, side)) for side in SIDES
         }
         data = dataclasses.replace(data, **paths)
     return dataclasses.replace(config, data=data)
@@ -76,7 +75,7 @@ def write_given(run: Run, given: dict[str, Any], on_bad_line: str) -> None:
     for part, pairs in given.items():
         if pairs is None:
             continue
-        paths = [run.text(part, side) for side in SIDES]
+        paths = [run.given_text(part, side) for side in SIDES]
         make_folder(paths[0].parent)
         lines = as_pairs(pairs, on_bad_line).lines()
         with replacing(paths[0]) as source, replacing(paths[1]) as target:

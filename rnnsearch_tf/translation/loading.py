@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, saved_config
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UsageError, UserError, one_line
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -86,7 +86,7 @@ def load_model(path: str | os.PathLike[str]) -> TranslationModel:
     try:
         return keras.models.load_model(path)
     except (ValueError, OSError, KeyError, TypeError, RuntimeError) as error:
-        reason = " ".join(str(error).split())[:200]
+        reason = one_line(error)
         raise UserError(
             f"{path}: expected a model that model.save wrote, got a damaged or other file"
             f" ({reason})"

@@ -206,12 +206,12 @@ class Translator:
             key=lambda source: len(source.ids),
         )
 
-        def translate(shard: Sequence[_Source]) -> list[Translation]:
-            return self._translate(
-                shard, config, lexicon, [phrases[source.index] for source in shard]
-            )
-
-        for shard, translations in in_shards(self._shards, translate, sources, config.batch_size):
+        for shard, translations in in_shards(
+            self._shards,
+            lambda shard: self._translate(shard, config, lexicon, phrases),
+            sources,
+            config.batch_size,
+        ):
             for source, translation in zip(shard, translations):
                 results[source.index] = translation
         return results
@@ -459,19 +459,13 @@ class Translator:
 
         def search(rows: np.ndarray, config: SearchConfig) -> BeamResult:
             ids = _source_ids([sources[row] for row in rows])
+            options = config, self.shortlist(config), self._shards
             if phrases is None:
-                return tf.nest.map_structure(
-                    np.asarray,
-                    self._graph(search_graph, config, self.shortlist(config), self._shards)(ids),
-                )
-            graph = self._graph(
-                constrained_search_graph,
-                config,
-                self.shortlist(config),
-                self._shards,
-                self.target_text,
-            )
-            return tf.nest.map_structure(np.asarray, graph(ids, phrases.ids.numpy()[rows]))
+                result = self._graph(search_graph, *options)(ids)
+            else:
+                graph = self._graph(constrained_search_graph, *options, self.target_text)
+                result = graph(ids, phrases.ids.numpy()[rows])
+            return tf.nest.map_structure(np.asarray, result)
 
         if config.shrinking_beam and config.search_again and config.beam_size > 1:
             return search_until_finished(search, config, len(sources))
@@ -482,9 +476,10 @@ class Translator:
         shard: Sequence[_Source],
         config: SearchConfig,
         lexicon: Lexicon | None,
-        constraints: Sequence[bytes],
+        lines: Sequence[bytes],
     ) -> list[Translation]:
-        """Translate a shard; `constraints` has one line of phrases for each source."""
+        """Translate a shard; `lines` has the phrases of each sentence of the whole input."""
+        constraints = [lines[source.index] for source in shard]
         phrases = self._phrases(shard, constraints) if any(constraints) else None
         result = self._search(shard, config, phrases)
         rows, columns = np.nonzero(result.lengths)  # unused places of an n-best list have length 0

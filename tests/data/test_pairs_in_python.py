@@ -1,5 +1,6 @@
 """Pairs that are held in Python, in the forms that people have."""
 
+import numpy as np
 import pandas
 import pytest
 
@@ -18,10 +19,11 @@ PAIRS = [("a cat", "un chat"), ("the dog", "le chien"), ("no", "non")]
         lambda: iter(PAIRS),
         lambda: (pair for pair in PAIRS),
         lambda: pandas.DataFrame(PAIRS, columns=["en", "fr"]),
+        lambda: np.array(PAIRS),
         lambda: [{"en": source, "fr": target} for source, target in PAIRS],
         lambda: [{"translation": {"en": source, "fr": target}} for source, target in PAIRS],
     ],
-    ids=["tuples", "lists", "iterator", "generator", "frame", "records", "translations"],
+    ids=["tuples", "lists", "iterator", "generator", "frame", "array", "records", "translations"],
 )
 def test_pairs_in_any_form(given):
     pairs = Pairs(given())
@@ -42,12 +44,14 @@ def test_two_sides_in_any_form():
         assert list(pairs) == PAIRS and list(pairs) == PAIRS
 
 
-def test_an_empty_cell_is_a_bad_line():
-    frame = pandas.DataFrame([*PAIRS, ("x", None)], columns=["en", "fr"])
+@pytest.mark.parametrize("kind", [object, "string"])
+def test_an_empty_cell_is_a_bad_line(kind):
+    frame = pandas.DataFrame([*PAIRS, ("x", None)], columns=["en", "fr"], dtype=kind)
     with pytest.raises(UserError, match="target:4: expected a sentence, got an empty line"):
         list(Pairs(frame))
     skipping = Pairs(frame, on_bad_line="skip")
     assert list(skipping) == PAIRS and skipping.report.empty == 1
+    assert list(Pairs(frame["en"], frame["fr"], "skip")) == PAIRS
 
 
 @pytest.mark.parametrize(
@@ -56,10 +60,15 @@ def test_an_empty_cell_is_a_bad_line():
     ids=str,
 )
 def test_what_are_no_pairs_is_said(given):
-    with pytest.raises(UsageError, match="pairs: expected .source, target. pairs of str, got"):
+    with pytest.raises(
+        UsageError,
+        match="(pairs|target):1: expected (a pair .source, target. of|a sentence as) str, got",
+    ):
         Pairs(given)
     with pytest.raises(UsageError, match=r"pairs\[-1\]: expected a whole number from 0"):
         Pairs(PAIRS)[-1]
+    with pytest.raises(UsageError, match="target:2: expected a sentence as str, got int '3'"):
+        list(Pairs(["a", "b"], ["c", 3]))
 
 
 def test_a_list_goes_wherever_text_goes():

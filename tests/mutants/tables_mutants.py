@@ -67,8 +67,8 @@ COLUMNS = [
     Mutant(
         "data/pairs.py",
         "an empty cell of pandas is the word nan",
-        'side.append("" if missing else text)',
-        "side.append(str(text))",
+        '    return ""\n',
+        "    return str(text)\n",
         (f"{PYTHON}::test_an_empty_cell_is_a_bad_line",),
     ),
     Mutant(

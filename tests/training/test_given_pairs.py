@@ -47,7 +47,7 @@ def test_pairs_in_python_train_as_the_same_pairs_in_files(tmp_path):
     for expected, found in zip(*weights, strict=True):
         np.testing.assert_array_equal(expected, found)
     given = Run(tmp_path / "given")
-    text = given.text("train", "source").read_text()
+    text = given.given_text("train", "source").read_text()
     assert text.splitlines() == [source for source, _ in TRAIN]
 
     with pytest.raises(UsageError, match="expected resume or pairs, got both; .*given has the pai"):
@@ -68,5 +68,5 @@ def test_text_twice_and_bad_pairs_are_refused(tmp_path):
         train(held_out, tmp_path / "a", pairs=TRAIN, development=DEVELOPMENT)
     with pytest.raises(UserError, match="source:2: expected a sentence, got an empty line"):
         train(plain, tmp_path / "b", pairs=[("a", "b"), ("", "c")], development=DEVELOPMENT)
-    with pytest.raises(UsageError, match="expected .source, target. pairs of str"):
+    with pytest.raises(UsageError, match="expected a pair .source, target. of str"):
         train(plain, tmp_path / "c", pairs=["a cat", "un chat"], development=DEVELOPMENT)

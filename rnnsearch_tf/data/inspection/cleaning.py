@@ -24,7 +24,7 @@ from rnnsearch_tf.data.inspection.rules import (
     words,
 )
 from rnnsearch_tf.data.inspection.swapped import swapped
-from rnnsearch_tf.data.pairs import LinePair, Pairs
+from rnnsearch_tf.data.pairs import SIDES, LinePair, Pairs
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import make_folder
@@ -38,7 +38,6 @@ CHANGES_FILE = "changes.tsv"
 COLUMNS = ("file", "line", "kind", "done", "text")
 """Of the list. A text of both sides is separated by ``|||``."""
 
-_SIDES = ("source", "target")
 _PACKED = (".gz", ".xz", ".bz2", ".zst")
 _PAIRS_AT_ONCE = 512
 
@@ -130,11 +129,11 @@ def clean_text(config: Config, folder: AnyPath) -> Cleaned:
 
 def _new_files(pairs: Pairs, config: Config, folder: AnyPath) -> tuple[pathlib.Path, ...]:
     """The paths to write, none of which exists."""
-    paths = [pathlib.PurePath(pairs.name(side)) for side in _SIDES]
+    paths = [pathlib.PurePath(pairs.name(side)) for side in SIDES]
     names = [path.stem if path.suffix in _PACKED else path.name for path in paths]
     if not all(map(os.path.isfile, paths)) or len({*names, CHANGES_FILE}) < 3:
         codes = [config.source.language, config.target.language]
-        names = [f"train.{word}" for word in (_SIDES if codes[0] == codes[1] else codes)]
+        names = [f"train.{word}" for word in (SIDES if codes[0] == codes[1] else codes)]
     files = tuple(pathlib.Path(folder, name) for name in (*names, CHANGES_FILE))
     for file in files:
         if os.path.lexists(file):
@@ -213,7 +212,7 @@ class _Cleaning:
     def _scan(self) -> Iterator[tuple[list[str], LinePair]]:
         """Yield (names of the files, pair)."""
         for shard in self._pairs.shards:
-            names = [shard.name(side) for side in _SIDES]
+            names = [shard.name(side) for side in SIDES]
             for pair in shard.scan():
                 yield names, pair
 
@@ -251,7 +250,7 @@ class _Cleaning:
             for item, line, old, new in zip(items, read, before, change.apply(before)):
                 if old != new:
                     row = item.row(side, change.kind, change.done, line)
-                    key = f"{_SIDES[side]} lines {change.found}: {change.done}"
+                    key = f"{SIDES[side]} lines {change.found}: {change.done}"
                     item.changes.append((key, row))
                     item.texts[side] = new
 
@@ -283,7 +282,7 @@ class _Cleaning:
         lengths = [words(text, side.language) for text, side in zip(item.texts, self._settings)]
         if unequal(*lengths):
             return "unequal", f"{lengths[0]:,} and {lengths[1]:,} words"
-        for side, code in zip(_SIDES, item.languages):
+        for side, code in zip(SIDES, item.languages):
             if code:
                 return "language", f"the {side} is in another language, {code}"
         if self._is_duplicate(item.texts):

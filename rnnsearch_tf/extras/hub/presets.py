@@ -6,7 +6,7 @@ import os
 import pathlib
 
 from rnnsearch_tf.config import as_dictionary, save_config, saved_config
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UserError, one_line
 from rnnsearch_tf.files.atomic import new_folder
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
 from rnnsearch_tf.extras.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
@@ -109,7 +109,7 @@ def preset_to_run(preset: str | os.PathLike[str], folder: str | os.PathLike[str]
         raise
     # keras-nlp and h5py raise many types, including OSError and KeyError
     except Exception as error:
-        reason = " ".join(str(error).split())[:200]
+        reason = one_line(error)
         raise UserError(
             f"{preset}: expected a preset that `rnnsearch preset` or save_to_preset wrote, got"
             f" another or a damaged one ({reason}); make it again"
