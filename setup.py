@@ -45,6 +45,7 @@ EXTRAS = {
         "playwright>=1.40",
         "axe-playwright-python>=0.1.4",
     ],  # tests of the attention page, with a Chromium of the system
+    "onnx": ["tf2onnx>=1.17,<2", "onnx>=1.17,<2", "onnxruntime>=1.20,<2"],  # export --format onnx
     "datasets": ["datasets>=3"],  # reads saved data sets of Hugging Face
     "tensorboard": ["tensorboard>=2.19", "matplotlib>=3.8"],
     "docs": [

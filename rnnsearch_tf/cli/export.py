@@ -1,4 +1,5 @@
-"""Export a trained RUN, or an ensemble, as a SavedModel, raw text in and raw text out, under DIR/N.
+"""Export a trained RUN, or an ensemble, under DIR/N: as a SavedModel, raw text in and raw text out,
+or as one ONNX file for the small runtime without TensorFlow.
 
 Before DIR/N appears, a fresh process loads the model and its answers are compared with those of the
 Python model. An existing version is never overwritten. A failed export leaves nothing that a server
@@ -21,6 +22,13 @@ def arguments(parser: ArgumentParser) -> None:
         required=True,
         metavar="DIR",
         help="folder of the served model; its versions are numbered folders",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("savedmodel", "onnx"),
+        default="savedmodel",
+        help="savedmodel: for TensorFlow Serving (the default); onnx: DIR/N/model.onnx, with"
+        " --set weights=int8 small and fast (needs rnnsearch-tf[onnx])",
     )
     parser.add_argument(
         "--version",
@@ -49,9 +57,12 @@ def run(arguments: Namespace) -> None:
     for folder in arguments.model:
         Run.open(folder)  # fail before the slow import of TensorFlow
     import_tensorflow()
-    from rnnsearch_tf.export.writer import export_model
+    if arguments.format == "onnx":
+        from rnnsearch_tf.extras.onnx.writer import export_onnx as export
+    else:
+        from rnnsearch_tf.export.writer import export_model as export
 
-    exported = export_model(
+    exported = export(
         arguments.model,
         arguments.output,
         arguments.version,
@@ -60,9 +71,7 @@ def run(arguments: Namespace) -> None:
         arguments.combine,
     )
     print(exported.folder)
-    print(
-        f"{exported.bytes:,} bytes of weights; {exported.compared} answers checked in a fresh"
-        " session"
-    )
+    checked = f"{exported.compared} answers checked in a fresh process"
+    print(f"{exported.bytes:,} bytes of weights; {checked}")
     for sentence in filter(None, (exported.cost, exported.left_out)):
         print(sentence)

@@ -11,6 +11,9 @@ PACKAGES = {
     "sklearn": ("scikit-learn", "plots"),
     "sacremoses": ("sacremoses", "moses"),
     "py3langid": ("py3langid", "languages"),
+    "tf2onnx": ("tf2onnx", "onnx"),
+    "onnx": ("onnx", "onnx"),
+    "onnxruntime": ("onnxruntime", "onnx"),
     "machine": ("sil-machine", "smt"),
     "thot": ("sil-thot", "smt"),
 }

@@ -128,6 +128,7 @@ def beam_search(
     *,
     advance: Advance | None = None,
     extra_steps: tf.Tensor | int = 0,
+    history: typing.Any = None,
 ) -> BeamResult:
     """The most probable outputs of every sentence, by beam search.
 
@@ -145,6 +146,7 @@ def beam_search(
         config: the options; they are constants of the graph.
         advance: function that takes one step; None: that of this file.
         extra_steps: int32 [B], steps allowed beyond the maximum length.
+        history: an empty record of the steps, like History; None: one of TensorArrays.
 
     Returns:
         BeamResult, sorted by score. Ties go to the hypothesis that finished first, then to the one
@@ -172,7 +174,7 @@ def beam_search(
     batch_size = tf.shape(source_lengths)[0]
     size = config.no_repeat_ngram
     written = nothing_written(batch_size, maximum, size) if size else ()
-    beam = _start(state, batch_size, written, rules)
+    beam = _start(state, batch_size, written, rules, history)
     outcome = Outcome(beam.live, beam.finished)
     beam = advance(sentences, beam, step, rules)  # first word outside of the loop: k is 1
     *_, beam, outcome = tf.while_loop(
@@ -206,7 +208,9 @@ def _sentences(memory: Nest, minimum: tf.Tensor, maximum: tf.Tensor) -> Sentence
     return tf.nest.map_structure(_with_dynamic_shape, sentences, loop_shapes(sentences))
 
 
-def _start(state: Nest, batch_size: tf.Tensor, written: Nest, rules: Rules) -> Beam:
+def _start(
+    state: Nest, batch_size: tf.Tensor, written: Nest, rules: Rules, history: typing.Any
+) -> Beam:
     """The initial beam: one live, empty hypothesis per sentence (k = 1)."""
     beam_size = rules.config.beam_size
     none = tf.fill([batch_size, beam_size], NO_HYPOTHESIS)  # [B, K]
@@ -217,13 +221,12 @@ def _start(state: Nest, batch_size: tf.Tensor, written: Nest, rules: Rules) -> B
     first = tf.fill([batch_size, 1], PAD_ID)
     varying = first, add_hypotheses(state), live, finished, done, written
     varying = tf.nest.map_structure(_with_dynamic_shape, varying, loop_shapes(varying))
-    return Beam._make((tf.constant(0), *varying, empty_history(beam_size)))
+    return Beam._make((tf.constant(0), *varying, history or empty_history(beam_size)))
 
 
 def _shapes(beam: Beam) -> Beam:
     """Shape invariants of a beam in a loop in which b varies."""
-    history = type(beam.history)(*(tf.TensorShape(None) for _ in beam.history))
-    return Beam._make((beam.time.shape, *loop_shapes(beam[1:-1]), history))
+    return Beam._make((beam.time.shape, *loop_shapes(beam[1:-1]), beam.history.shapes()))
 
 
 def _advance_all(
@@ -346,8 +349,8 @@ def _fill_beam(
     # on a tie the earlier one wins
     keys = tf.concat([finished_ranks(finished, rules), new_keys], axis=1)
     best = tf.math.top_k(keys, beam_size).indices  # [b, K]
-    # indices below K are hypotheses that were finished before: one_hot of a negative index is False
-    in_beam = tf.one_hot(best - beam_size, places + beam_size, True, False, dtype=tf.bool)
+    # the hypotheses that were finished before have the indices below K, which match none
+    in_beam = best[:, :, tf.newaxis] == beam_size + tf.range(places + beam_size)
     in_beam = tf.reduce_any(in_beam, axis=1)  # [b, k + K]: whether a new hypothesis is kept
     continuing = tf.where(in_beam, new, NO_HYPOTHESIS)[:, places:]
 

@@ -46,7 +46,9 @@ def search_graph(
     """The function source_ids → BeamResult; for the arguments see :func:`search_model`."""
 
     def search(source_ids: Nest) -> BeamResult:
-        return search_model(model, source_ids, _lengths(source_ids), config, shortlist, split_k)
+        return search_model(
+            model, source_ids, source_lengths(source_ids), config, shortlist, split_k
+        )
 
     return _graph(model, sources, search)
 
@@ -68,7 +70,7 @@ def constrained_search_graph(
         return search_model(
             model,
             source_ids,
-            _lengths(source_ids),
+            source_lengths(source_ids),
             config,
             shortlist,
             split_k,
@@ -87,6 +89,7 @@ def search_model(
     split_k: int = 1,
     phrases: Phrases | None = None,
     alignments: bool = True,
+    history: typing.Any = None,
 ) -> BeamResult:
     """Beam search of a batch over all words, or over the words that a
     :class:`~rnnsearch_tf.search.shortlist.Shortlist` allows.
@@ -104,7 +107,7 @@ def search_model(
             penalty needs them.
     """
     state, memory = model.start(source_ids)
-    searched = functools.partial(_search, alignments=alignments)
+    searched = functools.partial(_search, alignments=alignments, history=history)
     if shortlist is None:
         step = (
             functools.partial(model.step, output=model.output_weights(split_k=split_k))
@@ -138,10 +141,11 @@ def _search(
     config: SearchConfig,
     phrases: Phrases | None,
     alignments: bool,
+    history: typing.Any,
 ) -> BeamResult:
     step = step if alignments or config.coverage_penalty else _without_alignments(step)
     if phrases is None:
-        return beam_search(state, memory, step, source_lengths, config)
+        return beam_search(state, memory, step, source_lengths, config, history=history)
     return constrained_search(state, memory, step, source_lengths, phrases, config)
 
 
@@ -197,7 +201,7 @@ def sample_graph(model: Model, config: SearchConfig, sources: int = 1) -> Graph:
         return sample(
             *model.start(source_ids),
             model.step,
-            _lengths(source_ids),
+            source_lengths(source_ids),
             seeds,
             config,
             temperature=temperature,
@@ -226,7 +230,7 @@ def _graph(
     return graph
 
 
-def _lengths(source_ids: Nest) -> tf.Tensor:
+def source_lengths(source_ids: Nest) -> tf.Tensor:
     """Source lengths int32 [B], including the end symbol; if there are several tokenizations, of
     the first.
     """

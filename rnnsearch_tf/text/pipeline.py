@@ -105,15 +105,19 @@ class Text(tf.Module):
             UsageError: the text is not cut into subwords.
         """
         alpha = self.config.sampling
-        return None if alpha is None else SubwordSampler(self._subword_model(), alpha)
-
-    def _subword_model(self) -> bytes:
-        if self._subwords is None:
+        if alpha is None:
+            return None
+        if self.subword_model is None:
             raise UsageError(
                 "sampling: expected tokenization=sentencepiece with it, got"
                 f" {self.config.tokenization}; leave it out, or set the tokenization"
             )
-        return self._subwords.model
+        return SubwordSampler(self.subword_model, alpha)
+
+    @property
+    def subword_model(self) -> bytes | None:
+        """Bytes of the SentencePiece model; None without subwords."""
+        return self._subwords.model if self._subwords else None
 
     def split(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Like :meth:`tokenize`, for lines of Moses tokens separated by spaces, with or without
@@ -140,10 +144,9 @@ class Text(tf.Module):
             tuple(getattr(text.config, name) for name in names_with(TextConfig, "makes_tokens"))
             for text in (self, other)
         ]
-        models = [t._subwords.model if t._subwords else None for t in (self, other)]
         return (
             settings[0] == settings[1]
-            and models[0] == models[1]
+            and self.subword_model == other.subword_model
             and self.vocabulary.tokens == other.vocabulary.tokens
         )
 
@@ -210,8 +213,8 @@ class Text(tf.Module):
         or "target".
         """
         run = Run(folder)
-        if self._subwords is not None:
-            write_file(run.subword_model(side), self._subwords.model)
+        if self.subword_model is not None:
+            write_file(run.subword_model(side), self.subword_model)
         self.vocabulary.save(run.vocabulary(side))  # last: its presence means a complete side
 
 
@@ -498,7 +501,7 @@ def _extended(text: Text, counts: Mapping[str, int], number: int) -> Text:
     model = None
     if config.tokenization == "sentencepiece":
         with announced("learning new subwords"):
-            model = subwords.extended(text._subword_model(), counts, number)
+            model = subwords.extended(text.subword_model or b"", counts, number)
         vocabulary = Vocabulary(subwords.Subwords(model).pieces)
     else:
         vocabulary = text.vocabulary.extended(counts, number, config.minimum_count)

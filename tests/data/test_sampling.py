@@ -37,7 +37,7 @@ def config_of(side, **options):
 
 @pytest.fixture(scope="module")
 def model(lines):
-    return texts(lines)[1]._subwords.model
+    return texts(lines)[1].subword_model
 
 
 def test_a_sharp_distribution_is_the_likeliest(lines, model):

@@ -53,7 +53,7 @@ def text():
 
 @pytest.fixture(scope="module")
 def package(text):
-    return sentencepiece.SentencePieceProcessor(model_proto=text._subwords.model)
+    return sentencepiece.SentencePieceProcessor(model_proto=text.subword_model)
 
 
 def test_vocabulary_lines_are_piece_ids(text, package):
@@ -96,7 +96,7 @@ def test_a_low_block_in_the_text_is_not_taken_for_a_space(text):
 
 
 def test_training_again_gives_the_same_model(text):
-    assert build_text(config(), iter(LINES))._subwords.model == text._subwords.model
+    assert build_text(config(), iter(LINES)).subword_model == text.subword_model
 
 
 def test_text_that_cannot_support_the_size_gives_a_smaller_vocabulary():
@@ -176,7 +176,7 @@ def test_without_the_package_the_error_says_how_to_get_it(monkeypatch):
 
 def test_using_a_model_needs_no_package(text, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "sentencepiece", None)
-    again = Text(config(), Vocabulary(text.vocabulary.tokens), text._subwords.model)
+    again = Text(config(), Vocabulary(text.vocabulary.tokens), text.subword_model)
     assert again.encode(tf.constant(NEW)).to_list() == text.encode(tf.constant(NEW)).to_list()
 
 

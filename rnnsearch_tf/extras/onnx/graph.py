@@ -1,0 +1,84 @@
+"""The beam search of a model as an ONNX graph: source ids in, n-best lists out.
+
+The graph is that of search/beam.py, traced by TensorFlow and converted by tf2onnx. A history of
+tensors takes the place of the TensorArrays, which ONNX does not have.
+"""
+
+from __future__ import annotations
+
+import logging
+import typing
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import SearchConfig
+from rnnsearch_tf.extras.onnx.loops import hoist_constants, rename
+from rnnsearch_tf.search.beam import BeamResult
+from rnnsearch_tf.search.graphs import IDS, hoist_weights, search_model, source_lengths
+from rnnsearch_tf.search.interface import Model
+from rnnsearch_tf.search.shortlist import Shortlist
+from rnnsearch_tf.search.tensor_history import TensorHistory
+
+if typing.TYPE_CHECKING:
+    import onnx
+
+OPSET = 18
+"""Version of ONNX's operations; ONNX Runtime 1.15 is the first release that has it."""
+
+INPUT = "source_ids"
+OUTPUTS = BeamResult._fields
+
+
+def search_onnx(
+    model: Model, config: SearchConfig, shortlist: Shortlist | None = None
+) -> onnx.ModelProto:
+    """Convert the beam search of a model, with float32 weights.
+
+    Args:
+        model: a TranslationModel or Ensemble in float32, whose source ids are one tensor.
+        config: the search options; they become constants of the graph.
+        shortlist: Shortlist, or None.
+
+    Returns:
+        ModelProto with the input ``source_ids``, int32 [B, J], and the outputs of
+        :class:`~rnnsearch_tf.search.beam.BeamResult`, by their names.
+    """
+
+    @tf.function(autograph=False, input_signature=[IDS])
+    def search(source_ids: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        with hoist_weights(model.trainable_variables):
+            lengths = source_lengths(source_ids)
+            result = search_model(
+                model, source_ids, lengths, config, shortlist, history=TensorHistory()
+            )
+        return tuple(result)
+
+    proto = _converted(search)
+    hoist_constants(proto.graph)
+    names = dict(zip([value.name for value in proto.graph.output], OUTPUTS))
+    names[proto.graph.input[0].name] = INPUT
+    rename(proto.graph, names, defined=True)
+    return proto
+
+
+def _converted(function: typing.Callable[..., typing.Any]) -> onnx.ModelProto:
+    import tf2onnx
+
+    logger = logging.getLogger("tf2onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # it warns about what does not concern a user
+    try:
+        proto, _ = tf2onnx.convert.from_function(
+            function,
+            input_signature=[IDS],
+            opset=OPSET,
+            custom_op_handlers={"PlaceholderWithDefault": (_identity, [])},
+        )
+    finally:
+        logger.setLevel(level)
+    return proto
+
+
+def _identity(_: typing.Any, node: typing.Any, *__: typing.Any) -> None:
+    """Convert beam.py's placeholders, which hide a size from TensorFlow's optimizer."""
+    node.type = "Identity"

@@ -1,0 +1,212 @@
+"""Export a RUN as ONNX: write ``DIR/N/model.onnx`` under a temporary name, check it, publish it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from rnnsearch_tf import __version__
+from rnnsearch_tf.config import END_ID, save_config, saved_config
+from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.evaluation.bleu import bleu_of_model
+from rnnsearch_tf.export.check import LONG, TRICKY
+from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
+from rnnsearch_tf.export.publishing import new_version, version_folder
+from rnnsearch_tf.export.quality import SENTENCES
+from rnnsearch_tf.export.warmup import sentences_of
+from rnnsearch_tf.export.writer import Exported
+from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runtime.optional import require
+from rnnsearch_tf.runtime.progress import announced
+from rnnsearch_tf.search.graphs import search_graph
+from rnnsearch_tf.search.unknown import Lexicon
+from rnnsearch_tf.text.counting import Line
+from rnnsearch_tf.text.pipeline import padded
+from rnnsearch_tf.translation import Translator
+
+FILE = "model.onnx"
+
+LARGEST = 2**31 - 1
+"""Bytes of an ONNX file: it is one protocol buffer."""
+
+BATCH = 8
+
+
+def export_onnx(
+    runs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    version: int | None = None,
+    profile: str | os.PathLike[str] | None = None,
+    overrides: Sequence[str] = (),
+    combine: str = "probabilities",
+) -> Exported:
+    """Export a RUN, or an ensemble of several, as one ONNX file.
+
+    The file has the beam search as a graph, from source ids to n-best lists with attention, and in
+    its metadata the text settings: the runtime in ``runtime/`` translates with it alone.
+
+    Args:
+        runs, output, version, profile, overrides, combine: as of
+            :func:`~rnnsearch_tf.export.writer.export_model`; the file is OUTPUT/N/model.onnx.
+
+    Raises:
+        UserError: a RUN is incomplete, an optional package is missing, the model has no ONNX form,
+            or the answers of a fresh process differ from the Python model's; nothing is published
+            then.
+        UsageError: the profile has an option without effect here.
+    """
+    require("export --format onnx", "tf2onnx", "onnx", "onnxruntime")
+    import onnx
+
+    from rnnsearch_tf.extras.onnx.graph import search_onnx
+    from rnnsearch_tf.extras.onnx.metadata import add_metadata
+    from rnnsearch_tf.extras.onnx.weights import store_weights
+
+    paths = [runs] if isinstance(runs, (str, os.PathLike)) else runs
+    folders = [Run.open(path) for path in paths]
+    if not folders:
+        raise UsageError("expected the path of a RUN, or of several, got an empty list")
+    options = load_profile(saved_config(folders[0].config).search, profile, overrides)
+    _check_profile(options)
+    version_folder(output, version)  # fail early
+    translator = Translator.load(
+        folders,
+        precision="float32",
+        combine=combine,
+        maximum_lengths={
+            "source": options.maximum_source_length,
+            "target": options.maximum_target_length,
+        },
+    )
+    if len(translator.source_texts) > 1:
+        raise UserError(
+            "export --format onnx: expected an ensemble whose members read the same source tokens,"
+            f" got {len(translator.source_texts)} kinds; export them as a SavedModel"
+        )
+    search = translator.search_config(**options.search_options)
+    with announced("converting the search to ONNX"):
+        model = search_onnx(translator.model, search, translator.shortlist(search))
+    store_weights(model, options.weights)
+    add_metadata(
+        model,
+        folders[0].path.name,
+        (translator.source_text, translator.target_text),
+        search,
+        maximum_source_length=options.maximum_source_length,
+        has_attention=translator.model.has_attention,
+        lexicon=(
+            Lexicon.load(search.lexicon, *translator.unicode_forms)
+            if search.replace_unknown and search.lexicon
+            else None
+        ),
+    )
+    if model.ByteSize() > LARGEST:
+        raise UserError(
+            f"export --format onnx: expected a model of at most {LARGEST:,} bytes, got"
+            f" {model.ByteSize():,}; set weights=int8, or export it as a SavedModel"
+        )
+    with new_version(output, version) as (target, folder):
+        onnx.save(model, str(folder / FILE))
+        with announced("comparing its answers in a fresh process"):
+            compared, cost = _check(folder / FILE, translator, options)
+        save_config(options, folder / PROFILE)
+        exported = Exported(target, model.ByteSize(), compared, cost, None)
+        (folder / "model_card.md").write_text(_card(folders, options, exported), encoding="utf-8")
+    return exported
+
+
+def _check_profile(profile: Profile) -> None:
+    """Raise UsageError if an option has no effect on an ONNX file, or cannot be had."""
+    default = Profile()
+    for name in ("signatures", "temperature", "precision", "warmup_requests"):
+        if getattr(profile, name) != getattr(default, name):
+            raise UsageError(
+                f"{name}: it has no effect on an ONNX file, which is computed in float32 and only"
+                " translates; leave it out, or export a SavedModel"
+            )
+    if profile.weights == "bfloat16":
+        raise UsageError(
+            "weights: expected float32, float16 or int8 in an ONNX file, got bfloat16, which ONNX"
+            " Runtime does not compute on a CPU"
+        )
+
+
+def _check(
+    file: os.PathLike[str], translator: Translator, profile: Profile
+) -> tuple[int, str | None]:
+    """(sentences that were compared, sentence on the BLEU that small weights cost or None)."""
+    from rnnsearch_tf.extras.onnx.check import compare, run_batches
+
+    lines = [*TRICKY, LONG, *(line.encode() for line in sentences_of(translator.source_text))]
+    batches = _batches(translator, lines, profile)
+    got = run_batches(file, batches)
+    if profile.weights != "float32":
+        return sum(map(len, batches)), _cost(file, translator, profile)
+    search = translator.search_config(**profile.search_options)
+    graph = search_graph(translator.model, search, shortlist=translator.shortlist(search))
+    expected = [
+        {name: np.asarray(value) for name, value in graph(batch)._asdict().items()}
+        for batch in batches
+    ]
+    return compare(file, got, expected), None
+
+
+def _cost(file: os.PathLike[str], translator: Translator, profile: Profile) -> str:
+    """A sentence with the BLEU of the file and of the Python model, on development text."""
+    from rnnsearch_tf.extras.onnx.check import run_batches
+
+    what = f"{profile.weights} weights"
+    try:
+        development = open_corpus(translator.config, "development")
+        pairs = [] if development is None else list(development)[:SENTENCES]
+    except (UserError, OSError):
+        pairs = []
+    pairs = [pair for pair in pairs if pair[0].strip()]
+    if not pairs:
+        return (
+            f"{what}; the cost in BLEU was not measured: the RUN's development text was not found"
+        )
+    sources, references = (list(side) for side in zip(*pairs))
+    search = {**profile.search_options, "replace_unknown": False}
+    expected = [one.text for one in translator.translate(sources, **search)]
+    got = [
+        text.decode()
+        for answer in run_batches(file, _batches(translator, sources, profile))
+        for text in translator.target_text.decode(answer["ids"][:, 0]).numpy()
+    ]
+    config = translator.config.target
+    before, after = (bleu_of_model(texts, references, config) for texts in (expected, got))
+    return (
+        f"{what}: BLEU {after.score:.2f}, without {before.score:.2f}, on {len(pairs)} development"
+        f" sentences ({after.signature})"
+    )
+
+
+def _batches(translator: Translator, lines: Sequence[Line], profile: Profile) -> list[np.ndarray]:
+    """Source ids of the lines with words, in batches: int32 [B, J] each; longer ones are cut."""
+    limit = profile.maximum_source_length
+    rows = [row for row in translator.source_text.encode(lines).to_list() if len(row) > 1]
+    rows = [row if len(row) <= limit + 1 else [*row[:limit], END_ID] for row in rows]
+    return [padded(rows[start : start + BATCH]) for start in range(0, len(rows), BATCH)]
+
+
+def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
+    """The model card: the training, from the cards of the RUNs, and the export."""
+    trained = "\n\n".join(
+        run.model_card.read_text(encoding="utf-8").rstrip()
+        for run in runs
+        if run.model_card.exists()
+    )
+    rows = [
+        f"{FILE}: {exported.bytes:,} bytes, weights in {profile.weights}",
+        *([f"what it costs: {exported.cost}"] if exported.cost else []),
+        f"options: see {PROFILE} in this folder",
+        f"checked before it was published: {exported.compared} sentences in a fresh process",
+        f"made with rnnsearch_tf {__version__}; translate with rnnsearch-translate --model {FILE}",
+    ]
+    return "\n".join(
+        [trained or "# Model card", "", "## Export", "", *(f"- {row}" for row in rows), ""]
+    )
