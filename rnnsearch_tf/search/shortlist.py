@@ -36,7 +36,14 @@ class Shortlist(tf.Module):
         super().__init__(name="shortlist")
         self._candidates = tf.constant(candidates, tf.int32)
         self._always = tf.range(vocabulary_size) < len(SPECIAL_TOKENS) + frequent  # [V]
+        self._frequent = frequent
         self._size = vocabulary_size
+
+    def as_constants(self) -> Shortlist:
+        """The same shortlist with its tables as constants of the graph that is being traced, not as
+        values that the graph takes from outside.
+        """
+        return Shortlist(self._candidates.numpy(), self._frequent, self._size)
 
     @classmethod
     def load(

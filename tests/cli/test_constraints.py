@@ -41,6 +41,7 @@ def written(path, lines):
     return path
 
 
+@pytest.mark.slow
 def test_the_phrases_stand_in_every_translation(rnnsearch, run_folder, source, phrases, translator):
     expected = translator.translate(LINES, PHRASES)
     out, _ = rnnsearch("translate", "--model", run_folder, "--constraints", phrases, source)

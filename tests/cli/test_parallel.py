@@ -45,6 +45,7 @@ def answers_of(program, *words, **environment):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_small_models_only_and_whoever_set_threads_keeps_them():
     assert answers_of(PROGRAM) == {
         "before": 1,
@@ -98,6 +99,7 @@ TEXTS = [
 ]
 
 
+@pytest.mark.slow
 def test_translations_scores_and_samples_are_the_same_in_shards(translator, monkeypatch):
     def answers(shards):
         monkeypatch.setattr(

@@ -143,6 +143,7 @@ def test_a_process_that_begins_without_them(inputs, streams):
     assert (code, out) == (2, "") and ("did you mean translate?" in errors) == ("2" not in streams)
 
 
+@pytest.mark.slow
 def test_no_file_takes_the_place_of_a_closed_stream(inputs, run_folder):
     """The output would be descriptor 1 or 2, and mix what TensorFlow says with translations."""
     assert (

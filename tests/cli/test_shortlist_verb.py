@@ -148,6 +148,7 @@ def test_a_translation_has_no_other_words(rnnsearch, run_folder, shortlist, text
     assert all("the model does not know such text" in line for line in err.splitlines())
 
 
+@pytest.mark.slow
 def test_what_it_costs_is_said(rnnsearch, run_folder, shortlist, text):
     words = ["--model", run_folder, "--source", text[0], "--reference", text[1]]
     words += ["--shortlist", shortlist, "--shortlist-frequent", 0, "--shortlist-translations", 1]

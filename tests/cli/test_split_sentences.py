@@ -32,6 +32,7 @@ def text(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_each_line_is_its_sentences_translated_one_by_one(text, run_folder, rnnsearch):
     """Through a process; the sentences are translated by another call."""
     translate = ["translate", "--model", run_folder]

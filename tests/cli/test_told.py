@@ -75,6 +75,7 @@ def said(tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 def test_a_training_that_is_too_short_says_so_twice(said):
     """200 pairs in batches of 20: 10 updates are one pass; in the first minute and at the end."""
     _, out, err = said["train"]

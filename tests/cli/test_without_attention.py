@@ -39,6 +39,7 @@ def test_what_needs_an_alignment_is_refused(fixed_context, text, tmp_path, capsy
     assert not captured.out and "expected a model with attention, got RNNEncDec" in captured.err
 
 
+@pytest.mark.slow
 def test_the_rest_is_as_always(fixed_context, text, capsys):
     for verb in (["translate"], ["score", text]):
         assert run([*verb[:1], "--model", fixed_context, *verb[1:], text]) == 0

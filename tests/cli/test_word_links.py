@@ -123,6 +123,7 @@ def test_links_of_given_tokens(rnnsearch, subword_run, files):
     assert hard == [" ".join(f"{j}-{i}" for j, i in sorted(found)), ""]
 
 
+@pytest.mark.slow
 def test_translations_are_linked_by_words_too(rnnsearch, subword_run, files):
     for more in ((), ("--no-unknown",)):
         words = ["translate", "--model", subword_run, "--alignment", "hard", files[0], *more]

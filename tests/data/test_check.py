@@ -281,6 +281,7 @@ def test_a_development_text_that_loses_its_pairs_is_an_error(found, sound):
     )
 
 
+@pytest.mark.slow
 def test_a_small_vocabulary_is_said_by_doctor_and_by_train(write, tmp_path, capsys):
     from rnnsearch_tf.cli.main import run
 

@@ -31,6 +31,7 @@ def epochs(numbers, data, corpora, count, seed=3):
         yield [int(source[0]) for source, _ in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("buffer", [0, 1000])
 def test_weights_are_times_an_epoch(numbers, data_config, buffer):
     data = data_config(batching="unsorted", batch_size=16, shuffle_buffer=buffer)
@@ -60,6 +61,7 @@ def test_weights_are_times_an_epoch(numbers, data_config, buffer):
     assert abs(np.mean(shares) - 100) < 5 * np.sqrt(400 * 0.25 * 0.75 / 6)
 
 
+@pytest.mark.slow
 def test_epochs_are_the_same_for_a_seed(numbers, data_config):
     data = data_config(batching="unsorted", batch_size=16, shuffle_buffer=50)
 

@@ -620,6 +620,7 @@ def test_a_bad_line_names_its_own_file(text, tmp_path):
     ) == (42, 42, 1, 22)
 
 
+@pytest.mark.slow
 def test_several_processes_write_the_same(text, made, tmp_path):
     prepare(configuration(text), tmp_path / "prepared", processes=2)
     assert contents(tmp_path / "prepared") == contents(made)

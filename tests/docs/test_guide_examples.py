@@ -2,6 +2,7 @@
 is the program's own.
 """
 
+import pytest
 import io
 import re
 import shlex
@@ -12,6 +13,7 @@ from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.evaluation.bleu import SCALE
 
 
+@pytest.mark.slow
 def test_the_marked_term_is_translated_as_the_guide_says(monkeypatch, capsys):
     text = read("docs/guides/decoding.md")
     found = re.search(

@@ -188,6 +188,7 @@ def calibrated(tmp_path_factory):
     return run, folder, words
 
 
+@pytest.mark.slow
 def test_evaluate_says_what_sacrebleu_and_numpy_say(calibrated, capsys):
     run, folder, words = calibrated
     report = json.loads((folder / "report").read_text())["confidence"]
@@ -241,6 +242,7 @@ def test_what_is_missing_or_damaged_is_said(calibrated, tmp_path, capsys):
     assert "expected one --model" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_it_is_calibrated_on_the_development_text_by_itself(tmp_path, capsys):
     """Without files: the pairs that data.held_out took out of training, none of them a training
     pair.

@@ -89,6 +89,7 @@ def test_what_is_cut_is_said(capsys, exported, tmp_path, words):
     assert len(lines) >= 3 and f"{warning} {exported}" in error
 
 
+@pytest.mark.slow
 def test_the_same_nbest_lists(capsys, run_folder, exported, source):
     expected, _ = translate(capsys, run_folder, *UNKNOWN, "--n-best", 2, source)
     found, _ = translate(capsys, exported, "--n-best", 2, source)

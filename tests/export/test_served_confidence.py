@@ -43,6 +43,7 @@ def test_it_is_that_of_the_run(session, translator, run_folder):
     assert len(set(answer["confidence"])) > 3 and sum(len(each.words) for each in expected) > 10
 
 
+@pytest.mark.slow
 def test_the_command_says_the_same_of_the_export(exported, run_folder, source, capsys):
     rows = []
     for words in (["--model", str(run_folder), "--replace-unknown"], ["--model", str(exported)]):

@@ -36,6 +36,7 @@ def expected(translator):
     ]
 
 
+@pytest.mark.slow
 def test_rest(server, expected):
     rows = [
         {"text": text, "constraints": "\t".join(phrases)} for text, phrases in zip(LINES, PHRASES)

@@ -35,6 +35,7 @@ def texts(translations):
     return [translation.text for translation in translations]
 
 
+@pytest.mark.slow
 def test_a_fresh_process_needs_the_import_and_the_folder(preset, model):
     code = (
         "import rnnsearch_tf.extras.hub, keras_nlp\nmodel ="

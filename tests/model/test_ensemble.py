@@ -40,6 +40,7 @@ def chosen(log_probabilities, target_ids):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("combine", COMBINATIONS)
 def test_the_members_probabilities_are_averaged_word_by_word(combine):
     models = members()
@@ -90,6 +91,7 @@ def test_a_hypothesis_of_the_beam_has_its_forced_score(source_indices):
         assert there.all() or n
 
 
+@pytest.mark.slow
 def test_members_that_read_the_source_in_other_ways():
     models = members()
     sources = (batch()["source_ids"], batch(LONGER)["source_ids"])

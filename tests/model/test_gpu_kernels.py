@@ -57,6 +57,7 @@ def update(name, dtype, **training):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, dtype", [*QUICK, *SLOW])
 def test_an_update(name, dtype):
     assert without_kernel(update(name, dtype)) <= ON_THE_HOST

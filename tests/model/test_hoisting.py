@@ -135,6 +135,7 @@ def test_a_split_matrix_is_slices_that_need_no_copy():
     assert [row for row in rows if 1 < row < 250] == [64, 128]  # 1 is the step of a slice
 
 
+@pytest.mark.slow
 def test_a_split_product_is_a_sum_of_products():
     """With one there is none."""
     model = tiny_system("rnnsearch", "float32")

@@ -88,6 +88,7 @@ def test_an_epoch_of_skipped_batches_is_nan_and_says_so():
     assert np.isnan(history["loss"]) and history["non_finite_share"] == [1.0]
 
 
+@pytest.mark.slow
 def test_the_best_checkpoint_is_not_that_of_nan(tmp_path):
     """A diverging training: the first epoch ends finite, the second does not."""
     model = fused(optimizer="sgd", learning_rate=0.01, non_finite_gradient="skip")
@@ -203,6 +204,7 @@ def test_the_plain_way_and_the_fused_one_make_the_same_update():
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-7)  # Keras's loss is float32
 
 
+@pytest.mark.slow
 def test_the_plain_way_takes_an_optimizer_of_ours_and_datasets():
     optimizer = build_optimizer(
         dataclasses.replace(TrainingConfig(), optimizer="adam", learning_rate=0.01)
@@ -253,6 +255,7 @@ def test_what_has_no_effect_is_refused(tmp_path):
 # The objective.
 
 
+@pytest.mark.slow
 def test_regularizers_and_added_losses_are_part_of_the_objective():
     """L2 of the output bias with a step of SGD: θ − η (g + 2 λ θ)."""
     with_it = tiny_model("float64")

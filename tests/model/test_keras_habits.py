@@ -58,6 +58,7 @@ def test_load_model_needs_no_other_import(saved, imports):
     assert done.stdout.split() == ["RNNSearch", "Adadelta"], done.stderr
 
 
+@pytest.mark.slow
 def test_the_packages_own_load_model_needs_nothing_before_it(saved):
     code = (
         "import rnnsearch_tf\nmodel ="

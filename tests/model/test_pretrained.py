@@ -89,6 +89,7 @@ def test_weights_of_more_variables_are_refused(tmp_path):
         eight_bit.load_weights(tmp_path / "weights.npz", variables[:2])
 
 
+@pytest.mark.slow
 def test_every_verb_finds_it_by_name(packed, trained, tmp_path, capsys):
     assert run(["models"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "toy-model  Phrases, to try."

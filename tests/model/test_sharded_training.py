@@ -33,6 +33,7 @@ def test_losses_and_gradients_are_those_of_the_whole(name, shards, pairs):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*shuffle=True:UserWarning")
 def test_fit_trains_in_shards():
     """The same weights and metrics after three updates, of the whole and of halves."""

@@ -27,6 +27,7 @@ def test_keras_file_gives_the_same_numbers(name, tmp_path):
     np.testing.assert_array_equal(model(batch()), loaded(batch()))
 
 
+@pytest.mark.slow
 @one_of_each
 def test_weights_file_and_configuration(name, tmp_path):
     model = tiny_system(name, "float32", seed=1)

@@ -210,6 +210,7 @@ def test_words_that_the_vocabulary_lacks_are_told_apart():
         )
 
 
+@pytest.mark.slow
 def test_early_stop_gives_the_answer_of_a_full_search(monkeypatch):
     toy = Toy(seed=4, vocabulary_size=8, source_lengths=[6, 3, 4] * 5, end_bias=3.0)
     phrases = [[[3, 4], [5]], [[6, 6, 4]], []] * 5

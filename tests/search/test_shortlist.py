@@ -120,6 +120,7 @@ def test_fewer_words_than_hypotheses():
         assert allowed(source, 0)[alone.ids[0].numpy()].all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frequent", (TARGET_SIZE, 1_000))
 def test_a_shortlist_of_everything_changes_nothing(frequent):
     model = tiny_system("rnnsearch", "float32")

@@ -51,6 +51,7 @@ def send(process, line):
     process.stdin.flush()
 
 
+@pytest.mark.slow
 def test_a_line_in_is_a_line_out_and_a_refusal_ends_it_though_more_may_come(server):
     process = start(server)
     for line, expected in ((b"a\n", b"A\n"), (b"\n", b"\n"), ("é\n".encode(), "É\n".encode())):

@@ -178,6 +178,7 @@ def test_a_kernel_that_outlives_its_deadline_ends_its_process(server, tmp_path, 
     assert f"its process ended ({reason}: PREDICT, " in caplog.text
 
 
+@pytest.mark.slow
 def test_a_launcher_that_is_killed_is_started_again(toy_base):
     """The model keeps answering without it, and is restarted when it is killed too."""
     with watched_server.watched_server(toy_base) as server:

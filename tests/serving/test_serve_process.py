@@ -1,5 +1,6 @@
 """`rnnsearch serve` as a process: killed and started again, told to end, used wrongly."""
 
+import pytest
 import contextlib
 import http.client
 import json
@@ -136,6 +137,7 @@ def test_told_to_end_it_waits_no_longer_than_its_grace(toy_base, tmp_path):
         check_that_they_end(started)
 
 
+@pytest.mark.slow
 def test_told_to_end_while_a_model_loads_it_ends(tmp_path):
     """Loading takes for ever here: its warm-up waits at a gate."""
     gate = Gate(tmp_path)

@@ -92,6 +92,7 @@ def test_tables_without_an_end_or_without_a_line(tmp_path):
         PhraseTable(write(tmp_path / "empty", []))
 
 
+@pytest.mark.slow
 def test_memory_grows_by_bytes_a_line(tmp_path):
     """Pairs that do not come again are not remembered: that would take hundreds of bytes a line."""
 

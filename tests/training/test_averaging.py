@@ -34,6 +34,7 @@ def trained(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_last_evaluations_are_kept(trained):
     names = [path.name for path in sorted((trained / "evaluated").iterdir())]
     assert names == [f"batch-{number:08}.weights.h5" for number in (4, 6, 7)]

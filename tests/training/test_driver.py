@@ -107,6 +107,7 @@ def test_a_resumed_training_is_the_uninterrupted_one(tmp_path, monkeypatch, untr
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_finished_training_resumes_to_nothing(tmp_path):
     train(language_model("training.epochs=1"), tmp_path)
     before, state = weights(tmp_path)
@@ -208,6 +209,7 @@ def test_a_checkpoint_is_written_every_so_many_minutes(tmp_path, monkeypatch):
     ]
 
 
+@pytest.mark.slow
 def test_the_last_weights_are_evaluated(tmp_path, scripted_bleu):
     seen = scripted_bleu([10.0, 20.0])
     summary = train(config("training.evaluate_every=4", "training.maximum_updates=6"), tmp_path)
@@ -238,6 +240,7 @@ def test_the_average_is_kept_where_it_scores_better(tmp_path, scripted_bleu):
         assert all(np.array_equal(one, other) for one, other in zip(weights(run)[0], seen[2]))
 
 
+@pytest.mark.slow
 def test_a_finished_training_is_not_evaluated_again(tmp_path, scripted_bleu):
     options = ("training.evaluate_every=2", "training.maximum_updates=5", "training.average=2")
     scripted_bleu([10.0, 11.0, 12.0, 13.0])
@@ -263,6 +266,7 @@ def test_the_best_bleu_outlives_a_stop(tmp_path, scripted_bleu):
     )
 
 
+@pytest.mark.slow
 def test_evaluations_count_updates_not_batches(tmp_path, scripted_bleu):
     seen = scripted_bleu([1.0, 2.0, 3.0])
     train(
@@ -301,6 +305,7 @@ def test_the_sentences_and_the_beam_of_development_translations(tmp_path, monkey
     assert asked == [(development_text[:3], 2)] and len(development_text) > 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["rnnsearch", "cslm"])
 def test_best_by_loss_is_the_models_own_loss(tmp_path, untranslated, system):
     """Development loss of the best weights, from Keras's evaluate of the loaded model; it stops by
@@ -341,6 +346,7 @@ def _arrays(path):
     return arrays
 
 
+@pytest.mark.slow
 def test_metrics_are_json_and_name_where_they_stand(tmp_path):
     train(config("training.epochs=2"), tmp_path)
     epochs = records(tmp_path, "epoch")
@@ -356,6 +362,7 @@ def test_metrics_are_json_and_name_where_they_stand(tmp_path):
     assert f"{state.batches:,} batches" in card and "en to fr" in card
 
 
+@pytest.mark.slow
 def test_tensorboard_has_curves_and_attention(tmp_path):
     train(
         config("training.epochs=1", "training.tensorboard=true", "data.phrasebook_size=1000"),
@@ -483,6 +490,7 @@ def test_a_checkpoint_of_another_configuration_is_an_error(tmp_path):
         load_state(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [lambda values: values.pop("configuration"), lambda values: values.update(momentum_of_mars=1)],
@@ -501,6 +509,7 @@ def test_a_state_of_another_version_is_an_error(tmp_path, change):
         train(language_model("training.maximum_updates=2"), tmp_path, resume=True)
 
 
+@pytest.mark.slow
 def test_the_last_evaluation_is_made_also_before_evaluate_after(tmp_path):
     assert (
         train(language_model("training.epochs=1", "training.evaluate_after=1000"), tmp_path)[
@@ -538,6 +547,7 @@ def test_gradients_between_workers_need_several_workers(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_state_from_before_an_option_goes_on_by_its_default(tmp_path):
     """Older trainings have no remove_invisible in their configuration and in their checkpoint."""
     train(language_model("training.maximum_updates=1"), tmp_path)
@@ -559,6 +569,7 @@ def test_a_state_from_before_an_option_goes_on_by_its_default(tmp_path):
         load_state(tmp_path)
 
 
+@pytest.mark.slow
 def test_an_optimizer_of_another_version_is_an_error(tmp_path, monkeypatch):
     """Keras alone would warn and forget the averages of the gradients."""
     options = ("training.maximum_updates=1", "training.optimizer=adadelta")
@@ -578,6 +589,7 @@ def test_an_optimizer_of_another_version_is_an_error(tmp_path, monkeypatch):
         train(language_model(*options), tmp_path, resume=True)
 
 
+@pytest.mark.slow
 def test_a_gradient_that_is_not_finite_stops_with_a_message(tmp_path):
     with pytest.raises(UserError, match="expected a finite gradient.*training.learning_rate"):
         train(
@@ -592,6 +604,7 @@ def test_a_gradient_that_is_not_finite_stops_with_a_message(tmp_path):
     assert state.batches > 0
 
 
+@pytest.mark.slow
 def test_every_epoch_has_its_own_order(tmp_path, monkeypatch):
     firsts = []
     original = TranslationModel.train_step
@@ -613,6 +626,7 @@ def _sentences(batches):
     return [[token for token in row if token] for batch in batches for row in batch]
 
 
+@pytest.mark.slow
 def test_a_model_is_scored_as_its_target_language_is_written(tmp_path, untranslated, monkeypatch):
     """Without case where it cannot write capitals; by characters where words have no spaces
     between.
@@ -637,6 +651,7 @@ def test_a_model_is_scored_as_its_target_language_is_written(tmp_path, untransla
     )
 
 
+@pytest.mark.slow
 def test_a_training_that_learned_nothing_leaves_no_vocabulary_behind(tmp_path):
     """Its text options may have been the reason to begin again."""
     subwords = ["target.tokenization=sentencepiece", "target.vocabulary_size=90"]

@@ -26,6 +26,7 @@ class Counting(keras.callbacks.Callback):
         self.batches += 1
 
 
+@pytest.mark.slow
 def test_pairs_in_python_train_as_the_same_pairs_in_files(tmp_path):
     names = {}
     for part, pairs in (("train", TRAIN), ("development", DEVELOPMENT)):

@@ -38,6 +38,7 @@ def clock():
     return lambda: metric.tick(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not STATUS.exists(), reason="this system has no /proc")
 @pytest.mark.parametrize("make", [schedule, clock])
 def test_an_update_keeps_no_memory(make):

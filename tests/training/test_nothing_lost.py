@@ -247,6 +247,7 @@ def test_sigterm_in_a_phase(tmp_path, stop, monkeypatch, capsys, phases):
     assert_same(tmp_path / "whole", run)
 
 
+@pytest.mark.slow
 def test_a_batch_that_is_not_finite_is_named_and_left_out(tmp_path, monkeypatch):
     """Its lines in both files; tried again it is refused again; without it training continues as
     under non_finite_gradient: skip.

@@ -88,6 +88,7 @@ def test_a_resumed_training_meets_the_batches_of_one_never_stopped(tmp_path, pre
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epoch, learned", [(0, 0), (2, 0), (1, 2), (3, 5), (1, 1)])
 def test_which_batches_are_left(tmp_path, prepared, monkeypatch, epoch, learned):
     """Of 6 an epoch; asked twice, since a ``fit`` that learned nothing leaves all of them. Keras's
@@ -141,6 +142,7 @@ def test_a_refused_batch_is_written_as_text(prepared, tmp_path):
     assert len(rows) == size and set(rows) <= text
 
 
+@pytest.mark.slow
 def test_an_epoch_that_is_over_by_larger_batches_ends(tmp_path, prepared):
     """Stopped after 5 of 6 batches of 10 pairs, it resumes with batches of 30, of which an epoch
     has 2.

@@ -12,6 +12,7 @@ from rnnsearch_tf.training.callbacks import Limits
 from rnnsearch_tf.training.fit import train
 
 
+@pytest.mark.slow
 def test_stopped_before_the_first_evaluation(tmp_path, untranslated, monkeypatch, capsys):
     """The RUN has no weights to translate with; who stops and who tries are told what to do."""
     real = Limits.on_train_batch_end
@@ -44,6 +45,7 @@ def test_stopped_before_the_first_evaluation(tmp_path, untranslated, monkeypatch
     assert "missing: expected a text file, found none" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "limit, said, more",
     [

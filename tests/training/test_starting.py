@@ -239,6 +239,7 @@ def test_a_new_word_is_learned(tmp_path, trained, untranslated):
     ]
 
 
+@pytest.mark.slow
 def test_everything_but_the_weights_begins_anew_and_stands_by_itself(
     tmp_path, language_model, new_text
 ):
@@ -281,6 +282,7 @@ def test_everything_but_the_weights_begins_anew_and_stands_by_itself(
     assert "zebra" in load_run(tmp_path / "second")[1].vocabulary.tokens
 
 
+@pytest.mark.slow
 def test_weights_that_only_got_worse_are_not_kept(tmp_path, language_model):
     train(config(*LANGUAGE_MODEL, "training.maximum_updates=40"), tmp_path / "good")
     settings = continued_config(

@@ -246,6 +246,7 @@ for words in (
 """
 
 
+@pytest.mark.slow
 def test_in_a_process_of_its_own(kept, tmp_path, made):
     """From Python and from the command line, as users do it."""
     (tmp_path / "run").symlink_to(kept)

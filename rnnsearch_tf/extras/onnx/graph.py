@@ -47,9 +47,13 @@ def search_onnx(
     @tf.function(autograph=False, input_signature=[IDS])
     def search(source_ids: tf.Tensor) -> tuple[tf.Tensor, ...]:
         with hoist_weights(model.trainable_variables):
-            lengths = source_lengths(source_ids)
             result = search_model(
-                model, source_ids, lengths, config, shortlist, history=TensorHistory()
+                model,
+                source_ids,
+                source_lengths(source_ids),
+                config,
+                shortlist and shortlist.as_constants(),
+                history=TensorHistory(),
             )
         return tuple(result)
 

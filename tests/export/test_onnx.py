@@ -1,0 +1,197 @@
+"""A model as an ONNX graph: ONNX Runtime's n-best lists are those of TensorFlow's search."""
+
+import dataclasses
+import json
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from tiny_run import write_run
+from tiny_systems import ONE_OF_EACH, READ_THE_SOURCE, randomize, system_config
+
+from rnnsearch_tf.config import Config, SearchConfig
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.extras.onnx.graph import search_onnx
+from rnnsearch_tf.extras.onnx.weights import store_weights
+from rnnsearch_tf.extras.onnx.writer import export_onnx
+from rnnsearch_tf.models import build_model
+from rnnsearch_tf.models.ensemble import Ensemble
+from rnnsearch_tf.search.graphs import search_graph
+from rnnsearch_tf.search.shortlist import Shortlist
+
+SOURCE_SIZE, TARGET_SIZE = 20, 300  # more words than a block of search/topk.py
+BATCHES = [
+    np.array([[5, 9, 3, 1, 0, 0], [4, 1, 0, 0, 0, 0], [7, 7, 2, 8, 3, 1], [1, 0, 0, 0, 0, 0]]),
+    np.array([[11, 12, 1]]),
+    np.array([[3, 1], [6, 1], [19, 1]]),
+]
+TOGETHER = "rnnsearch and luong-general"
+SEARCHES = {
+    "beam": dict(beam_size=4, nbest=3),
+    "greedy": dict(beam_size=1),
+    "shrinking": dict(beam_size=5, nbest=2, shrinking_beam=True, minimum_length_ratio=0.5),
+    "coverage": dict(beam_size=4, nbest=2, coverage_penalty=0.3, length_penalty=0.7),
+    "without unknown words": dict(beam_size=3, allow_unknown=False, normalize_after=True),
+    "no repetitions": dict(beam_size=3, no_repeat_ngram=2),
+}
+
+
+def model(name):
+    if name == TOGETHER:
+        return Ensemble([model(member) for member in TOGETHER.split(" and ")])
+    config = dataclasses.replace(Config(), model=system_config(name))
+    return randomize(build_model(config, SOURCE_SIZE, TARGET_SIZE), seed=7)
+
+
+def session_of(proto):
+    return onnxruntime.InferenceSession(
+        proto.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+
+
+def answer(session, ids):
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, {"source_ids": ids.astype(np.int32)})))
+
+
+def assert_equal_searches(searched, config, shortlist=None):
+    session = session_of(search_onnx(searched, config, shortlist))
+    graph = search_graph(searched, config, shortlist=shortlist)
+    for ids in BATCHES:
+        got = answer(session, ids)
+        expected = graph(ids.astype(np.int32))._asdict()
+        for name in ("ids", "lengths", "finished"):
+            np.testing.assert_array_equal(got[name], expected[name], name)
+        for name in ("scores", "log_probabilities", "alignments"):
+            np.testing.assert_allclose(got[name], expected[name], 1e-4, 1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name == "rnnsearch" else pytest.mark.slow)
+        for name in [*(name for name in ONE_OF_EACH if name in READ_THE_SOURCE), TOGETHER]
+    ],
+)
+def test_every_system(name):
+    config = SearchConfig(beam_size=3, nbest=2, maximum_length_ratio=2.0)
+    assert_equal_searches(model(name), config)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", SEARCHES.values(), ids=SEARCHES)
+def test_options_of_the_search(options):
+    assert_equal_searches(model("rnnsearch"), SearchConfig(maximum_length_ratio=2.0, **options))
+
+
+def test_shortlist():
+    candidates = np.random.default_rng(3).integers(3, TARGET_SIZE, [SOURCE_SIZE, 4])
+    shortlist = Shortlist(candidates, 10, TARGET_SIZE)
+    config = SearchConfig(beam_size=3, nbest=2, maximum_length_ratio=2.0)
+    assert_equal_searches(model("rnnsearch"), config, shortlist)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return write_run(tmp_path_factory.mktemp("onnx") / "run")
+
+
+@pytest.fixture(scope="module")
+def exported(run, tmp_path_factory):
+    return export_onnx(run, tmp_path_factory.mktemp("onnx") / "served", overrides=["weights=int8"])
+
+
+def test_a_run_becomes_a_version(exported):
+    assert exported.folder.name == "1"
+    assert sorted(path.name for path in exported.folder.iterdir()) == [
+        "model.onnx",
+        "model_card.md",
+        "profile.yaml",
+    ]
+    assert exported.compared >= 10
+    assert "int8 weights: BLEU" in exported.cost
+
+
+def test_the_file_has_the_text_settings(exported, run):
+    session = onnxruntime.InferenceSession(str(exported.folder / "model.onnx"))
+    settings = json.loads(session.get_modelmeta().custom_metadata_map["rnnsearch"])
+    assert settings["format"] == 1
+    for side in ("source", "target"):
+        tokens = (run / f"vocabulary.{side}.txt").read_text(encoding="utf-8").split("\n")
+        assert settings[side]["tokens"] == [token for token in tokens if token]
+    assert settings["search"]["beam_size"] == 3
+    assert [value.name for value in session.get_inputs()] == ["source_ids"]
+    assert [value.name for value in session.get_outputs()] == [
+        "ids",
+        "lengths",
+        "log_probabilities",
+        "scores",
+        "alignments",
+        "finished",
+    ]
+
+
+def test_int8_products_are_near_those_of_float64():
+    generator = np.random.default_rng(1)
+    weight = generator.normal(size=(80, 96)).astype(np.float32)
+    bias = generator.normal(size=96).astype(np.float32)
+    values = generator.normal(size=(7, 80)).astype(np.float32)
+    make = onnx.helper
+    proto = make.make_model(
+        make.make_graph(
+            [
+                make.make_node("MatMul", ["x", "w"], ["product"]),
+                make.make_node("Add", ["product", "b"], ["y"]),
+                make.make_node("Gather", ["w", "rows"], ["looked_up"]),
+            ],
+            "graph",
+            [
+                make.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [None, 80]),
+                make.make_tensor_value_info("rows", onnx.TensorProto.INT64, [None]),
+            ],
+            [
+                make.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [None, 96]),
+                make.make_tensor_value_info("looked_up", onnx.TensorProto.FLOAT, [None, 96]),
+            ],
+            [onnx.numpy_helper.from_array(weight, "w"), onnx.numpy_helper.from_array(bias, "b")],
+        ),
+        opset_imports=[make.make_opsetid("", 18)],
+        ir_version=8,
+    )
+    store_weights(proto, "int8")
+    assert [node.op_type for node in proto.graph.node].count("DynamicQuantizeMatMul") == 1
+    session = session_of(proto)
+    product, rows = session.run(None, {"x": values, "rows": np.array([3, 0])})
+    expected = values.astype(np.float64) @ weight + bias
+    # steps of rounding: 1/127 of the largest weight, 1/255 of the range of the values
+    assert np.abs(product - expected).max() < 0.03 * np.abs(expected).max()
+    assert np.abs(rows - weight[[3, 0]]).max() <= 0.51 * np.abs(weight).max() / 127
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("weights=bfloat16", "expected float32, float16 or int8"),
+        ("precision=mixed_bfloat16", "precision: it has no effect on an ONNX file"),
+        ("temperature=2.0", "temperature: it has no effect"),
+        ("signatures=[translate]", "signatures: it has no effect"),
+    ],
+)
+def test_options_without_effect_are_refused(run, tmp_path, setting, says):
+    with pytest.raises(UsageError, match=says):
+        export_onnx(run, tmp_path / "served", overrides=[setting])
+
+
+@pytest.mark.slow
+def test_a_wrong_answer_is_not_published(run, tmp_path, monkeypatch):
+    from rnnsearch_tf.extras.onnx import graph
+
+    def wrong(model, config, shortlist=None):
+        longer = dataclasses.replace(config, length_penalty=0.0)
+        return search_onnx(model, longer, shortlist)
+
+    monkeypatch.setattr(graph, "search_onnx", wrong)
+    with pytest.raises(UserError, match="expected the Python model's answer"):
+        export_onnx(run, tmp_path / "served")
+    assert not list((tmp_path / "served").glob("[0-9]*"))
