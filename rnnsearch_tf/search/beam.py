@@ -174,7 +174,9 @@ def beam_search(
     batch_size = tf.shape(source_lengths)[0]
     size = config.no_repeat_ngram
     written = nothing_written(batch_size, maximum, size) if size else ()
-    beam = _start(state, batch_size, written, rules, history)
+    beam = _start(state, batch_size, written, rules)
+    if history:
+        beam = beam._replace(history=history)
     outcome = Outcome(beam.live, beam.finished)
     beam = advance(sentences, beam, step, rules)  # first word outside of the loop: k is 1
     *_, beam, outcome = tf.while_loop(
@@ -208,9 +210,7 @@ def _sentences(memory: Nest, minimum: tf.Tensor, maximum: tf.Tensor) -> Sentence
     return tf.nest.map_structure(_with_dynamic_shape, sentences, loop_shapes(sentences))
 
 
-def _start(
-    state: Nest, batch_size: tf.Tensor, written: Nest, rules: Rules, history: typing.Any
-) -> Beam:
+def _start(state: Nest, batch_size: tf.Tensor, written: Nest, rules: Rules) -> Beam:
     """The initial beam: one live, empty hypothesis per sentence (k = 1)."""
     beam_size = rules.config.beam_size
     none = tf.fill([batch_size, beam_size], NO_HYPOTHESIS)  # [B, K]
@@ -221,12 +221,13 @@ def _start(
     first = tf.fill([batch_size, 1], PAD_ID)
     varying = first, add_hypotheses(state), live, finished, done, written
     varying = tf.nest.map_structure(_with_dynamic_shape, varying, loop_shapes(varying))
-    return Beam._make((tf.constant(0), *varying, history or empty_history(beam_size)))
+    return Beam._make((tf.constant(0), *varying, empty_history(beam_size)))
 
 
 def _shapes(beam: Beam) -> Beam:
     """Shape invariants of a beam in a loop in which b varies."""
-    return Beam._make((beam.time.shape, *loop_shapes(beam[1:-1]), beam.history.shapes()))
+    history = type(beam.history)(*(tf.TensorShape(None) for _ in beam.history))
+    return Beam._make((beam.time.shape, *loop_shapes(beam[1:-1]), history))
 
 
 def _advance_all(
@@ -269,13 +270,20 @@ def _drop_done(
     return sentences, Beam._make((beam.time, *take(beam[1:-1]), beam.history)), outcome
 
 
-def _advance(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam:
-    """Take one step of these sentences."""
+def _next(
+    sentences: Sentences, beam: Beam, step: Step, rules: Rules
+) -> tuple[NextWords, Nest, tf.Tensor, Nest]:
+    """(next words, words written so far, alignment, state) of one step."""
     logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
-    words = next_words(logits)
-    written = beam.written
+    words, written = next_words(logits), beam.written
     if size := rules.config.no_repeat_ngram:
         words, written = without_repetitions(words, written, beam.previous_ids, size)
+    return words, written, alignment, state
+
+
+def _advance(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam:
+    """Take one step of these sentences."""
+    words, written, alignment, state = _next(sentences, beam, step, rules)
     places = beam.previous_ids.shape[1]  # k
     live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
     # [b, K]
@@ -299,11 +307,7 @@ def _advance_greedy(sentences: Sentences, beam: Beam, step: Step, rules: Rules) 
     """:func:`_advance` for a beam of one: the hypothesis finishes if no word is more likely than
     the end symbol.
     """
-    logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
-    words = next_words(logits)
-    written = beam.written
-    if size := rules.config.no_repeat_ngram:
-        words, written = without_repetitions(words, written, beam.previous_ids, size)
+    words, written, alignment, state = _next(sentences, beam, step, rules)
     continuing, _, chosen = best_continuations(words, beam.live, 1, rules.first_word)  # [b, 1]
     ending = ending_now(words, beam.live, beam, sentences)
     done = beam.done[:, tf.newaxis]
@@ -350,8 +354,8 @@ def _fill_beam(
     keys = tf.concat([finished_ranks(finished, rules), new_keys], axis=1)
     best = tf.math.top_k(keys, beam_size).indices  # [b, K]
     # the hypotheses that were finished before have the indices below K, which match none
-    in_beam = best[:, :, tf.newaxis] == beam_size + tf.range(places + beam_size)
-    in_beam = tf.reduce_any(in_beam, axis=1)  # [b, k + K]: whether a new hypothesis is kept
+    kept = best[:, :, tf.newaxis] == beam_size + tf.range(places + beam_size)
+    in_beam = tf.reduce_any(kept, axis=1)  # [b, k + K]: whether a new hypothesis is kept
     continuing = tf.where(in_beam, new, NO_HYPOTHESIS)[:, places:]
 
     ending_keys = tf.where(in_beam, new_keys, NO_HYPOTHESIS)[:, :places]

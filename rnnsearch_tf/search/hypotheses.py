@@ -102,10 +102,6 @@ class History(typing.NamedTuple):
     words: tf.TensorArray  # int32 [b, K]: the words added by the step
     alignments: tf.TensorArray  # float32 [b, k, J]: of the hypotheses before the step
 
-    def shapes(self) -> Nest:
-        """Shape invariants in a loop."""
-        return History(*(tf.TensorShape(None) for _ in self))
-
     def write(
         self,
         time: tf.Tensor,
@@ -179,10 +175,6 @@ class GreedyHistory(typing.NamedTuple):
     times: tf.TensorArray  # int32 [b]: index of the step
     words: tf.TensorArray  # int32 [b, 1]
     alignments: tf.TensorArray  # float32 [b, 1, J]
-
-    def shapes(self) -> Nest:
-        """Shape invariants in a loop."""
-        return GreedyHistory(*(tf.TensorShape(None) for _ in self))
 
     def write(
         self,

@@ -17,15 +17,10 @@ class TensorHistory(typing.NamedTuple):
     :class:`~rnnsearch_tf.search.hypotheses.History`.
     """
 
-    parents: tf.Tensor | None = None  # int32 [T, B, K]
-    words: tf.Tensor | None = None  # int32 [T, B, K]
+    parents: tf.Tensor = None  # int32 [T, B, K]
+    words: tf.Tensor = None  # int32 [T, B, K]
     # float32 [T, B, K, J]; for the first word, only the first of K is used
-    alignments: tf.Tensor | None = None
-
-    def shapes(self) -> TensorHistory:
-        """Shape invariants in a loop."""
-        shape = tf.TensorShape([None, None, self.words.shape[2]])
-        return TensorHistory(shape, shape, shape.concatenate([None]))
+    alignments: tf.Tensor = None
 
     def write(
         self,
@@ -46,6 +41,7 @@ class TensorHistory(typing.NamedTuple):
             """Append values [b, ...], and zeros for the sentences that were dropped."""
             shape = tf.concat([batch_size, tf.shape(values)[1:]], axis=0)
             values = tf.scatter_nd(rows[:, tf.newaxis], values, shape)
+            steps = tf.ensure_shape(steps, [None] * 2 + values.shape[1:])  # the loop has lost it
             return tf.concat([steps, values[tf.newaxis]], axis=0)
 
         return TensorHistory(*(append(*pair) for pair in zip(self, step)))
@@ -54,6 +50,8 @@ class TensorHistory(typing.NamedTuple):
         self, steps: tf.Tensor, lengths: tf.Tensor, places: tf.Tensor, ended: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """See :meth:`History.read`."""
+        all_parents, all_words = (tf.ensure_shape(x, [None] * 3) for x in self[:2])
+        all_alignments = tf.ensure_shape(self.alignments, [None] * 4)
 
         def back(
             time: tf.Tensor, places: tf.Tensor, words: tf.Tensor, alignments: tf.Tensor
@@ -65,9 +63,9 @@ class TensorHistory(typing.NamedTuple):
             def select(values: tf.Tensor) -> tf.Tensor:
                 return tf.gather(values[time], places, batch_dims=1)
 
-            word = tf.where(inside, tf.where(ends, END_ID, select(self.words)), PAD_ID)
-            places = tf.where(inside & ~ends, select(self.parents), places)
-            alignment = tf.gather(self.alignments[time], tf.where(inside, places, 0), batch_dims=1)
+            word = tf.where(inside, tf.where(ends, END_ID, select(all_words)), PAD_ID)
+            places = tf.where(inside & ~ends, select(all_parents), places)
+            alignment = tf.gather(all_alignments[time], tf.where(inside, places, 0), batch_dims=1)
             alignment = tf.where(inside[..., tf.newaxis], alignment, 0.0)
             return (
                 time,
@@ -77,7 +75,7 @@ class TensorHistory(typing.NamedTuple):
             )
 
         none = tf.zeros_like(lengths)[tf.newaxis][:0]  # int32 [0, B, N]
-        positions = tf.shape(self.alignments)[3]
+        positions = tf.shape(all_alignments)[3]
         start = (steps, places, none, tf.zeros(tf.concat([tf.shape(none), [positions]], axis=0)))
         shape = tf.TensorShape([None]).concatenate(lengths.shape)
         _, _, words, alignments = tf.while_loop(

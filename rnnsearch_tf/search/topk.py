@@ -52,7 +52,7 @@ def next_words(logits: tf.Tensor) -> NextWords:
     block = _block_size(logits.shape[-1])
     if block is None:
         block = _PADDED_BLOCK
-        missing = block - 1 - (tf.shape(logits)[2] - 1) % block
+        missing = block - tf.shape(logits)[2] % block  # at least 1
         logits = tf.pad(logits, [[0, 0], [0, 0], [0, missing]], constant_values=NO_HYPOTHESIS)
     shape = [-1, _size(logits, 1), _size(logits, 2) // block, block]
     blocks = tf.reshape(logits, shape)

@@ -105,14 +105,7 @@ class Text(tf.Module):
             UsageError: the text is not cut into subwords.
         """
         alpha = self.config.sampling
-        if alpha is None:
-            return None
-        if self.subword_model is None:
-            raise UsageError(
-                "sampling: expected tokenization=sentencepiece with it, got"
-                f" {self.config.tokenization}; leave it out, or set the tokenization"
-            )
-        return SubwordSampler(self.subword_model, alpha)
+        return None if alpha is None else SubwordSampler(self.subword_model, alpha)
 
     @property
     def subword_model(self) -> bytes | None:

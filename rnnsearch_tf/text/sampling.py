@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from rnnsearch_tf.config import END_ID
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 
 SEGMENTATIONS = 16
 """Number of segmentations of a word to sample from."""
@@ -24,15 +24,21 @@ class SubwordSampler:
     """Samples segmentations.
 
     Args:
-        model: bytes of a SentencePiece unigram model.
+        model: bytes of a SentencePiece unigram model; None is refused.
         alpha: α; with 0 all segmentations of a word are equally likely, with a large value only the
             most probable one is used.
 
     Raises:
+        UsageError: there is no model: the text is not cut into subwords.
         UserError: the package sentencepiece is missing.
     """
 
-    def __init__(self, model: bytes, alpha: float) -> None:
+    def __init__(self, model: bytes | None, alpha: float) -> None:
+        if model is None:
+            raise UsageError(
+                "sampling: expected tokenization=sentencepiece with it, got a text without"
+                " subwords; leave it out, or set the tokenization"
+            )
         try:
             import sentencepiece
         except ImportError:
