@@ -36,13 +36,13 @@ def shipped() -> pathlib.Path:
 
 
 def open_model(
-    path: str | os.PathLike[str], threads: int | None
+    path: str | os.PathLike[str], threads: int
 ) -> tuple[InferenceSession, dict[str, Any]]:
     """Open a model file.
 
     Args:
         path: the .onnx file.
-        threads: of one operation; None: one for each core.
+        threads: of one operation.
 
     Returns:
         (onnxruntime session, metadata of the model).
@@ -66,9 +66,11 @@ def open_model(
             " file that `rnnsearch export --format onnx` wrote"
         )
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or 0
+    options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    # waiting threads sleep: spinning takes the cores from others, and is no faster here
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 4  # errors come as exceptions
     try:
         session = onnxruntime.InferenceSession(

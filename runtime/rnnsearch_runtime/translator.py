@@ -63,7 +63,7 @@ class Translator:
     Args:
         model: path of an .onnx file that ``rnnsearch export --format onnx`` wrote; None: the model
             in this package.
-        threads: threads of one operation; None: one for each core.
+        threads: threads of one operation; a small model gains nothing from more than one.
 
     Attributes:
         name: of the model.
@@ -81,10 +81,8 @@ class Translator:
         translator.translate(["She is reading."])[0].text
     """
 
-    def __init__(
-        self, model: str | os.PathLike[str] | None = None, threads: int | None = None
-    ) -> None:
-        if threads is not None and threads < 1:
+    def __init__(self, model: str | os.PathLike[str] | None = None, threads: int = 1) -> None:
+        if threads < 1:
             raise ValueError(f"threads: expected at least 1, got {threads}")
         path = shipped() if model is None else model
         self._session, about = open_model(path, threads)
