@@ -9,7 +9,7 @@ Example:
 
 from __future__ import annotations
 
-from rnnsearch_runtime.errors import ModelError
+from rnnsearch_runtime.model import ModelError
 from rnnsearch_runtime.translator import Hypothesis, Translation, Translator
 
 __all__ = ["Hypothesis", "ModelError", "Translation", "Translator"]

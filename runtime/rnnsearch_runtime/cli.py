@@ -1,10 +1,10 @@
 """Translate standard input to standard output, one sentence a line, with an exported model.
 
 Each line of input, also an empty one, gives exactly one line of output; with --output-type nbest,
-the lines of its n-best list. A line is translated as soon as it arrives. Output types and scores
-are those of `rnnsearch translate`; the search is fixed in the model file.
+the lines of its n-best list. A line is translated as soon as it arrives. The search is fixed in the
+model file.
 
-Output types:
+Output types, as of `rnnsearch translate`:
   text   the translation
   json   one object a line: text, score, log_probability, tokens, source_tokens, alignment with
          --alignment, and nbest if --n-best is above 1
@@ -15,6 +15,8 @@ Alignments:
          nbest: a fifth field; json: `alignment`
   soft   the attention matrix, a row for each target token, a column for each source token, the
          end symbols last. text: after a tab, as JSON; json: `alignment`
+
+Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted, 141 the reader of the output is gone.
 """
 
 from __future__ import annotations
@@ -26,13 +28,12 @@ import re
 import select
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rnnsearch_runtime.text import Text
     from rnnsearch_runtime.translator import Hypothesis, Translation, Translator
-
-EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_NO_READER = 1, 2, 130, 141
 
 _CHUNK = 1 << 16
 _LONGEST_LINE = 1 << 20
@@ -40,32 +41,22 @@ _BATCHES = 4  # of lines at once, so that those in a batch have similar lengths
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code; the entry point of ``rnnsearch-translate``.
-
-    Args:
-        argv: the words after the program's name; None: those of ``sys.argv``.
-
-    Returns:
-        0 done, 1 failed, 2 wrong usage, 130 interrupted, 141 the reader of the output is gone.
-    """
-    # a closed standard stream must not become the descriptor of the model file
+    """Run the command, with the words after its name, and return its exit code."""
+    # a closed standard stream must not become the descriptor of another file
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
+    parser = _parser()
     try:
-        return _run(_parser().parse_args(argv))
-    except SystemExit as stop:  # argparse, after --help
-        return int(stop.code or 0)
+        return _run(parser, parser.parse_args(argv))
     except KeyboardInterrupt:
         _say("interrupted")
-        return EXIT_INTERRUPTED
+        return 130
     except BrokenPipeError:
-        # Python flushes the stream once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return EXIT_NO_READER
+        return 141
     except (ValueError, OSError) as error:  # ModelError, and those of the standard streams
         _say(f"error: {error}")
-        return EXIT_FAILED
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -77,38 +68,19 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    parser.add_argument(
-        "--model",
-        metavar="F.onnx",
-        help="file that `rnnsearch export --format onnx` wrote (default: the one in this package)",
-    )
-    parser.add_argument(
-        "--n-best",
-        type=_at_least_1,
-        metavar="N",
-        help="number of hypotheses for each sentence, at most those of the model (default: 1)",
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("--version", action="version", version=f"%(prog)s {__version__}")
+    add("--model", metavar="F.onnx", help="the model file (default: the one in this package)")
+    number = {"type": _at_least_1, "metavar": "N"}
+    add("--n-best", **number, default=1, help="hypotheses for each sentence (default: 1)")
+    add(
         "--output-type",
         choices=("text", "json", "nbest"),
-        help="output type, see above (default: text, or nbest if --n-best is above 1)",
+        help="see above (default: text, or nbest if --n-best is above 1)",
     )
-    parser.add_argument("--alignment", choices=("hard", "soft"), help="also write alignments")
-    parser.add_argument(
-        "--batch-size",
-        type=_at_least_1,
-        metavar="N",
-        default=64,
-        help="number of sentences to translate at once (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--threads",
-        type=_at_least_1,
-        metavar="N",
-        default=1,
-        help="number of threads (default: %(default)s)",
-    )
+    add("--alignment", choices=("hard", "soft"), help="also write alignments")
+    add("--batch-size", **number, default=64, help="sentences in a batch (default: 64)")
+    add("--threads", **number, default=1, help="threads of an operation (default: 1)")
     return parser
 
 
@@ -118,47 +90,39 @@ def _at_least_1(text: str) -> int:
     raise argparse.ArgumentTypeError(f"expected a whole number, at least 1, got {text!r}")
 
 
-def _usage(message: str) -> int:
-    _say(f"error: {message}")
-    return EXIT_USAGE
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    nbest = arguments.n_best or 1
+def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
+    nbest = arguments.n_best
     form = arguments.output_type or ("nbest" if nbest > 1 else "text")
     if form == "text" and nbest > 1:
-        return _usage(f"--n-best {nbest}: expected --output-type json or nbest with it, got text")
+        parser.error(f"--n-best {nbest}: expected --output-type json or nbest with it, got text")
     if form == "nbest" and arguments.alignment == "soft":
-        return _usage("--alignment soft: expected --output-type text or json with it, got nbest")
+        parser.error("--alignment soft: expected --output-type text or json with it, got nbest")
     from rnnsearch_runtime.translator import Translator
 
     translator = Translator(arguments.model, arguments.threads)
-    if nbest > (most := int(translator.search.get("nbest", 1))):
-        return _usage(
-            f"--n-best {nbest}: expected at most {most}, the n-best list of this model, got more;"
-            " export the model with a larger search.nbest"
+    if nbest > (most := translator.search.get("nbest", 1)):
+        parser.error(
+            f"--n-best {nbest}: expected at most {most}, the search.nbest that the model was"
+            " exported with"
         )
     if arguments.alignment and not translator.has_attention:
-        return _usage(
-            f"--alignment: expected a model with attention, got {translator.name}, which aligns"
-            " nothing"
-        )
+        parser.error("--alignment: expected a model with attention, got one that aligns nothing")
+    formatted = _formatter(translator, form, arguments.alignment, nbest)
     if os.isatty(0):
         _say("type a sentence and press Enter; Ctrl-D ends")
     number = replaced = 0
     for lines in _batches(_BATCHES * arguments.batch_size):
         texts = [line.removesuffix(b"\r").decode("utf-8", "replace") for line in lines]
         replaced += sum(text.encode() not in line for text, line in zip(texts, lines))
-        written = []
+        output = b""
         for translation in translator.translate(texts, arguments.batch_size):
-            written += _formatted(translator, translation, number, form, arguments.alignment, nbest)
+            for line in formatted(number, translation):
+                output += re.sub("[\r\n]+", " ", line).encode() + b"\n"
             number += 1
-        _write("".join(re.sub("[\r\n]+", " ", line) + "\n" for line in written).encode())
+        while output:
+            output = output[os.write(1, output) :]
     if replaced:
-        _say(
-            "warning: standard input: bytes that are not UTF-8 were replaced by U+FFFD in"
-            f" {replaced} line(s)"
-        )
+        _say(f"warning: bytes that are not UTF-8 were replaced by U+FFFD in {replaced} line(s)")
     return 0
 
 
@@ -167,25 +131,22 @@ def _batches(size: int) -> Iterator[list[bytes]]:
     arrive; a byte-order mark at the start is skipped.
     """
     lines: list[bytes] = []
-    rest = b""
-    started = False
-    while chunk := os.read(0, _CHUNK):
-        if not started:
-            chunk = chunk.removeprefix(b"\xef\xbb\xbf")
-            started = True
-        *complete, rest = (rest + chunk).split(b"\n")
+    rest = os.read(0, _CHUNK).removeprefix(b"\xef\xbb\xbf")
+    ended = not rest
+    while not ended:
+        *complete, rest = rest.split(b"\n")
+        lines += complete
         if len(rest) > _LONGEST_LINE:
             raise ValueError(
                 f"standard input: expected lines of at most {_LONGEST_LINE:,} bytes, got a longer"
                 " one; break it, or take it out"
             )
-        lines += complete
-        while len(lines) >= size:
+        while len(lines) >= size or (lines and not _can_read_now()):
             yield lines[:size]
             del lines[:size]
-        if lines and not _can_read_now():
-            yield lines
-            lines = []
+        chunk = os.read(0, _CHUNK)
+        ended = not chunk
+        rest += chunk
     lines += [rest] if rest else []
     if lines:
         yield lines
@@ -196,61 +157,95 @@ def _can_read_now() -> bool:
     return stat.S_ISREG(os.fstat(0).st_mode) or bool(select.select([0], [], [], 0)[0])
 
 
-def _write(data: bytes) -> None:
-    while data:
-        data = data[os.write(1, data) :]
-
-
-def _formatted(
-    translator: Translator,
-    translation: Translation,
-    number: int,
-    form: str,
-    alignment: str | None,
-    nbest: int,
-) -> list[str]:
-    """The output lines of one sentence; `number` counts from 0."""
+def _formatter(
+    translator: Translator, form: str, alignment: str | None, nbest: int
+) -> Callable[[int, Translation], list[str]]:
+    """A function of (number from 0, translation) that gives the output lines of a sentence."""
     import json
 
-    def aligned(hypothesis: Hypothesis) -> Any:
-        from rnnsearch_runtime.alignment import as_lists, pharaoh
-
+    def aligned(hypothesis: Hypothesis, source_tokens: list[str]) -> Any:
         if alignment == "soft":
-            return as_lists(hypothesis.alignment)
-        sides = (
-            (translator.source, translation.source_tokens),
-            (translator.target, hypothesis.tokens),
+            return [[round(float(x), 4) for x in row] for row in hypothesis.alignment]
+        return _pharaoh(
+            hypothesis.alignment,
+            _shares(source_tokens, translator.source),
+            _shares(hypothesis.tokens, translator.target),
         )
-        pieces = [
-            tokens if text.tokenization == "sentencepiece" else None for text, tokens in sides
+
+    def fields(hypothesis: Hypothesis, source_tokens: list[str]) -> dict[str, Any]:
+        found = {
+            name: getattr(hypothesis, name)
+            for name in ("text", "score", "log_probability", "tokens")
+        }
+        return found | ({"alignment": aligned(hypothesis, source_tokens)} if alignment else {})
+
+    def formatted(number: int, translation: Translation) -> list[str]:
+        source = translation.source_tokens
+        hypotheses = translation.nbest[:nbest]
+        if form == "json":
+            found = fields(translation, source) | {"source_tokens": source}
+            if nbest > 1:
+                found["nbest"] = [fields(hypothesis, source) for hypothesis in hypotheses]
+            return [json.dumps(found, ensure_ascii=False)]
+        if form == "text":
+            columns = [translation.text]
+            if alignment:
+                value = aligned(translation, source)
+                columns.append(value if isinstance(value, str) else json.dumps(value))
+            return ["\t".join(columns)]
+        return [
+            f"{number} ||| {hypothesis.text.replace('|||', '| | |')} |||"
+            f" LogProbability= {hypothesis.log_probability:.6f} Length= {len(hypothesis.tokens)}"
+            f" ||| {hypothesis.score:.6f}"
+            + (f" ||| {aligned(hypothesis, source)}" if alignment else "")
+            for hypothesis in hypotheses
         ]
-        return pharaoh(hypothesis.alignment, *pieces)
 
-    def fields(hypothesis: Hypothesis) -> dict[str, Any]:
-        names = "text", "score", "log_probability", "tokens"
-        found = {name: getattr(hypothesis, name) for name in names}
-        return found | ({"alignment": aligned(hypothesis)} if alignment else {})
+    return formatted
 
-    if form == "nbest":
-        lines = []
-        for one in translation.nbest[:nbest]:
-            text = one.text.replace("|||", "| | |")  # the separator may not occur in a field
-            features = f"LogProbability= {one.log_probability:.6f} Length= {len(one.tokens)}"
-            columns = [str(number), text, features, f"{one.score:.6f}"]
-            lines.append(" ||| ".join(columns + ([aligned(one)] if alignment else [])))
-        return lines
-    if form == "json":
-        found = fields(translation) | {"source_tokens": translation.source_tokens}
-        if nbest > 1:
-            found["nbest"] = [fields(one) for one in translation.nbest[:nbest]]
-        return [json.dumps(found, ensure_ascii=False)]
-    if not alignment:
-        return [translation.text]
-    value = aligned(translation)
-    return [f"{translation.text}\t{value if isinstance(value, str) else json.dumps(value)}"]
+
+def _pharaoh(alignment: Any, source: Any, target: Any) -> str:
+    """Links ``0-0 1-2``: each target word is linked to the source word that it attends to most.
+
+    Args:
+        alignment: float32 [I, J], end symbols last on both sides.
+        source, target: float64 [J - 1, source words] and [I - 1, target words], shares.
+    """
+    if not source.size or not target.size:
+        return ""
+    # the sum over the pieces of a source word, the mean over those of a target word
+    weights = (target / target.sum(axis=0)).T @ (alignment[:-1, :-1].astype("float64") @ source)
+    links = sorted((int(j), i) for i, j in enumerate(weights.argmax(axis=1)))
+    return " ".join(f"{j}-{i}" for j, i in links)
+
+
+def _shares(tokens: list[str], text: Text) -> Any:
+    """The share of each token that belongs to each word, float64 [tokens, words]. A U+2581 that is
+    a piece by itself belongs to the next word.
+    """
+    import numpy as np
+
+    from rnnsearch_runtime.text import WORD_START
+
+    if text.tokenization != "sentencepiece":
+        return np.eye(len(tokens))
+    words = filter(None, "".join(tokens).split(WORD_START))
+    # the number of the word that each character belongs to
+    owners = [number for number, word in enumerate(words) for _ in word]
+    shares = np.zeros((len(tokens), owners[-1] + 1 if owners else 0))
+    place = 0
+    for row, token in zip(shares, tokens):
+        length = len(token.replace(WORD_START, ""))
+        for owner in owners[place : place + max(length, 1)] or owners[-1:]:
+            row[owner] += 1
+        place += length
+    return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1)
 
 
 def _say(message: str) -> None:
-    with contextlib.suppress(OSError, ValueError, AttributeError):  # standard error may be gone
-        sys.stderr.write(f"rnnsearch-translate: {' '.join(message.split())}\n")
-        sys.stderr.flush()
+    with contextlib.suppress(OSError, AttributeError):  # standard error may be gone
+        print(f"rnnsearch-translate: {' '.join(message.split())}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -7,30 +7,30 @@ import os
 import pathlib
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_runtime.errors import ModelError
-
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 FORMAT = 1
 """The newest format of model files that this version reads."""
 
-_AGAIN = "copy the file again, or write it with `rnnsearch export --format onnx`"
+_KEYS = ("name", "source", "target", "maximum_source_length", "has_attention", "search")
 _OUTPUTS = 6  # ids, lengths, log-probabilities, scores, alignments, finished
+_EXPORT = "`rnnsearch export --format onnx`"
+
+
+class ModelError(ValueError):
+    """A model file cannot be used here. The message says what was expected, what was found, and
+    what to do.
+    """
 
 
 def shipped() -> pathlib.Path:
-    """The path of the model in this package.
-
-    Raises:
-        ModelError: there is none, or several.
-    """
-    folder = pathlib.Path(__file__).parent / "models"
-    found = sorted(folder.glob("*.onnx"))
+    """The path of the model in this package; ModelError if there is none, or several."""
+    found = sorted((pathlib.Path(__file__).parent / "models").glob("*.onnx"))
     if len(found) != 1:
         raise ModelError(
-            f"model: expected the path of a model file, as this installation has {len(found)}"
-            " models of its own, got none; name a file that `rnnsearch export --format onnx` wrote"
+            f"model: expected the path of a model file, as this package has {len(found)} of its"
+            f" own, got none; name a file that {_EXPORT} wrote"
         )
     return found[0]
 
@@ -42,34 +42,35 @@ def open_model(
 
     Args:
         path: the .onnx file.
-        threads: of one operation.
+        threads: threads of one operation.
 
     Returns:
-        (onnxruntime session, metadata of the model).
+        (session, metadata with the keys of format 1, and "lexicon", a dict).
 
     Raises:
         ModelError: the file is missing, damaged, or no model of this kind.
     """
-    import onnxruntime
-
     try:
         with open(path, "rb") as file:
-            begin = file.read(2)
+            begin = file.read(1)
     except OSError as error:
         raise ModelError(
             f"{path}: expected a model file (.onnx), got: {error.strerror}; check the path"
         ) from None
-    # the first field of an ONNX file is the version of the format
-    if begin[:1] != b"\x08":
+    if begin != b"\x08":  # the number of ONNX's first field
         raise ModelError(
             f"{path}: expected an ONNX file, got {'another' if begin else 'an empty'} file; name a"
-            " file that `rnnsearch export --format onnx` wrote"
+            f" file that {_EXPORT} wrote"
         )
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
-    # waiting threads sleep: spinning takes the cores from others, and is no faster here
+    # all others take longer than they save
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    # spinning threads take the cores from others, and are no faster here
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 4  # errors come as exceptions
     try:
@@ -77,65 +78,53 @@ def open_model(
             os.fspath(path), options, providers=["CPUExecutionProvider"]
         )
     except Exception as error:  # onnxruntime's classes are private, and have no common one
-        raise _cannot_open(path, error, onnxruntime.__version__) from None
-    metadata = session.get_modelmeta().custom_metadata_map
-    return session, _checked(path, session, metadata)
-
-
-def _cannot_open(path: str | os.PathLike[str], error: Exception, version: str) -> ModelError:
-    kind = type(error).__name__
-    gist = " ".join(str(error).split())[:300]
-    low = gist.lower()
-    if "ir version" in low or "opset" in low or kind == "NotImplemented":
-        return ModelError(
-            f"{path}: expected a model that onnxruntime {version} runs, got: {gist}; install a"
-            " newer one, pip install --upgrade onnxruntime"
+        gist = " ".join(str(error).split())[:300]
+        version = f"a model that onnxruntime {onnxruntime.__version__} runs"
+        for sign, expected, advice in (
+            ("ir version", version, "pip install --upgrade onnxruntime"),
+            ("opset", version, "pip install --upgrade onnxruntime"),
+            ("not_implemented", version, "pip install --upgrade onnxruntime"),
+            ("external", "the weights in the file or beside it", "copy the files beside it, too"),
+            ("", "a complete ONNX file", f"copy it again, or write it with {_EXPORT}"),
+        ):
+            if sign in gist.lower():
+                raise ModelError(f"{path}: expected {expected}, got: {gist}; {advice}") from None
+        raise
+    counts = len(session.get_inputs()), len(session.get_outputs())
+    about = _checked(path, session.get_modelmeta().custom_metadata_map)
+    if counts != (1, _OUTPUTS):
+        raise ModelError(
+            f"{path}: expected a graph with 1 input and {_OUTPUTS} outputs, got {counts[0]} and"
+            f" {counts[1]}; write it with {_EXPORT}"
         )
-    if "external" in low:
-        return ModelError(
-            f"{path}: expected its weights in the file or beside it, got: {gist}; copy the files"
-            " beside it too, or take the single file of `rnnsearch export --format onnx`"
-        )
-    return ModelError(f"{path}: expected a complete ONNX file, got: {gist}; {_AGAIN}")
+    return session, about
 
 
-def _checked(
-    path: str | os.PathLike[str], session: InferenceSession, metadata: dict[str, str]
-) -> dict[str, Any]:
-    """The metadata as a dict with the keys of format 1, and "lexicon", a dict or None."""
+def _checked(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str, Any]:
+    """The metadata as a dict."""
     if "rnnsearch" not in metadata:
         raise ModelError(
-            f"{path}: expected a model that `rnnsearch export --format onnx` wrote, got an ONNX"
-            " file of another program; name another file"
+            f"{path}: expected a model that {_EXPORT} wrote, got an ONNX file of another program;"
+            " name another file"
         )
     try:
         about = json.loads(metadata["rnnsearch"])
-        number = about["format"]
-        if isinstance(number, int) and number > FORMAT:
-            raise ModelError(
-                f"{path}: expected a model file of format {FORMAT}, got format {number}, which is"
-                " newer; upgrade it, pip install --upgrade rnnsearch-runtime"
-            )
-        if number != FORMAT:
-            raise ValueError(f"format {number!r}")
-        keys = ("name", "source", "target", "maximum_source_length", "has_attention", "search")
-        found = {key: about[key] for key in keys}
-        lexicon = json.loads(metadata.get("lexicon", "null"))
-        wrong = [key for key in ("source", "target", "search") if not isinstance(found[key], dict)]
-        if wrong or not isinstance(lexicon, (dict, type(None))):
-            raise ValueError(f"no object for {', '.join(wrong) or 'the lexicon'}")
-        if not isinstance(found["maximum_source_length"], int):
-            raise ValueError(f"maximum_source_length {found['maximum_source_length']!r}")
-    except ModelError:
-        raise
-    except (ValueError, KeyError, TypeError) as error:
+        number = int(about["format"])
+        found = {key: about[key] for key in _KEYS} if number <= FORMAT else {}
+        lexicon = json.loads(metadata.get("lexicon", "{}"))
+        for value in (found.get("search", {}), lexicon):
+            if not isinstance(value, dict):
+                raise ValueError(f"{str(value)[:40]!r}, no object")
+        if found:
+            found["maximum_source_length"] = int(found["maximum_source_length"])
+    except (ValueError, LookupError, TypeError) as error:
         raise ModelError(
-            f"{path}: expected complete metadata, got {type(error).__name__}: {error}; {_AGAIN}"
+            f"{path}: expected complete metadata, got {type(error).__name__}: {error}; copy the"
+            f" file again, or write it with {_EXPORT}"
         ) from None
-    inputs, outputs = len(session.get_inputs()), len(session.get_outputs())
-    if (inputs, outputs) != (1, _OUTPUTS):
+    if number > FORMAT:
         raise ModelError(
-            f"{path}: expected a graph with 1 input and {_OUTPUTS} outputs, got {inputs} and"
-            f" {outputs}; {_AGAIN}"
+            f"{path}: expected a model file of format {FORMAT}, got the newer format {number};"
+            " pip install --upgrade rnnsearch-runtime"
         )
     return found | {"lexicon": lexicon}

@@ -6,10 +6,10 @@ of abbreviations are taken.
 
 from __future__ import annotations
 
-import importlib.util
-import pathlib
+import collections
+import functools
+import itertools
 import re
-import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -33,7 +33,8 @@ _LOWER_SIGNS = "aa ba 2b0-2b8 2c0-2c1 2e0-2e4 2170-217f 24d0-24e9"
 _HANGUL_SYLLABLES = "ac00-d7a3"
 _HAN = (
     "2e80-2e99 2e9b-2ef3 2f00-2fd5 3005 3007 3021-3029 3038-303b 3400-4dbf 4e00-9fff f900-fa6d"
-    " fa70-fad9"
+    " fa70-fad9 16fe2-16fe3 16ff0-16ff1 20000-2a6df 2a700-2b739 2b740-2b81d 2b820-2cea1 2ceb0-2ebe0"
+    " 2f800-2fa1d 30000-3134a 31350-323af"
 )
 _EAST_ASIAN = (
     "1100-11ff 2e80-a4cf a840-a87f ac00-d7af f900-faff fe30-fe4f ff65-ffdc 17000-18aff 1b000-1b12f"
@@ -81,16 +82,20 @@ def _bracket(code_points: str) -> str:
 
 def _categories(*wanted: str) -> str:
     """The characters of Unicode's general categories as the inside of a bracket expression."""
-    ranges = []
-    start = None
-    for code in range(sys.maxunicode + 1):
-        inside = unicodedata.category(chr(code)).startswith(wanted)
-        if inside and start is None:
-            start = code
-        elif not inside and start is not None:
-            ranges.append(f"{start:x}-{code - 1:x}")
-            start = None
-    return _bracket(" ".join(ranges))
+    return "".join(ranges for category, ranges in _ranges().items() if category.startswith(wanted))
+
+
+@functools.cache
+def _ranges() -> dict[str, str]:
+    """The inside of a bracket expression for each general category."""
+    found = collections.defaultdict(list)
+    code = 0
+    # no letters, digits or signs beyond
+    characters = map(unicodedata.category, map(chr, range(0x40000)))
+    for category, run in itertools.groupby(characters):
+        first, code = code, code + sum(1 for _ in run)
+        found[category].append(f"{first:x}-{code - 1:x}")
+    return {category: _bracket(" ".join(ranges)) for category, ranges in found.items()}
 
 
 class Moses:
@@ -184,9 +189,7 @@ class Moses:
             opened = opens
         return "".join(pieces).strip(" \t\n\v\f\r")
 
-    def _attached(
-        self, word: str, before: str, previous: str, following: str
-    ) -> tuple[bool, bool]:
+    def _attached(self, word: str, before: str, previous: str, following: str) -> tuple[bool, bool]:
         """(no space after the word, no space before it), apart from quotes."""
         language = self._language
         east_asian = bool(self._east_asian.match(word))
@@ -226,20 +229,18 @@ def _prefixes(language: str) -> tuple[str, str]:
     """Patterns of abbreviations without the period: (anywhere, only before a digit); the English
     ones if there are none of the language.
     """
-    found = importlib.util.find_spec("sacremoses")
-    if found is None or found.origin is None:
+    try:
+        from sacremoses.corpus import NonbreakingPrefixes
+    except ImportError:
         raise ModelError(
             "tokenization: moses: expected the package sacremoses, which has the abbreviations,"
             " found none; pip install 'rnnsearch-runtime[moses]'"
-        )
-    folder = pathlib.Path(found.origin).parent / "data" / "nonbreaking_prefixes"
-    path = folder / f"nonbreaking_prefix.{language}"
-    if not path.is_file():
-        path = folder / "nonbreaking_prefix.en"
-    lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
-    lines = [line for line in lines if line and not line[0].startswith("#")]
-    first, second = ([re.escape(line[0]) for line in lines if len(line) == n] for n in (1, 2))
-    return "|".join(first), "|".join(second)
+        ) from None
+    lines = [line.split() for line in NonbreakingPrefixes().words(language)]
+    before_digit = {line[0] for line in lines if line[1:] == ["#NUMERIC_ONLY#"]}
+    # a line of several words is never a token
+    always = [line[0] for line in lines if len(line) == 1 and line[0] not in before_digit]
+    return "|".join(map(re.escape, always)), "|".join(map(re.escape, sorted(before_digit)))
 
 
 def _unescaped(tokens: Iterable[str]) -> list[str]:

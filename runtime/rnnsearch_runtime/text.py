@@ -1,22 +1,20 @@
 """Text handling of one side of a model: text -> tokens -> ids, and ids -> tokens -> text.
 
-It follows ``rnnsearch_tf.text`` to the character. Normal forms, categories and cases of characters
-are those of Python's Unicode tables.
+It follows ``rnnsearch_tf.text`` to the character; Unicode's tables are those of Python.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rnnsearch_runtime.errors import ModelError
+from rnnsearch_runtime.model import ModelError
 
 PAD_ID, END_ID, UNKNOWN_ID = 0, 1, 2
-SPECIAL_TOKENS = ("<pad>", "</s>", "<unk>")
+SPECIAL_TOKENS = ["<pad>", "</s>", "<unk>"]
 WORD_START = "\u2581"
 """SentencePiece's symbol for the space before a word."""
 
@@ -25,18 +23,13 @@ _CONTROL = re.compile("[\x00-\x1f]")
 _INVISIBLE = re.compile(
     "[\x80-\x84\x86-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
 )
-_NEWER_MARKS = re.compile(
-    "[\u0897\U00010d69-\U00010d6d\U000113ce-\U000113d0\U0001612f\U0001e5ee\U0001e5ef]"
-)
+# marks that are newer than Python's tables, but sorted by the library of the package
+_NEWER_MARKS = re.compile("[\u0897\U00010d69-\U00010d6d\U000113ce-\U000113d0\U0001612f]")
 
 
 def normalize(text: str, form: str = "NFC", remove_invisible: bool = False) -> str:
-    """Apply a Unicode normal form; of a run of combining marks, only the first 30 are kept.
-
-    Args:
-        text: lone surrogates become U+FFFD.
-        form: "NFC", "NFKC" or "none".
-        remove_invisible: remove invisible characters first.
+    """Apply a Unicode normal form, "NFC", "NFKC" or "none"; lone surrogates become U+FFFD, and of
+    a run of combining marks only the first 30 are kept.
     """
     if text.isascii():
         return text
@@ -45,21 +38,14 @@ def normalize(text: str, form: str = "NFC", remove_invisible: bool = False) -> s
         text = _INVISIBLE.sub("", text)
     if form == "none":
         return text
-    return unicodedata.normalize(form, _without_excess_marks(text))  # type: ignore[arg-type]
-
-
-def _without_excess_marks(text: str) -> str:
     kept = []
     run = 0
     for character in text:
-        run = run + 1 if _is_mark(character) else 0
+        is_mark = unicodedata.category(character)[0] == "M" or _NEWER_MARKS.match(character)
+        run = run + 1 if is_mark else 0
         if run <= _MOST_MARKS:
             kept.append(character)
-    return "".join(kept)
-
-
-def _is_mark(character: str) -> bool:
-    return unicodedata.category(character)[0] == "M" or bool(_NEWER_MARKS.match(character))
+    return unicodedata.normalize(form, "".join(kept))  # type: ignore[arg-type]
 
 
 def clean(text: str) -> str:
@@ -75,36 +61,40 @@ class Text:
         where: its name in errors.
 
     Raises:
-        ModelError: the entry is incomplete, or needs a package that is not installed.
+        ModelError: the entry is damaged, or needs a package that is not installed.
     """
 
     def __init__(self, side: Mapping[str, Any], where: str) -> None:
+        self._moses = self._pieces = None
+        self._tokens: list[str] = []
         try:
-            self.language = str(side["language"])
-            self.tokenization = side["tokenization"]
-            self.lowercase = bool(side["lowercase"])
-            self.unicode_form = side["unicode_form"]
-            self.remove_invisible = bool(side["remove_invisible"])
-            self._split, self._id_of, self._token_of, self.size = _vocabulary(
-                self.tokenization, side
-            )
-        except (KeyError, TypeError, binascii.Error) as error:
+            self.lowercase: bool = side["lowercase"]
+            self.unicode_form: str = side["unicode_form"]
+            self.remove_invisible: bool = side["remove_invisible"]
+            self.tokenization: str = side["tokenization"]
+            if self.tokenization == "sentencepiece":
+                from sentencepiece import SentencePieceProcessor
+
+                self._pieces = SentencePieceProcessor()
+                self._pieces.LoadFromSerializedProto(base64.b64decode(side["subword_model"]))
+                self._tokens = self._pieces.id_to_piece(list(range(len(self._pieces))))
+            elif self.tokenization in ("moses", "space"):
+                self._tokens = list(side["tokens"])
+            if self._tokens[:3] != SPECIAL_TOKENS:
+                raise ValueError(f"no tokens {', '.join(SPECIAL_TOKENS)} in its vocabulary")
+            if self.unicode_form not in ("NFC", "NFKC", "none"):
+                raise ValueError(f"unicode_form {self.unicode_form!r}")
+            language = str(side["language"])
+        except (LookupError, TypeError, ValueError, RuntimeError) as error:
             raise ModelError(
-                f"{where}: expected the settings of a text, got {type(error).__name__}: {error};"
-                " export the model again"
+                f"{where}: expected the settings and the vocabulary of a text, got"
+                f" {type(error).__name__}: {error}; export the model again"
             ) from None
-        except _Damaged as error:
-            raise ModelError(f"{where}: {error}; export the model again") from None
-        if self.unicode_form not in ("NFC", "NFKC", "none"):
-            raise ModelError(
-                f"{where}: expected unicode_form NFC, NFKC or none, got {self.unicode_form!r};"
-                " upgrade rnnsearch-runtime"
-            )
-        self._moses = None
+        self._ids = {token: id for id, token in enumerate(self._tokens) if id > UNKNOWN_ID}
         if self.tokenization == "moses":
             from rnnsearch_runtime.moses import Moses
 
-            self._moses = Moses(self.language)
+            self._moses = Moses(language)
 
     def tokenize(self, text: str | bytes) -> list[str]:
         """Normalize a line, lower-case if configured, and split it into tokens; invalid UTF-8
@@ -116,25 +106,20 @@ class Text:
         if self._moses:  # its rules depend on case
             tokens = self._moses.tokenize(text)
             return [token.lower() for token in tokens] if self.lowercase else tokens
-        return self._split(text.lower() if self.lowercase else text)
+        text = text.lower() if self.lowercase else text
+        return self._pieces.encode(text, out_type=str) if self._pieces else text.split()
 
     def ids(self, tokens: Iterable[str]) -> list[int]:
-        """Ids of tokens, the end symbol last. A token that is spelled like a special one is
+        """Ids of tokens, the end symbol last; one that is spelled like a special token is
         unknown.
         """
-        ids = (self._id_of(token) for token in tokens)
-        return [id if id > UNKNOWN_ID else UNKNOWN_ID for id in ids] + [END_ID]
+        return [*(self._ids.get(token, UNKNOWN_ID) for token in tokens), END_ID]
 
-    def tokens(self, ids: Iterable[int]) -> list[str]:
+    def tokens(self, ids: list[int]) -> list[str]:
         """Tokens of ids, up to the end symbol and without padding."""
-        tokens = []
-        for id in ids:
-            if id == END_ID:
-                break
-            if id != PAD_ID:
-                known = 0 <= id < self.size
-                tokens.append(self._token_of(id) if known else SPECIAL_TOKENS[UNKNOWN_ID])
-        return tokens
+        ids = ids[: ids.index(END_ID)] if END_ID in ids else ids
+        known = range(len(self._tokens))
+        return [self._tokens[id if id in known else UNKNOWN_ID] for id in ids if id != PAD_ID]
 
     def detokenize(self, tokens: Sequence[str]) -> str:
         """Join tokens into text."""
@@ -143,43 +128,3 @@ class Text:
         if self.tokenization == "space":
             return " ".join(tokens)
         return "".join(tokens).replace(WORD_START, " ").strip(" \t\n\v\f\r")
-
-
-class _Damaged(Exception):
-    """The vocabulary of a side is not what it should be."""
-
-
-_Vocabulary = tuple[Callable[[str], list[str]], Callable[[str], int], Callable[[int], str], int]
-
-
-def _vocabulary(tokenization: str, side: Mapping[str, Any]) -> _Vocabulary:
-    """(function that splits text, id of a token, token of an id, size) of a side."""
-    if tokenization == "sentencepiece":
-        import sentencepiece  # only for subwords
-
-        model = base64.b64decode(side["subword_model"], validate=True)
-        processor = sentencepiece.SentencePieceProcessor()
-        try:
-            processor.LoadFromSerializedProto(model)
-        except RuntimeError:
-            raise _Damaged(
-                f"expected a SentencePiece model, got {len(model)} bytes of something else"
-            ) from None
-        _check(processor.id_to_piece(list(range(min(3, len(processor))))))
-        return (
-            lambda text: processor.encode(text, out_type=str),
-            processor.piece_to_id,
-            processor.id_to_piece,
-            len(processor),
-        )
-    if tokenization not in ("moses", "space"):
-        raise _Damaged(f"expected tokenization sentencepiece, moses or space, got {tokenization!r}")
-    tokens = list(side["tokens"])
-    _check(tokens)
-    table = {token: id for id, token in enumerate(tokens)}
-    return str.split, lambda token: table.get(token, UNKNOWN_ID), tokens.__getitem__, len(tokens)
-
-
-def _check(tokens: list[str]) -> None:
-    if tuple(tokens[:3]) != SPECIAL_TOKENS:
-        raise _Damaged(f"expected the tokens {', '.join(SPECIAL_TOKENS)} first, got {tokens[:3]}")

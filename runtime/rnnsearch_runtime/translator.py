@@ -7,14 +7,12 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
-from rnnsearch_runtime.errors import ModelError
-from rnnsearch_runtime.model import open_model, shipped
+import numpy as np
+
+from rnnsearch_runtime.model import ModelError, open_model, shipped
 from rnnsearch_runtime.text import PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, Text
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Line = str | bytes
 
@@ -25,8 +23,7 @@ class Hypothesis:
 
     Attributes:
         text: detokenized.
-        score: by which hypotheses are ranked, normalized by length as the model's search says;
-            higher is better.
+        score: ranks the hypotheses; higher is better.
         log_probability: natural logarithm of p(target | source), including the end symbol.
         tokens: without the end symbol.
         alignment: float32 [target tokens + 1, source tokens + 1]; the last row and column belong
@@ -48,17 +45,8 @@ class Translation(Hypothesis):
     nbest: list[Hypothesis] = dataclasses.field(repr=False)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Source:
-    """A source sentence and its index in the input; the ids include the end symbol."""
-
-    index: int
-    tokens: list[str]
-    ids: list[int]
-
-
 class Translator:
-    """Translates with a model file; may be used by several threads at once.
+    """Translates with a model file; several threads may use it at once.
 
     Args:
         model: path of an .onnx file that ``rnnsearch export --format onnx`` wrote; None: the model
@@ -84,17 +72,16 @@ class Translator:
     def __init__(self, model: str | os.PathLike[str] | None = None, threads: int = 1) -> None:
         if threads < 1:
             raise ValueError(f"threads: expected at least 1, got {threads}")
-        path = shipped() if model is None else model
-        self._session, about = open_model(path, threads)
+        self._path = shipped() if model is None else model
+        self._session, about = open_model(self._path, threads)
         self._input = self._session.get_inputs()[0].name
-        self._path = path
-        self._lexicon: dict[str, str] = about["lexicon"] or {}
+        self._lexicon: dict[str, str] = about["lexicon"]
         self.name: str = about["name"]
         self.search: dict[str, Any] = about["search"]
         self.has_attention: bool = about["has_attention"]
         self.maximum_source_length: int = about["maximum_source_length"]
-        self.source = Text(about["source"], f"{path}: source")
-        self.target = Text(about["target"], f"{path}: target")
+        self.source = Text(about["source"], f"{self._path}: source")
+        self.target = Text(about["target"], f"{self._path}: target")
 
     @overload
     def translate(self, texts: Line, batch_size: int = 64) -> Translation: ...
@@ -122,20 +109,23 @@ class Translator:
             return self.translate([texts], batch_size)[0]
         if batch_size < 1:
             raise ValueError(f"batch_size: expected at least 1, got {batch_size}")
-        sources = [self._encode(index, text) for index, text in enumerate(texts)]
-        results: list[Translation | None] = [None] * len(sources)
-        by_length = sorted(filter(lambda s: s.tokens, sources), key=lambda s: len(s.ids))
-        for start in range(0, len(by_length), batch_size):
-            batch = by_length[start : start + batch_size]
-            for source, translation in zip(batch, self._translate(batch)):
-                results[source.index] = translation
-        return [_empty() if result is None else result for result in results]
+        sources = [self._encode(text) for text in texts]
+        results = [_translation([], []) for _ in sources]
+        order = sorted(
+            (place for place, tokens in enumerate(sources) if tokens),
+            key=lambda place: len(sources[place]),
+        )
+        for start in range(0, len(order), batch_size):
+            places = order[start : start + batch_size]
+            batch = self._search([sources[place] for place in places])
+            for place, translation in zip(places, batch):
+                results[place] = translation
+        return results
 
-    def _encode(self, index: int, text: Line) -> _Source:
+    def _encode(self, text: Line) -> list[str]:
+        """The tokens of a source sentence, cut if it is overlong."""
         if not isinstance(text, (str, bytes)):
-            raise TypeError(
-                f"texts[{index}]: expected a sentence as str, got {type(text).__name__}"
-            )
+            raise TypeError(f"texts: expected sentences as str, got one as {type(text).__name__}")
         tokens = self.source.tokenize(text)
         limit = self.maximum_source_length
         if len(tokens) > limit:
@@ -144,70 +134,59 @@ class Translator:
                 f" maximum length: {' '.join(tokens[:6])[:60]} …",
                 file=sys.stderr,
             )
-        return _Source(index, tokens[:limit], self.source.ids(tokens[:limit]))
+        return tokens[:limit]
 
-    def _translate(self, batch: Sequence[_Source]) -> list[Translation]:
-        import numpy as np
-
-        ids = np.full((len(batch), max(len(source.ids) for source in batch)), PAD_ID, np.int32)
-        for row, source in zip(ids, batch):
-            row[: len(source.ids)] = source.ids
-        # by position: ids [B, N, I], lengths, log_probabilities and scores [B, N],
+    def _search(self, sources: Sequence[list[str]]) -> list[Translation]:
+        ids = np.full((len(sources), max(map(len, sources)) + 1), PAD_ID, np.int32)
+        for row, tokens in zip(ids, sources):
+            row[: len(tokens) + 1] = self.source.ids(tokens)
+        # by position: ids [B, N, I], lengths, log-probabilities and scores [B, N],
         # alignments [B, N, I, J]
         found = self._session.run(None, {self._input: ids})[:5]
-        return [self._translation(source, *row) for source, *row in zip(batch, *found)]
+        return [
+            _translation(tokens, self._nbest(tokens, *row)) for tokens, *row in zip(sources, *found)
+        ]
 
-    def _translation(
+    def _nbest(
         self,
-        source: _Source,
+        source: list[str],
         ids: np.ndarray,
         lengths: np.ndarray,
         log_probabilities: np.ndarray,
         scores: np.ndarray,
         alignments: np.ndarray,
-    ) -> Translation:
+    ) -> list[Hypothesis]:
+        if not lengths[0] or not math.isfinite(scores[0]):
+            raise ModelError(
+                f"{self._path}: expected finite probabilities, got none for the sentence"
+                f" {' '.join(source)[:60]!r}; the weights contain NaN or Inf: export another model"
+            )
         nbest = []
-        # unused places of an n-best list have length 0
-        for n in [n for n, length in enumerate(lengths.tolist()) if length]:
+        for n in lengths.nonzero()[0]:  # unused places have length 0
             tokens = self.target.tokens(ids[n].tolist())
-            alignment = _rows(alignments[n], len(tokens) + 1)[:, : len(source.ids)]
+            alignment = alignments[n, : len(tokens) + 1, : len(source) + 1]
+            # no row of the end symbol if the search was cut off before it
+            missing = len(tokens) + 1 - len(alignment)
+            alignment = np.pad(alignment, [(0, missing), (0, 0)])
             if self.search.get("replace_unknown"):
-                tokens = self._replaced(tokens, alignment, source.tokens)
+                tokens = self._replaced(tokens, alignment, source)
             text = self.target.detokenize(tokens)
             score, log_probability = float(scores[n]), float(log_probabilities[n])
             nbest.append(Hypothesis(text, score, log_probability, tokens, alignment))
-        if not nbest or not math.isfinite(nbest[0].score):
-            raise ModelError(
-                f"{self._path}: expected finite probabilities, got none for the sentence"
-                f" {' '.join(source.tokens)[:60]!r}; the weights contain NaN or Inf: export another"
-                " model"
-            )
-        return Translation(**vars(nbest[0]), source_tokens=source.tokens, nbest=nbest)
+        return nbest
 
-    def _replaced(
-        self, tokens: list[str], alignment: np.ndarray, source_tokens: list[str]
-    ) -> list[str]:
+    def _replaced(self, tokens: list[str], alignment: np.ndarray, source: list[str]) -> list[str]:
         """Replace each unknown word by the source word with the largest attention weight, or by
-        its translation in the lexicon. The end symbol is never copied.
+        its translation in the lexicon; the end symbol is never copied.
         """
-        best = alignment[:, :-1].argmax(axis=1)
-        words = (source_tokens[place] for place in best)
+        best = (source[place] for place in alignment[:, :-1].argmax(axis=1))
         return [
             (self._lexicon.get(word) or word) if token == SPECIAL_TOKENS[UNKNOWN_ID] else token
-            for token, word in zip(tokens, words)
+            for token, word in zip(tokens, best)
         ]
 
 
-def _empty() -> Translation:
-    """The translation of a sentence without words."""
-    import numpy as np
-
-    nothing = Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))
-    return Translation(**vars(nothing), source_tokens=[], nbest=[nothing])
-
-
-def _rows(alignment: np.ndarray, count: int) -> np.ndarray:
-    """The first `count` rows; the end symbol's row is zero if the search was cut off before it."""
-    import numpy as np
-
-    return np.pad(alignment[:count], [(0, max(count - len(alignment), 0)), (0, 0)])
+def _translation(source: list[str], nbest: list[Hypothesis]) -> Translation:
+    """The translation of a sentence; without an n-best list, that of one without words."""
+    nbest = nbest or [Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))]
+    return Translation(**vars(nbest[0]), source_tokens=source, nbest=nbest)
