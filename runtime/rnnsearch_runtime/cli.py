@@ -46,6 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[attr-defined]
     parser = _parser()
     try:
         return _run(parser, parser.parse_args(argv))

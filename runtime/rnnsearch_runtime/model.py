@@ -78,16 +78,18 @@ def open_model(
             os.fspath(path), options, providers=["CPUExecutionProvider"]
         )
     except Exception as error:  # onnxruntime's classes are private, and have no common one
-        gist = " ".join(str(error).split())[:300]
+        # the path may contain any word; C++ signatures before the message say nothing
+        text = " ".join(str(error).replace(os.fspath(path), "it").split())
+        gist = text.rpartition(") ")[2].strip(", ")[:300]
         version = f"a model that onnxruntime {onnxruntime.__version__} runs"
         for sign, expected, advice in (
             ("ir version", version, "pip install --upgrade onnxruntime"),
             ("opset", version, "pip install --upgrade onnxruntime"),
-            ("not_implemented", version, "pip install --upgrade onnxruntime"),
+            ("registered", version, "pip install --upgrade onnxruntime"),
             ("external", "the weights in the file or beside it", "copy the files beside it, too"),
             ("", "a complete ONNX file", f"copy it again, or write it with {_EXPORT}"),
         ):
-            if sign in gist.lower():
+            if sign in text.lower():
                 raise ModelError(f"{path}: expected {expected}, got: {gist}; {advice}") from None
         raise
     counts = len(session.get_inputs()), len(session.get_outputs())
