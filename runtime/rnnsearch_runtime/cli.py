@@ -10,11 +10,10 @@ Output types, as of `rnnsearch translate`:
          --alignment, and nbest if --n-best is above 1
   nbest  Moses n-best list: id ||| text ||| LogProbability= … Length= … ||| score
 
-Alignments:
-  hard   Pharaoh links source-target of words, from 0, without the end symbols. text: after a tab;
-         nbest: a fifth field; json: `alignment`
+Alignments, after a tab (text), as a fifth field (nbest: hard only) or as `alignment` (json):
+  hard   Pharaoh links source-target of words, from 0, without the end symbols
   soft   the attention matrix, a row for each target token, a column for each source token, the
-         end symbols last. text: after a tab, as JSON; json: `alignment`
+         end symbols last
 
 Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted, 141 the reader of the output is gone.
 """
@@ -115,6 +114,8 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
     number = replaced = 0
     for lines in _batches(_BATCHES * arguments.batch_size):
         texts = [line.removesuffix(b"\r").decode("utf-8", "replace") for line in lines]
+        if number == 0:
+            texts[0] = texts[0].removeprefix("\ufeff")  # a byte-order mark
         replaced += sum(text.encode() not in line for text, line in zip(texts, lines))
         output = b""
         for translation in translator.translate(texts, arguments.batch_size):
@@ -130,13 +131,12 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
 
 def _batches(size: int) -> Iterator[list[bytes]]:
     """Yield lists of 1 to `size` lines of standard input, without line feeds, as soon as they
-    arrive; a byte-order mark at the start is skipped.
+    arrive.
     """
     lines: list[bytes] = []
-    rest = os.read(0, _CHUNK).removeprefix(b"\xef\xbb\xbf")
-    ended = not rest
-    while not ended:
-        *complete, rest = rest.split(b"\n")
+    rest = b""
+    while chunk := os.read(0, _CHUNK):
+        *complete, rest = (rest + chunk).split(b"\n")
         lines += complete
         if len(rest) > _LONGEST_LINE:
             raise ValueError(
@@ -146,9 +146,6 @@ def _batches(size: int) -> Iterator[list[bytes]]:
         while len(lines) >= size or (lines and not _can_read_now()):
             yield lines[:size]
             del lines[:size]
-        chunk = os.read(0, _CHUNK)
-        ended = not chunk
-        rest += chunk
     lines += [rest] if rest else []
     if lines:
         yield lines
@@ -175,10 +172,8 @@ def _formatter(
         )
 
     def fields(hypothesis: Hypothesis, source_tokens: list[str]) -> dict[str, Any]:
-        found = {
-            name: getattr(hypothesis, name)
-            for name in ("text", "score", "log_probability", "tokens")
-        }
+        names = ["text", "score", "log_probability", "tokens"]
+        found = {name: getattr(hypothesis, name) for name in names}
         return found | ({"alignment": aligned(hypothesis, source_tokens)} if alignment else {})
 
     def formatted(number: int, translation: Translation) -> list[str]:
@@ -190,11 +185,10 @@ def _formatter(
                 found["nbest"] = [fields(hypothesis, source) for hypothesis in hypotheses]
             return [json.dumps(found, ensure_ascii=False)]
         if form == "text":
-            columns = [translation.text]
-            if alignment:
-                value = aligned(translation, source)
-                columns.append(value if isinstance(value, str) else json.dumps(value))
-            return ["\t".join(columns)]
+            if not alignment:
+                return [translation.text]
+            value = aligned(translation, source)
+            return [f"{translation.text}\t{json.dumps(value) if alignment == 'soft' else value}"]
         return [
             f"{number} ||| {hypothesis.text.replace('|||', '| | |')} |||"
             f" LogProbability= {hypothesis.log_probability:.6f} Length= {len(hypothesis.tokens)}"
@@ -246,7 +240,7 @@ def _shares(tokens: list[str], text: Text) -> Any:
 
 def _say(message: str) -> None:
     with contextlib.suppress(OSError, AttributeError):  # standard error may be gone
-        print(f"rnnsearch-translate: {' '.join(message.split())}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"rnnsearch-translate: {' '.join(message.split())}\n")
 
 
 if __name__ == "__main__":

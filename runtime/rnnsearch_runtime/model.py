@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 """The newest format of model files that this version reads."""
 
-_KEYS = ("name", "source", "target", "maximum_source_length", "has_attention", "search")
+_KINDS = {"name": str, "source": dict, "target": dict, "search": dict, "lexicon": dict}
+_KINDS |= {"maximum_source_length": int, "has_attention": bool}
 _OUTPUTS = 6  # ids, lengths, log-probabilities, scores, alignments, finished
 _EXPORT = "`rnnsearch export --format onnx`"
 
@@ -110,23 +111,21 @@ def _checked(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str
             " name another file"
         )
     try:
-        about = json.loads(metadata["rnnsearch"])
-        number = int(about["format"])
-        found = {key: about[key] for key in _KEYS} if number <= FORMAT else {}
         lexicon = json.loads(metadata.get("lexicon", "{}"))
-        for value in (found.get("search", {}), lexicon):
-            if not isinstance(value, dict):
-                raise ValueError(f"{str(value)[:40]!r}, no object")
-        if found:
-            found["maximum_source_length"] = int(found["maximum_source_length"])
+        about = {"lexicon": lexicon} | json.loads(metadata["rnnsearch"])
+        newer = about["format"] > FORMAT
+        if not newer:
+            for key, kind in _KINDS.items():
+                if not isinstance(about[key], kind):
+                    raise TypeError(f"{key}: {str(about[key])[:40]!r}")
     except (ValueError, LookupError, TypeError) as error:
         raise ModelError(
             f"{path}: expected complete metadata, got {type(error).__name__}: {error}; copy the"
             f" file again, or write it with {_EXPORT}"
         ) from None
-    if number > FORMAT:
+    if newer:
         raise ModelError(
-            f"{path}: expected a model file of format {FORMAT}, got the newer format {number};"
-            " pip install --upgrade rnnsearch-runtime"
+            f"{path}: expected a model file of format {FORMAT}, got the newer format"
+            f" {about['format']}; pip install --upgrade rnnsearch-runtime"
         )
-    return found | {"lexicon": lexicon}
+    return about

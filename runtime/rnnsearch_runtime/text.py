@@ -61,40 +61,39 @@ class Text:
         where: its name in errors.
 
     Raises:
-        ModelError: the entry is damaged, or needs a package that is not installed.
+        ModelError: the entry is damaged, or of a tokenization that is not supported.
     """
 
     def __init__(self, side: Mapping[str, Any], where: str) -> None:
-        self._moses = self._pieces = None
-        self._tokens: list[str] = []
+        self.tokenization = str(side.get("tokenization"))
+        if self.tokenization not in ("sentencepiece", "space"):
+            raise ModelError(
+                f"{where}: expected tokenization sentencepiece or space, got {self.tokenization},"
+                " whose rules are not here; translate with rnnsearch, or train with sentencepiece"
+            )
+        self._pieces = None
         try:
             self.lowercase: bool = side["lowercase"]
             self.unicode_form: str = side["unicode_form"]
             self.remove_invisible: bool = side["remove_invisible"]
-            self.tokenization: str = side["tokenization"]
             if self.tokenization == "sentencepiece":
                 from sentencepiece import SentencePieceProcessor
 
                 self._pieces = SentencePieceProcessor()
                 self._pieces.LoadFromSerializedProto(base64.b64decode(side["subword_model"]))
                 self._tokens = self._pieces.id_to_piece(list(range(len(self._pieces))))
-            elif self.tokenization in ("moses", "space"):
+            else:
                 self._tokens = list(side["tokens"])
             if self._tokens[:3] != SPECIAL_TOKENS:
                 raise ValueError(f"no tokens {', '.join(SPECIAL_TOKENS)} in its vocabulary")
             if self.unicode_form not in ("NFC", "NFKC", "none"):
                 raise ValueError(f"unicode_form {self.unicode_form!r}")
-            language = str(side["language"])
         except (LookupError, TypeError, ValueError, RuntimeError) as error:
             raise ModelError(
                 f"{where}: expected the settings and the vocabulary of a text, got"
                 f" {type(error).__name__}: {error}; export the model again"
             ) from None
         self._ids = {token: id for id, token in enumerate(self._tokens) if id > UNKNOWN_ID}
-        if self.tokenization == "moses":
-            from rnnsearch_runtime.moses import Moses
-
-            self._moses = Moses(language)
 
     def tokenize(self, text: str | bytes) -> list[str]:
         """Normalize a line, lower-case if configured, and split it into tokens; invalid UTF-8
@@ -103,9 +102,6 @@ class Text:
         if isinstance(text, bytes):
             text = text.decode("utf-8", "replace")
         text = clean(normalize(text, self.unicode_form, self.remove_invisible))
-        if self._moses:  # its rules depend on case
-            tokens = self._moses.tokenize(text)
-            return [token.lower() for token in tokens] if self.lowercase else tokens
         text = text.lower() if self.lowercase else text
         return self._pieces.encode(text, out_type=str) if self._pieces else text.split()
 
@@ -123,8 +119,6 @@ class Text:
 
     def detokenize(self, tokens: Sequence[str]) -> str:
         """Join tokens into text."""
-        if self._moses:
-            return self._moses.detokenize(tokens)
         if self.tokenization == "space":
             return " ".join(tokens)
         return "".join(tokens).replace(WORD_START, " ").strip(" \t\n\v\f\r")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
@@ -111,14 +110,11 @@ class Translator:
             raise ValueError(f"batch_size: expected at least 1, got {batch_size}")
         sources = [self._encode(text) for text in texts]
         results = [_translation([], []) for _ in sources]
-        order = sorted(
-            (place for place, tokens in enumerate(sources) if tokens),
-            key=lambda place: len(sources[place]),
-        )
+        with_words = filter(sources.__getitem__, range(len(sources)))
+        order = sorted(with_words, key=lambda place: len(sources[place]))
         for start in range(0, len(order), batch_size):
             places = order[start : start + batch_size]
-            batch = self._search([sources[place] for place in places])
-            for place, translation in zip(places, batch):
+            for place, translation in zip(places, self._search([sources[k] for k in places])):
                 results[place] = translation
         return results
 
@@ -129,10 +125,13 @@ class Translator:
         tokens = self.source.tokenize(text)
         limit = self.maximum_source_length
         if len(tokens) > limit:
-            print(
-                f"warning: a source sentence of {len(tokens)} tokens was cut to {limit}, the"
-                f" maximum length: {' '.join(tokens[:6])[:60]} …",
-                file=sys.stderr,
+            import logging
+
+            logging.getLogger("rnnsearch_runtime").warning(
+                "warning: a source sentence of %d tokens was cut to %d, the maximum length: %s …",
+                len(tokens),
+                limit,
+                " ".join(tokens[:6])[:60],
             )
         return tokens[:limit]
 
@@ -147,15 +146,9 @@ class Translator:
             _translation(tokens, self._nbest(tokens, *row)) for tokens, *row in zip(sources, *found)
         ]
 
-    def _nbest(
-        self,
-        source: list[str],
-        ids: np.ndarray,
-        lengths: np.ndarray,
-        log_probabilities: np.ndarray,
-        scores: np.ndarray,
-        alignments: np.ndarray,
-    ) -> list[Hypothesis]:
+    def _nbest(self, source: list[str], *row: np.ndarray) -> list[Hypothesis]:
+        """The n-best list of a sentence, from its row of the graph's outputs."""
+        ids, lengths, log_probabilities, scores, alignments = row
         if not lengths[0] or not math.isfinite(scores[0]):
             raise ModelError(
                 f"{self._path}: expected finite probabilities, got none for the sentence"

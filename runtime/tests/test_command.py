@@ -125,12 +125,12 @@ def test_closed_streams(model: pathlib.Path) -> None:
     for redirection in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
         result = subprocess.run(
             ["sh", "-c", f"{shell} {redirection}", sys.executable],
-            input=b"the\n",
+            input=b"the\n\n",
             capture_output=True,
             env=ENVIRONMENT,
             timeout=60,
         )
-        expected = b"le\n" if redirection == "2>&-" else b""
+        expected = b"le\n\n" if redirection == "2>&-" else b""
         assert (result.returncode, result.stdout, result.stderr) == (0, expected, b"")
 
 

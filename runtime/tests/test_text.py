@@ -71,7 +71,6 @@ def test_pieces(subword_model: str) -> None:
         {"tokens": ["a", "b", "c", "d"]},
         {"tokens": None},
         {"unicode_form": "NFD"},
-        {"tokenization": "other"},
         {"tokenization": "sentencepiece", "subword_model": "AAAA"},
         {"tokenization": "sentencepiece", "subword_model": "é"},
         {"tokenization": "sentencepiece"},

@@ -40,10 +40,10 @@ def test_order_and_batches(model: pathlib.Path) -> None:
     assert (empty.score, empty.tokens, empty.source_tokens, len(empty.nbest)) == (0.0, [], [], 1)
 
 
-def test_overlong_sentence(model: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_overlong_sentence(model: pathlib.Path, caplog: pytest.LogCaptureFixture) -> None:
     best = Translator(model).translate("the cat " * 4)
     assert best.text == "le chat le chat le"
-    assert "of 8 tokens was cut to 5, the maximum length: the cat the" in capsys.readouterr().err
+    assert "of 8 tokens was cut to 5, the maximum length: the cat the" in caplog.text
 
 
 def test_unknown_words(tmp_path: pathlib.Path) -> None:
@@ -86,10 +86,11 @@ def side(**changes: Any) -> dict[str, Any]:
         (without("format"), {}, "KeyError: 'format'"),
         (without("search"), {}, "KeyError: 'search'"),
         (tiny.ABOUT | {"search": 1}, {}, "complete metadata"),
-        (tiny.ABOUT | {"source": None}, {}, "source: expected the settings"),
+        (tiny.ABOUT | {"source": None}, {}, "TypeError: source: 'None'"),
         (tiny.ABOUT | {"maximum_source_length": "x"}, {}, "complete metadata"),
         ({"format": 2}, {}, "newer format 2; pip install --upgrade rnnsearch-runtime"),
         (None, {"lexicon": "[]"}, "complete metadata"),
+        (side(tokenization="moses"), {}, "sentencepiece or space, got moses,"),
         (side(tokenization="sentencepiece"), {}, "source: expected the settings"),
         (None, {"opset": 99}, "a model that onnxruntime .* runs, got: .*upgrade onnxruntime"),
         (None, {"ir_version": 99}, "a model that onnxruntime .* runs, got: .*upgrade onnxruntime"),
