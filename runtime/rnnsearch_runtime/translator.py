@@ -62,10 +62,6 @@ class Translator:
     Raises:
         ModelError: the model cannot be used here.
         ValueError: `threads` is below 1.
-
-    Example:
-        translator = Translator("model.onnx", threads=2)
-        translator.translate(["She is reading."])[0].text
     """
 
     def __init__(self, model: str | os.PathLike[str] | None = None, threads: int = 1) -> None:
