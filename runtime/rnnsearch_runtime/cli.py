@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         pass
     os.close(descriptor)
     for stream in filter(None, (sys.stdout, sys.stderr)):
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[attr-defined]
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     parser = _parser()
     try:
         return _run(parser, parser.parse_args(argv))
@@ -55,8 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return 141
-    except (ValueError, OSError) as error:  # ModelError, and those of the standard streams
-        _say(f"error: {error}")
+    except Exception as error:  # users see one line, no traceback
+        kind = "" if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: "
+        _say(f"error: {kind}{error}")
         return 1
 
 
@@ -72,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--version", action="version", version=f"%(prog)s {__version__}")
     add("--model", metavar="F.onnx", help="the model file (default: the one in this package)")
-    number = {"type": _at_least_1, "metavar": "N"}
+    number: dict[str, Any] = {"type": _at_least_1, "metavar": "N"}
     add("--n-best", **number, default=1, help="hypotheses for each sentence (default: 1)")
     add(
         "--output-type",
@@ -102,10 +103,7 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
 
     translator = Translator(arguments.model, arguments.threads)
     if nbest > (most := translator.search.get("nbest", 1)):
-        parser.error(
-            f"--n-best {nbest}: expected at most {most}, the search.nbest that the model was"
-            " exported with"
-        )
+        parser.error(f"--n-best {nbest}: expected at most {most}, as the model was exported with")
     if arguments.alignment and not translator.has_attention:
         parser.error("--alignment: expected a model with attention, got one that aligns nothing")
     formatted = _formatter(translator, form, arguments.alignment, nbest)
@@ -130,9 +128,7 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
 
 
 def _batches(size: int) -> Iterator[list[bytes]]:
-    """Yield lists of 1 to `size` lines of standard input, without line feeds, as soon as they
-    arrive.
-    """
+    """Yield lists of 1 to `size` lines of standard input, without line feeds, as they arrive."""
     lines: list[bytes] = []
     rest = b""
     while chunk := os.read(0, _CHUNK):

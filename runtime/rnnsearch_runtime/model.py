@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 """The newest format of model files that this version reads."""
 
-_KINDS = {"name": str, "source": dict, "target": dict, "search": dict, "lexicon": dict}
-_KINDS |= {"maximum_source_length": int, "has_attention": bool}
+_KINDS: dict[str, type] = {"name": str, "maximum_source_length": int, "has_attention": bool}
+_KINDS |= dict.fromkeys(("source", "target", "search", "lexicon"), dict)
 _OUTPUTS = 6  # ids, lengths, log-probabilities, scores, alignments, finished
 _EXPORT = "`rnnsearch export --format onnx`"
 
@@ -68,7 +68,6 @@ def open_model(
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     # all others take longer than they save
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     # spinning threads take the cores from others, and are no faster here
@@ -111,8 +110,8 @@ def _checked(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str
             " name another file"
         )
     try:
-        lexicon = json.loads(metadata.get("lexicon", "{}"))
-        about = {"lexicon": lexicon} | json.loads(metadata["rnnsearch"])
+        about: dict[str, Any] = {"lexicon": json.loads(metadata.get("lexicon", "{}"))}
+        about |= json.loads(metadata["rnnsearch"])
         newer = about["format"] > FORMAT
         if not newer:
             for key, kind in _KINDS.items():

@@ -6,12 +6,13 @@ import dataclasses
 import math
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, overload
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, overload
 
 from rnnsearch_runtime.model import ModelError, open_model, shipped
 from rnnsearch_runtime.text import PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, Text
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Line = str | bytes
 
@@ -79,7 +80,9 @@ class Translator:
         self.target = Text(about["target"], f"{self._path}: target")
 
     @overload
-    def translate(self, texts: Line, batch_size: int = 64) -> Translation: ...
+    def translate(  # type: ignore[overload-overlap]
+        self, texts: Line, batch_size: int = 64
+    ) -> Translation: ...
 
     @overload
     def translate(self, texts: Iterable[Line], batch_size: int = 64) -> list[Translation]: ...
@@ -124,14 +127,14 @@ class Translator:
             import logging
 
             logging.getLogger("rnnsearch_runtime").warning(
-                "warning: a source sentence of %d tokens was cut to %d, the maximum length: %s …",
-                len(tokens),
-                limit,
-                " ".join(tokens[:6])[:60],
+                f"warning: a source sentence of {len(tokens)} tokens was cut to {limit}, the maximum"
+                f" length: {' '.join(tokens[:6])[:60]} …"
             )
         return tokens[:limit]
 
     def _search(self, sources: Sequence[list[str]]) -> list[Translation]:
+        import numpy as np  # here and below: the help of the command does not need it
+
         ids = np.full((len(sources), max(map(len, sources)) + 1), PAD_ID, np.int32)
         for row, tokens in zip(ids, sources):
             row[: len(tokens) + 1] = self.source.ids(tokens)
@@ -144,6 +147,8 @@ class Translator:
 
     def _nbest(self, source: list[str], *row: np.ndarray) -> list[Hypothesis]:
         """The n-best list of a sentence, from its row of the graph's outputs."""
+        import numpy as np
+
         ids, lengths, log_probabilities, scores, alignments = row
         if not lengths[0] or not math.isfinite(scores[0]):
             raise ModelError(
@@ -155,8 +160,7 @@ class Translator:
             tokens = self.target.tokens(ids[n].tolist())
             alignment = alignments[n, : len(tokens) + 1, : len(source) + 1]
             # no row of the end symbol if the search was cut off before it
-            missing = len(tokens) + 1 - len(alignment)
-            alignment = np.pad(alignment, [(0, missing), (0, 0)])
+            alignment = np.pad(alignment, [(0, len(tokens) + 1 - len(alignment)), (0, 0)])
             if self.search.get("replace_unknown"):
                 tokens = self._replaced(tokens, alignment, source)
             text = self.target.detokenize(tokens)
@@ -177,5 +181,7 @@ class Translator:
 
 def _translation(source: list[str], nbest: list[Hypothesis]) -> Translation:
     """The translation of a sentence; without an n-best list, that of one without words."""
+    import numpy as np
+
     nbest = nbest or [Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))]
     return Translation(**vars(nbest[0]), source_tokens=source, nbest=nbest)

@@ -82,7 +82,7 @@ def side(**changes: Any) -> dict[str, Any]:
     [
         ("", {}, "of another program; name another"),
         ("{", {}, "complete metadata, got JSONDecodeError"),
-        ("[]", {}, "complete metadata, got TypeError"),
+        ("[]", {}, "complete metadata, got KeyError: 'format'"),
         (without("format"), {}, "KeyError: 'format'"),
         (without("search"), {}, "KeyError: 'search'"),
         (tiny.ABOUT | {"search": 1}, {}, "complete metadata"),
