@@ -127,8 +127,8 @@ class Translator:
             import logging
 
             logging.getLogger("rnnsearch_runtime").warning(
-                f"warning: a source sentence of {len(tokens)} tokens was cut to {limit}, the maximum"
-                f" length: {' '.join(tokens[:6])[:60]} …"
+                f"warning: a source sentence of {len(tokens)} tokens was cut to {limit}, the"
+                f" maximum length: {' '.join(tokens[:6])[:60]} …"
             )
         return tokens[:limit]
 
