@@ -111,7 +111,7 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
         _say("type a sentence and press Enter; Ctrl-D ends")
     number = replaced = 0
     for lines in _batches(_BATCHES * arguments.batch_size):
-        texts = [line.removesuffix(b"\r").decode("utf-8", "replace") for line in lines]
+        texts = [line.decode("utf-8", "replace") for line in lines]
         if number == 0:
             texts[0] = texts[0].removeprefix("\ufeff")  # a byte-order mark
         replaced += sum(text.encode() not in line for text, line in zip(texts, lines))

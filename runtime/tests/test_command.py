@@ -43,6 +43,15 @@ def test_a_line_in_is_a_line_out(model: pathlib.Path) -> None:
     assert many.stdout == b"le\nchat dort\n" * 500
 
 
+def test_a_byte_order_mark_is_no_text(tmp_path: pathlib.Path) -> None:
+    import tiny
+
+    side = tiny.SOURCE | {"remove_invisible": False}
+    model = tiny.write(tmp_path / "visible.onnx", tiny.ABOUT | {"source": side})
+    text = "\ufeffthe\n\ufeffthe\n".encode()
+    assert run("--model", model, text=text).stdout == b"le\n<unk>\n"
+
+
 def test_invalid_utf_8(model: pathlib.Path) -> None:
     result = run("--model", model, "--output-type", "json", text=b"the \xff\n\xef\xbf\xbd\n")
     assert json.loads(result.stdout.splitlines()[0])["source_tokens"] == ["the", "\ufffd"]
