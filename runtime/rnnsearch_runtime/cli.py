@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--version", action="version", version=f"%(prog)s {__version__}")
     add("--model", metavar="F.onnx", help="the model file (default: the one in this package)")
     number: dict[str, Any] = {"type": _at_least_1, "metavar": "N"}
-    add("--n-best", **number, default=1, help="hypotheses for each sentence (default: 1)")
+    add("--n-best", **number, help="hypotheses for each sentence (default: those of the model)")
     add(
         "--output-type",
         choices=("text", "json", "nbest"),
@@ -93,7 +93,7 @@ def _at_least_1(text: str) -> int:
 
 
 def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
-    nbest = arguments.n_best
+    nbest = arguments.n_best or 1
     form = arguments.output_type or ("nbest" if nbest > 1 else "text")
     if form == "text" and nbest > 1:
         parser.error(f"--n-best {nbest}: expected --output-type json or nbest with it, got text")
@@ -106,7 +106,7 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
         parser.error(f"--n-best {nbest}: expected at most {most}, as the model was exported with")
     if arguments.alignment and not translator.has_attention:
         parser.error("--alignment: expected a model with attention, got one that aligns nothing")
-    formatted = _formatter(translator, form, arguments.alignment, nbest)
+    formatted = _formatter(translator, form, arguments.alignment, arguments.n_best or most)
     if os.isatty(0):
         _say("type a sentence and press Enter; Ctrl-D ends")
     number = replaced = 0

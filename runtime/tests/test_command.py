@@ -66,6 +66,9 @@ def test_output_types(model: pathlib.Path) -> None:
         "1 |||  ||| LogProbability= 0.000000 Length= 0 ||| 0.000000",
         "2 ||| chat ||| LogProbability= -1.000000 Length= 1 ||| -1.000000",
     ]
+    for words, count in [((), 2), (("--n-best", 1), 1)]:
+        lines = run("--model", model, "--output-type", "nbest", *words, text=b"the cat\n").stdout
+        assert lines.count(b"\n") == count
     hard = run("--model", model, "--alignment", "hard", text=text)
     assert hard.stdout == b"le chat\t0-0 1-1\n\t\nchat\t0-0\n"
     soft = run("--model", model, "--alignment", "soft", text=b"cat\n")
