@@ -1,0 +1,243 @@
+"""Translate standard input to standard output, one sentence a line, with an exported model.
+
+Each line of input, also an empty one, gives exactly one line of output; with --output-type nbest,
+the lines of its n-best list. A line is translated as soon as it arrives. The search is fixed in the
+model file.
+
+Output types, as of `rnnsearch translate`:
+  text   the translation
+  json   one object a line: text, score, log_probability, tokens, source_tokens, alignment with
+         --alignment, and nbest if --n-best is above 1
+  nbest  Moses n-best list: id ||| text ||| LogProbability= … Length= … ||| score
+
+Alignments, after a tab (text), as a fifth field (nbest: hard only) or as `alignment` (json):
+  hard   Pharaoh links source-target of words, from 0, without the end symbols
+  soft   the attention matrix, a row for each target token, a column for each source token, the
+         end symbols last
+
+Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted, 141 the reader of the output is gone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+import select
+import stat
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rnnsearch_runtime.text import Text
+    from rnnsearch_runtime.translator import Hypothesis, Translation, Translator
+
+_CHUNK = 1 << 16
+_LONGEST_LINE = 1 << 20
+_BATCHES = 4  # of lines at once, so that those in a batch have similar lengths
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command, with the words after its name, and return its exit code."""
+    # a closed standard stream must not become the descriptor of another file
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    parser = _parser()
+    try:
+        return _run(parser, parser.parse_args(argv))
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return 130
+    except BrokenPipeError:
+        return 141
+    except Exception as error:  # users see one line, no traceback
+        kind = "" if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: "
+        _say(f"error: {kind}{error}")
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    from rnnsearch_runtime import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="rnnsearch-translate",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--version", action="version", version=f"%(prog)s {__version__}")
+    add("--model", metavar="F.onnx", help="the model file (default: the one in this package)")
+    number: dict[str, Any] = {"type": _at_least_1, "metavar": "N"}
+    add("--n-best", **number, help="hypotheses for each sentence (default: those of the model)")
+    add(
+        "--output-type",
+        choices=("text", "json", "nbest"),
+        help="see above (default: text, or nbest if --n-best is above 1)",
+    )
+    add("--alignment", choices=("hard", "soft"), help="also write alignments")
+    add("--batch-size", **number, default=64, help="sentences in a batch (default: 64)")
+    add("--threads", **number, default=1, help="threads of an operation (default: 1)")
+    return parser
+
+
+def _at_least_1(text: str) -> int:
+    if text.isdecimal() and int(text) >= 1:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"expected a whole number, at least 1, got {text!r}")
+
+
+def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
+    nbest = arguments.n_best or 1
+    form = arguments.output_type or ("nbest" if nbest > 1 else "text")
+    if form == "text" and nbest > 1:
+        parser.error(f"--n-best {nbest}: expected --output-type json or nbest with it, got text")
+    if form == "nbest" and arguments.alignment == "soft":
+        parser.error("--alignment soft: expected --output-type text or json with it, got nbest")
+    from rnnsearch_runtime.translator import Translator
+
+    translator = Translator(arguments.model, arguments.threads)
+    if nbest > (most := translator.search.get("nbest", 1)):
+        parser.error(f"--n-best {nbest}: expected at most {most}, as the model was exported with")
+    if arguments.alignment and not translator.has_attention:
+        parser.error("--alignment: expected a model with attention, got one that aligns nothing")
+    formatted = _formatter(translator, form, arguments.alignment, arguments.n_best or most)
+    if os.isatty(0):
+        _say("type a sentence and press Enter; Ctrl-D ends")
+    number = replaced = 0
+    for lines in _batches(_BATCHES * arguments.batch_size):
+        texts = [line.decode("utf-8", "replace") for line in lines]
+        if number == 0:
+            texts[0] = texts[0].removeprefix("\ufeff")  # a byte-order mark
+        replaced += sum(text.encode() not in line for text, line in zip(texts, lines))
+        output = b""
+        for translation in translator.translate(texts, arguments.batch_size):
+            for line in formatted(number, translation):
+                output += re.sub("[\r\n]+", " ", line).encode() + b"\n"
+            number += 1
+        while output:
+            output = output[os.write(1, output) :]
+    if replaced:
+        _say(f"warning: bytes that are not UTF-8 were replaced by U+FFFD in {replaced} line(s)")
+    return 0
+
+
+def _batches(size: int) -> Iterator[list[bytes]]:
+    """Yield lists of 1 to `size` lines of standard input, without line feeds, as they arrive."""
+    lines: list[bytes] = []
+    rest = b""
+    while chunk := os.read(0, _CHUNK):
+        *complete, rest = (rest + chunk).split(b"\n")
+        lines += complete
+        if len(rest) > _LONGEST_LINE:
+            raise ValueError(
+                f"standard input: expected lines of at most {_LONGEST_LINE:,} bytes, got a longer"
+                " one; break it, or take it out"
+            )
+        while len(lines) >= size or (lines and not _can_read_now()):
+            yield lines[:size]
+            del lines[:size]
+    lines += [rest] if rest else []
+    if lines:
+        yield lines
+
+
+def _can_read_now() -> bool:
+    """Whether reading standard input would return at once; for a plain file, always."""
+    return stat.S_ISREG(os.fstat(0).st_mode) or bool(select.select([0], [], [], 0)[0])
+
+
+def _formatter(
+    translator: Translator, form: str, alignment: str | None, nbest: int
+) -> Callable[[int, Translation], list[str]]:
+    """A function of (number from 0, translation) that gives the output lines of a sentence."""
+    import json
+
+    def aligned(hypothesis: Hypothesis, source_tokens: list[str]) -> Any:
+        if alignment == "soft":
+            return [[round(float(x), 4) for x in row] for row in hypothesis.alignment]
+        return _pharaoh(
+            hypothesis.alignment,
+            _shares(source_tokens, translator.source),
+            _shares(hypothesis.tokens, translator.target),
+        )
+
+    def fields(hypothesis: Hypothesis, source_tokens: list[str]) -> dict[str, Any]:
+        names = ["text", "score", "log_probability", "tokens"]
+        found = {name: getattr(hypothesis, name) for name in names}
+        return found | ({"alignment": aligned(hypothesis, source_tokens)} if alignment else {})
+
+    def formatted(number: int, translation: Translation) -> list[str]:
+        source = translation.source_tokens
+        hypotheses = translation.nbest[:nbest]
+        if form == "json":
+            found = fields(translation, source) | {"source_tokens": source}
+            if nbest > 1:
+                found["nbest"] = [fields(hypothesis, source) for hypothesis in hypotheses]
+            return [json.dumps(found, ensure_ascii=False)]
+        if form == "text":
+            if not alignment:
+                return [translation.text]
+            value = aligned(translation, source)
+            return [f"{translation.text}\t{json.dumps(value) if alignment == 'soft' else value}"]
+        return [
+            f"{number} ||| {hypothesis.text.replace('|||', '| | |')} |||"
+            f" LogProbability= {hypothesis.log_probability:.6f} Length= {len(hypothesis.tokens)}"
+            f" ||| {hypothesis.score:.6f}"
+            + (f" ||| {aligned(hypothesis, source)}" if alignment else "")
+            for hypothesis in hypotheses
+        ]
+
+    return formatted
+
+
+def _pharaoh(alignment: Any, source: Any, target: Any) -> str:
+    """Links ``0-0 1-2``: each target word is linked to the source word that it attends to most.
+
+    Args:
+        alignment: float32 [I, J], end symbols last on both sides.
+        source, target: float64 [J - 1, source words] and [I - 1, target words], shares.
+    """
+    if not source.size or not target.size:
+        return ""
+    # the sum over the pieces of a source word, the mean over those of a target word
+    weights = (target / target.sum(axis=0)).T @ (alignment[:-1, :-1].astype("float64") @ source)
+    links = sorted((int(j), i) for i, j in enumerate(weights.argmax(axis=1)))
+    return " ".join(f"{j}-{i}" for j, i in links)
+
+
+def _shares(tokens: list[str], text: Text) -> Any:
+    """The share of each token that belongs to each word, float64 [tokens, words]. A U+2581 that is
+    a piece by itself belongs to the next word.
+    """
+    import numpy as np
+
+    from rnnsearch_runtime.text import WORD_START
+
+    if text.tokenization != "sentencepiece":
+        return np.eye(len(tokens))
+    words = filter(None, "".join(tokens).split(WORD_START))
+    # the number of the word that each character belongs to
+    owners = [number for number, word in enumerate(words) for _ in word]
+    shares = np.zeros((len(tokens), owners[-1] + 1 if owners else 0))
+    place = 0
+    for row, token in zip(shares, tokens):
+        length = len(token.replace(WORD_START, ""))
+        for owner in owners[place : place + max(length, 1)] or owners[-1:]:
+            row[owner] += 1
+        place += length
+    return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1)
+
+
+def _say(message: str) -> None:
+    with contextlib.suppress(OSError, AttributeError):  # standard error may be gone
+        sys.stderr.write(f"rnnsearch-translate: {' '.join(message.split())}\n")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

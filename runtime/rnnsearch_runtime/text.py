@@ -1,0 +1,124 @@
+"""Text handling of one side of a model: text -> tokens -> ids, and ids -> tokens -> text.
+
+It follows ``rnnsearch_tf.text`` to the character; Unicode's tables are those of Python.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rnnsearch_runtime.model import ModelError
+
+PAD_ID, END_ID, UNKNOWN_ID = 0, 1, 2
+SPECIAL_TOKENS = ["<pad>", "</s>", "<unk>"]
+WORD_START = "\u2581"
+"""SentencePiece's symbol for the space before a word."""
+
+_MOST_MARKS = 30
+_CONTROL = re.compile("[\x00-\x1f]")
+_INVISIBLE = re.compile(
+    "[\x80-\x84\x86-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
+)
+# marks that are newer than Python's tables, but sorted by the library of the package
+_NEWER_MARKS = re.compile("[\u0897\U00010d69-\U00010d6d\U000113ce-\U000113d0\U0001612f]")
+
+
+def normalize(text: str, form: str = "NFC", remove_invisible: bool = False) -> str:
+    """Apply a Unicode normal form, "NFC", "NFKC" or "none"; lone surrogates become U+FFFD, and of
+    a run of combining marks only the first 30 are kept.
+    """
+    if text.isascii():
+        return text
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if remove_invisible:
+        text = _INVISIBLE.sub("", text)
+    if form == "none":
+        return text
+    kept = []
+    run = 0
+    for character in text:
+        is_mark = unicodedata.category(character)[0] == "M" or _NEWER_MARKS.match(character)
+        run = run + 1 if is_mark else 0
+        if run <= _MOST_MARKS:
+            kept.append(character)
+    return unicodedata.normalize(form, "".join(kept))  # type: ignore[arg-type]
+
+
+def clean(text: str) -> str:
+    """Replace every run of white space by one space, delete ASCII control characters, strip."""
+    return " ".join(_CONTROL.sub("", " ".join(text.split())).split())
+
+
+class Text:
+    """Text handling of one language.
+
+    Args:
+        side: the entry "source" or "target" of a model's metadata.
+        where: its name in errors.
+
+    Raises:
+        ModelError: the entry is damaged, or of a tokenization that is not supported.
+    """
+
+    def __init__(self, side: Mapping[str, Any], where: str) -> None:
+        self.tokenization = str(side.get("tokenization"))
+        if self.tokenization not in ("sentencepiece", "space"):
+            raise ModelError(
+                f"{where}: expected tokenization sentencepiece or space, got {self.tokenization},"
+                " whose rules are not here; translate with rnnsearch, or train with sentencepiece"
+            )
+        self._pieces = None
+        try:
+            self.lowercase: bool = side["lowercase"]
+            self.unicode_form: str = side["unicode_form"]
+            self.remove_invisible: bool = side["remove_invisible"]
+            if self.tokenization == "sentencepiece":
+                from sentencepiece import SentencePieceProcessor
+
+                self._pieces = SentencePieceProcessor()
+                self._pieces.LoadFromSerializedProto(base64.b64decode(side["subword_model"]))
+                self._tokens = self._pieces.id_to_piece(list(range(len(self._pieces))))
+            else:
+                self._tokens = list(side["tokens"])
+            if self._tokens[:3] != SPECIAL_TOKENS:
+                raise ValueError(f"no tokens {', '.join(SPECIAL_TOKENS)} in its vocabulary")
+            if self.unicode_form not in ("NFC", "NFKC", "none"):
+                raise ValueError(f"unicode_form {self.unicode_form!r}")
+        except (LookupError, TypeError, ValueError, RuntimeError) as error:
+            raise ModelError(
+                f"{where}: expected the settings and the vocabulary of a text, got"
+                f" {type(error).__name__}: {error}; export the model again"
+            ) from None
+        self._ids = {token: id for id, token in enumerate(self._tokens) if id > UNKNOWN_ID}
+
+    def tokenize(self, text: str | bytes) -> list[str]:
+        """Normalize a line, lower-case if configured, and split it into tokens; invalid UTF-8
+        becomes U+FFFD.
+        """
+        if isinstance(text, bytes):
+            text = text.decode("utf-8", "replace")
+        text = clean(normalize(text, self.unicode_form, self.remove_invisible))
+        text = text.lower() if self.lowercase else text
+        return self._pieces.encode(text, out_type=str) if self._pieces else text.split()
+
+    def ids(self, tokens: Iterable[str]) -> list[int]:
+        """Ids of tokens, the end symbol last; one that is spelled like a special token is
+        unknown.
+        """
+        return [*(self._ids.get(token, UNKNOWN_ID) for token in tokens), END_ID]
+
+    def tokens(self, ids: list[int]) -> list[str]:
+        """Tokens of ids, up to the end symbol and without padding."""
+        ids = ids[: ids.index(END_ID)] if END_ID in ids else ids
+        known = range(len(self._tokens))
+        return [self._tokens[id if id in known else UNKNOWN_ID] for id in ids if id != PAD_ID]
+
+    def detokenize(self, tokens: Sequence[str]) -> str:
+        """Join tokens into text."""
+        if self.tokenization == "space":
+            return " ".join(tokens)
+        return "".join(tokens).replace(WORD_START, " ").strip(" \t\n\v\f\r")

@@ -1,0 +1,81 @@
+"""Text handling against values that were worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rnnsearch_runtime import ModelError
+from rnnsearch_runtime.text import Text, clean, normalize
+
+SIDE: dict[str, Any] = {
+    "language": "en",
+    "tokenization": "space",
+    "lowercase": True,
+    "unicode_form": "NFC",
+    "remove_invisible": True,
+    "tokens": ["<pad>", "</s>", "<unk>", "the", "été"],
+}
+
+
+def test_normalization() -> None:
+    assert normalize("e\u0301te\u0301") == "été"
+    assert normalize("e\u0301", "none") == "e\u0301"
+    assert normalize("ﬁn ²", "NFKC") == "fin 2"
+    assert normalize("a\ud800b") == "a\ufffdb"
+    assert normalize("a" + "\u0300" * 50, "NFC") == "à" + "\u0300" * 29
+    assert normalize("x" + "\u0328\u0301" * 20 + "y") == "x" + "\u0328" * 15 + "\u0301" * 15 + "y"
+    # the joiners stay
+    assert normalize("\ufeffa\u200bb\u00adc\u200dd\u0084\u0085", remove_invisible=True) == (
+        "abc\u200dd\u0085"
+    )
+    assert normalize("a\u200bb") == "a\u200bb"
+
+
+def test_cleaning() -> None:
+    spaces = "\t\v\f\x1c\x1f \x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
+    assert clean(f"{spaces}a{spaces}b\r\n") == "a b"
+    assert clean("a \x07 b\x00c\x1b") == "a bc"
+    assert clean("\x7f\u200b") == "\x7f\u200b"
+    assert clean(" \x01 ") == ""
+
+
+def test_words() -> None:
+    text = Text(SIDE, "source")
+    tokens = text.tokenize("  The\u00a0ÉTE\u0301 </s> <pad> x ")
+    assert tokens == ["the", "été", "</s>", "<pad>", "x"]
+    assert text.ids(tokens) == [3, 4, 2, 2, 2, 1]
+    assert text.ids([]) == [1]
+    assert text.tokens([0, 4, 9, -1, 3, 1, 3]) == ["été", "<unk>", "<unk>", "the"]
+    assert text.detokenize(["a", "b", "."]) == "a b ."
+    assert text.tokenize(b"the \xff\xe2\x82") == ["the", "\ufffd\ufffd"]
+
+
+def test_pieces(subword_model: str) -> None:
+    side = SIDE | {"tokenization": "sentencepiece", "subword_model": subword_model}
+    text = Text(side, "source")
+    tokens = text.tokenize("The cat SLEEPS ßß.")
+    assert "".join(tokens) == "▁the▁cat▁sleeps▁ßß."
+    ids = text.ids(tokens)
+    assert ids[-1] == 1 and ids[-2] == 2 and 2 not in ids[: len(text.tokenize("the cat sleeps"))]
+    assert text.tokens(ids)[-1] == "<unk>"
+    assert text.detokenize(["▁the", "▁", "c", "at", "▁"]) == "the cat"
+    assert text.tokenize("") == []
+    # one unknown piece that is spelled like the end symbol
+    assert text.ids(["</s>"]) == [2, 1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tokens": ["a", "b", "c", "d"]},
+        {"tokens": None},
+        {"unicode_form": "NFD"},
+        {"tokenization": "sentencepiece", "subword_model": "AAAA"},
+        {"tokenization": "sentencepiece", "subword_model": "é"},
+        {"tokenization": "sentencepiece"},
+    ],
+)
+def test_damaged_settings(change: dict[str, Any]) -> None:
+    with pytest.raises(ModelError, match="file: source: expected the settings"):
+        Text(SIDE | change, "file: source")

@@ -1,0 +1,154 @@
+"""The Translator with a tiny model, and the errors of model files."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+
+import tiny  # noqa: E402
+from rnnsearch_runtime import ModelError, Translator  # noqa: E402
+
+
+def test_translation(model: pathlib.Path) -> None:
+    translator = Translator(model, threads=2)
+    best = translator.translate("the cat sleeps")
+    assert repr(best) == "Translation(text='le chat dort', score=-2.0)"
+    assert best.tokens == ["le", "chat", "dort"] and best.source_tokens == ["the", "cat", "sleeps"]
+    assert best.log_probability == -2.0
+    assert best.alignment.dtype == np.float32 and (best.alignment == np.eye(4)).all()
+    assert [each.score for each in best.nbest] == [-2.0, -6.0]
+    assert len(translator.translate("the").nbest) == 1  # the second place is empty
+
+
+def test_order_and_batches(model: pathlib.Path) -> None:
+    translator = Translator(model)
+    texts = ["cat", "", b"the cat sleeps", "  \t", "the x", "sleeps"]
+    expected = ["chat", "", "le chat dort", "", "le <unk>", "dort"]
+    for size in (1, 2, 64):
+        found = translator.translate(texts, batch_size=size)
+        assert [each.text for each in found] == expected
+        assert [each.alignment.shape for each in found] == [
+            (n, n) for n in (2, 0, 4, 0, 3, 2)
+        ]  # without padding
+    assert translator.translate([]) == []
+    empty = translator.translate("")
+    assert (empty.score, empty.tokens, empty.source_tokens, len(empty.nbest)) == (0.0, [], [], 1)
+
+
+def test_overlong_sentence(model: pathlib.Path, caplog: pytest.LogCaptureFixture) -> None:
+    best = Translator(model).translate("the cat " * 4)
+    assert best.text == "le chat le chat le"
+    assert "of 8 tokens was cut to 5, the maximum length: the cat the" in caplog.text
+
+
+def test_unknown_words(tmp_path: pathlib.Path) -> None:
+    about = tiny.ABOUT | {"search": {"replace_unknown": True}}
+    plain = Translator(tiny.write(tmp_path / "plain.onnx", about))
+    assert plain.translate("the Zoé sleeps dog").text == "le Zoé dort dog"
+    lexicon = Translator(tiny.write(tmp_path / "lexicon.onnx", about, lexicon='{"dog": "chien"}'))
+    assert lexicon.translate("the Zoé sleeps dog").text == "le Zoé dort chien"
+
+
+def test_wrong_arguments(model: pathlib.Path) -> None:
+    with pytest.raises(ValueError, match="threads"):
+        Translator(model, threads=0)
+    with pytest.raises(ValueError, match="batch_size"):
+        Translator(model).translate(["a"], batch_size=0)
+    with pytest.raises(TypeError, match="got one as int"):
+        Translator(model).translate([1])
+
+
+def test_probabilities_that_are_not_finite(tmp_path: pathlib.Path) -> None:
+    translator = Translator(tiny.write(tmp_path / "nan.onnx", scale=float("nan")))
+    with pytest.raises(ModelError, match="finite probabilities"):
+        translator.translate("the cat")
+
+
+def without(*keys: str) -> dict[str, Any]:
+    return {key: value for key, value in tiny.ABOUT.items() if key not in keys}
+
+
+def side(**changes: Any) -> dict[str, Any]:
+    return tiny.ABOUT | {"source": tiny.SOURCE | changes}
+
+
+@pytest.mark.parametrize(
+    "about, more, message",
+    [
+        ("", {}, "of another program; name another"),
+        ("{", {}, "complete metadata, got JSONDecodeError"),
+        ("[]", {}, "complete metadata, got KeyError: 'format'"),
+        (without("format"), {}, "KeyError: 'format'"),
+        (without("search"), {}, "KeyError: 'search'"),
+        (tiny.ABOUT | {"search": 1}, {}, "complete metadata"),
+        (tiny.ABOUT | {"source": None}, {}, "TypeError: source: 'None'"),
+        (tiny.ABOUT | {"maximum_source_length": "x"}, {}, "complete metadata"),
+        ({"format": 2}, {}, "newer format 2; pip install --upgrade rnnsearch-runtime"),
+        (None, {"lexicon": "[]"}, "complete metadata"),
+        (side(tokenization="moses"), {}, "sentencepiece or space, got moses,"),
+        (side(tokenization="sentencepiece"), {}, "source: expected the settings"),
+        (None, {"opset": 99}, "a model that onnxruntime .* runs, got: .*upgrade onnxruntime"),
+        (None, {"ir_version": 99}, "a model that onnxruntime .* runs, got: .*upgrade onnxruntime"),
+    ],
+)
+def test_models_that_cannot_be_used(
+    tmp_path: pathlib.Path, about: Any, more: dict[str, Any], message: str
+) -> None:
+    path = tiny.write(tmp_path / "model.onnx", about, **more)
+    with pytest.raises(ModelError, match=f"(?s)model.onnx.*{message}"):
+        Translator(path)
+
+
+def test_files_that_are_no_models(tmp_path: pathlib.Path, model: pathlib.Path) -> None:
+    path = tmp_path / "other.onnx"
+    for data, message in [
+        (b"", "got an empty file"),
+        (b"a text\n", "got another file"),
+        (model.read_bytes()[:-100], "a complete ONNX file"),
+        (b"\x08" * 100, "a complete ONNX file"),
+    ]:
+        path.write_bytes(data)
+        with pytest.raises(ModelError, match=f"other.onnx: expected .*{message}"):
+            Translator(path)
+    with pytest.raises(ModelError, match="No such file.*check the path"):
+        Translator(tmp_path / "nothing.onnx")
+    with pytest.raises(ModelError, match="Is a directory"):
+        Translator(tmp_path)
+
+
+def test_missing_external_data(tmp_path: pathlib.Path, model: pathlib.Path) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(
+        onnx.load(str(model)),
+        str(path),
+        save_as_external_data=True,
+        location="weights.bin",
+        size_threshold=0,
+    )
+    (tmp_path / "weights.bin").unlink()
+    with pytest.raises(ModelError, match="weights in the file or beside it"):
+        Translator(path)
+
+
+def test_graph_of_another_form(tmp_path: pathlib.Path, model: pathlib.Path) -> None:
+    changed = onnx.load(str(model))
+    del changed.graph.output[4:]
+    onnx.save(changed, str(model))
+    with pytest.raises(ModelError, match="1 input and 6 outputs, got 1 and 4"):
+        Translator(model)
+
+
+def test_no_model_is_named() -> None:
+    import rnnsearch_runtime.model
+
+    folder = pathlib.Path(rnnsearch_runtime.model.__file__).parent / "models"
+    if len(list(folder.glob("*.onnx"))) == 1:
+        assert Translator().translate("").text == ""
+    else:
+        with pytest.raises(ModelError, match="expected the path of a model file"):
+            Translator()
