@@ -60,7 +60,7 @@ from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.files.reading import check_counts, read_all
 from rnnsearch_tf.files.tables import LOOKED_AT, check_sentences
 from rnnsearch_tf.files.writing import Output, check_output, check_outputs
-from rnnsearch_tf.runtime.progress import progress
+from rnnsearch_tf.runtime.progress import progress, say
 from rnnsearch_tf.runs.folder import Run
 
 if TYPE_CHECKING:
@@ -72,6 +72,9 @@ log = logging.getLogger("rnnsearch_tf")
 
 BATCHES_AT_ONCE = 8
 """Number of batches that are sorted by length together."""
+
+LONG_TEXT = 20_000
+"""Words of translations that take so long to score, a minute or more, that a message says so."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -210,6 +213,7 @@ def run(arguments: Namespace) -> None:
     if arguments.translations:
         with Output(arguments.translations) as output:
             output.write(translation.text for translation in translations)
+    _say_that_scoring_takes_time([translation.text for translation in translations])
     report = evaluation_report(translator, sources, translations, references, arguments) | forms
     report |= _significance(
         [t.text for t in translations], baseline, references, translator.config.target, arguments
@@ -239,6 +243,13 @@ def run(arguments: Namespace) -> None:
     with Output(arguments.output) as output:
         output.write([json.dumps(report, ensure_ascii=False)] if arguments.json else table(report))
     _explain(report["all"]["bleu"]["score"], references, translator.config.target)
+
+
+def _say_that_scoring_takes_time(texts):
+    """TER of long translations takes minutes, in which there is no progress to show."""
+    words = sum(len(text.split()) for text in texts)
+    if words > LONG_TEXT:
+        say(f"scoring {len(texts):,} translations, {words:,} words; TER takes a few minutes")
 
 
 def _explain(score, references, config):

@@ -84,6 +84,7 @@ def run(arguments: Namespace) -> None:
             " line is missing in the middle, all following lines are paired with the wrong ones,"
             " and nothing can be learned from them: look at the last lines of both files"
         )
+    unknown = []
     for side, code, named in zip(
         SIDES,
         found.languages,
@@ -95,11 +96,13 @@ def run(arguments: Namespace) -> None:
                 " check that the files are not swapped"
             )
         if code == UNKNOWN_LANGUAGE:
-            print(
-                f"the {side} file's name does not tell its language: name it with"
-                f" --{side}-language if you know it"
-            )
+            unknown.append(side)
     print(f"written: {path}; edit it as you like")
+    for side in unknown:
+        print(
+            f"no name tells the language of the {side}: write its code into {path}, as"
+            f" {side}.language ({UNKNOWN_LANGUAGE} is unknown), or name it with --{side}-language"
+        )
     print(f"next, check the text:  rnnsearch doctor --config {config}")
     print(
         f"then train for {arguments.minutes} minutes:  rnnsearch train --config {config} --output"

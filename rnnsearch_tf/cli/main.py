@@ -99,6 +99,7 @@ START = """rnnsearch trains and serves translation models. To begin:
  minutes
   rnnsearch init mine --source F --target F   write a configuration for your two files; prints the\
  next command
+  rnnsearch init mine --pairs F               the same for one file of pairs (.tsv, .csv, ...)
   rnnsearch runs                              list the models that you have trained
 
 rnnsearch --help lists all verbs, rnnsearch help VERB explains one."""

@@ -90,11 +90,10 @@ class LazySession(SessionModel):
         """Add these tensors and operations to the session's graph, with all that they depend on."""
         graph = self._session.graph
         present = {operation.name for operation in graph.get_operations()}
-        part = tf.compat.v1.graph_util.extract_sub_graph(
-            self._saved.graph_def, [name.split(":")[0] for name in names]
-        )
+        saved = self._saved.graph_def
+        needed = _needed(saved.node, names) - present
         new = tf.compat.v1.GraphDef(
-            versions=part.versions, node=[node for node in part.node if node.name not in present]
+            versions=saved.versions, node=[node for node in saved.node if node.name in needed]
         )
         new.library.function.extend(self._functions[name] for name in self._called(new.node))
         shared = {name for node in new.node for name in node.input if name.split(":")[0] in present}
@@ -119,6 +118,21 @@ class LazySession(SessionModel):
 
 def _tensor(name: str) -> str:
     return name if ":" in name else f"{name}:0"
+
+
+def _needed(nodes: Iterable[tf.compat.v1.NodeDef], names: Iterable[str]) -> set[str]:
+    """Names of these nodes and of all that they depend on, as TensorFlow's `extract_sub_graph`,
+    which warns that it is deprecated.
+    """
+    inputs = {node.name: node.input for node in nodes}
+    needed: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop().lstrip("^").split(":")[0]
+        if name not in needed:
+            needed.add(name)
+            waiting += inputs[name]
+    return needed
 
 
 def _functions_of(nodes: Iterable[tf.compat.v1.NodeDef]) -> Iterator[str]:

@@ -377,11 +377,16 @@ def shortfall(text: Text, side: str, config: TextConfig) -> str | None:
         f"{side} vocabulary: {text.vocabulary.size:,} of the {config.vocabulary_size:,} entries"
         f" that {side}.vocabulary_size asks for: the text has no more"
         + (
-            "; subwords this rare are hard to learn, set it lower"
+            f"; subwords this rare are hard to learn: set {side}.vocabulary_size={_fewer(text)}"
             if config.tokenization == "sentencepiece"
             else ""
         )
     )
+
+
+def _fewer(text: Text) -> int:
+    """A vocabulary size for a text with no more entries than these: half of them, in hundreds."""
+    return max(100, text.vocabulary.size // 200 * 100)
 
 
 def padded(rows: Sequence[Any]) -> np.ndarray:

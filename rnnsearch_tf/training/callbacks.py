@@ -41,6 +41,9 @@ log = logging.getLogger("rnnsearch_tf")
 BATCHES_BETWEEN_RECORDS = 100
 """In metrics.jsonl and in TensorBoard."""
 
+BATCHES_BEFORE_TIME_LEFT = 20
+"""Before, no time left is told: the first batch builds the graph and says nothing of the others."""
+
 Logs = Mapping[str, Any] | None
 """Keras's argument of a callback: {name of a metric: its value}."""
 
@@ -295,9 +298,10 @@ class ProgressLine(keras.callbacks.Callback):
     def _line(self, epoch: int, logs: Mapping[str, Any]) -> str:
         state = self.state
         share = share_done(state, self.config)
-        done = (
-            f"  {share:4.0%}  {duration(state.seconds * (1 - share) / share)} left" if share else ""
-        )
+        left = ""
+        if share and state.batches >= BATCHES_BEFORE_TIME_LEFT:
+            left = f"  {duration(state.seconds * (1 - share) / share)} left"
+        done = f"  {share:4.0%}{left}" if share else ""
         best = f"  BLEU {state.best_bleu:.2f}" if state.best_bleu is not None else ""
         skipped = logs.get("non_finite_share", 0)
         left_out = f"  not finite in {skipped:.1%} of batches" if skipped else ""

@@ -44,13 +44,16 @@ def naming_given(config: Config, run: Run, given: dict[str, Any], resume: bool) 
         if pairs is None:
             continue
         others = [f"data.{name}" for name in names[part] if getattr(data, name)]
+        without = [f"{name}={0 if name == 'data.held_out' else 'null'}" for name in others]
         if data.corpus != "files":
             others.append(f"data.corpus={data.corpus}")
+            without.append("data.corpus=files")
         if others:
             argument = "pairs" if part == "train" else part
             raise UsageError(
                 f"train: expected no text in the configuration beside {argument}, got"
-                f" {', '.join(others)}; leave one out"
+                f" {', '.join(others)}; leave {argument} out, or load the configuration with"
+                f" overrides={without}"
             )
         paths: dict[str, Any] = {
             f"{part}_{side}": os.path.abspath(run.given_text(part, side)) for side in SIDES

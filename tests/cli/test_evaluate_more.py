@@ -160,6 +160,12 @@ def test_ter_intervals_and_a_baseline(report, text, tmp_path):
     )
 
 
+def test_a_long_scoring_is_announced(report, monkeypatch):
+    assert "scoring" not in report()[1]
+    monkeypatch.setattr("rnnsearch_tf.cli.evaluate.LONG_TEXT", 20)
+    assert f"scoring {COUNT} translations, " in report()[1]
+
+
 def test_the_tables_for_people(report, text, tmp_path):
     baseline = tmp_path / "other"
     baseline.write_text("".join(line + "\n" for line in text[1]))

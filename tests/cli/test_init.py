@@ -77,6 +77,8 @@ def test_a_table_taken_as_a_text_is_refused_with_the_way_to_cut_it(tmp_path, cap
     assert "tab-separated values, 3 columns: 1, 2, 3; source: 1, target: 2" in captured.err
     assert f"first pair: {source[0]} ||| {target[0]}" in captured.err
     config = str(tmp_path / "mine" / "config.yaml")
+    for side in ("source", "target"):
+        assert f"write its code into {config}, as {side}.language (und" in captured.out
     assert list(open_corpus(load_config(config), "train"))[0] in list(zip(source, target))
     assert run(["doctor", "--config", config, "--quick"]) == 0
     assert run(["doctor", "--config", config, "--quick", "--columns", "1,2"]) == 2

@@ -304,6 +304,8 @@ def test_a_small_vocabulary_is_said_by_doctor_and_by_train(write, tmp_path, caps
     said = f"source vocabulary: {size:,} of the 2,000 entries that source.vocabulary_size asks for"
     assert said in capsys.readouterr().err
     assert any(line.startswith(f"warning: train: {said}") for line in lines)
+    advised = f"set source.vocabulary_size={size // 200 * 100 or 100}"
+    assert any(said in line and line.endswith(advised) for line in lines)
     assert not any("target vocabulary" in line and "asks for" in line for line in lines)
 
 

@@ -169,6 +169,7 @@ def test_a_tokenized_side_is_detokenized_as_sacremoses_does(write, tmp_path):
     config = configuration(write, map(" ".join, tokens), target)
     found = [str(finding) for finding in check_data(config, languages=False)]
     assert sum("source lines look tokenized" in finding for finding in found) == 1
+    assert any("; --fix DIR detokenizes the training text; or set" in finding for finding in found)
     assert not any("target lines look tokenized" in finding for finding in found)
     cleaned = cleaning.clean_text(config, tmp_path / "x")
     written = cleaned.files[0].read_text(encoding="utf-8").splitlines()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
+from tensorflow.python.util import deprecation
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export.lazy_session import LazySession
@@ -46,6 +47,15 @@ def test_a_signature_brings_its_own_functions_only(exported, monkeypatch):
     lazy("tokenize", text=TEXTS)
     saved = saved_model_pb2.SavedModel.FromString((exported / "saved_model.pb").read_bytes())
     assert before < len(taken) < len(saved.meta_graphs[0].graph_def.library.function) / 2
+
+
+def test_it_says_nothing_of_what_tensorflow_deprecates(exported, monkeypatch):
+    """In Python a user would see it, and could do nothing."""
+    said = []
+    monkeypatch.setattr(deprecation, "_PRINTED_WARNING", {})  # each is said once a process
+    monkeypatch.setattr(deprecation.logging, "warning", lambda *message: said.append(message))
+    LazySession(exported)("tokenize", text=TEXTS)
+    assert not said
 
 
 def test_a_damaged_graph_is_named(exported, tmp_path):

@@ -60,12 +60,15 @@ def test_pairs_in_python_train_as_the_same_pairs_in_files(tmp_path):
 def test_text_twice_and_bad_pairs_are_refused(tmp_path):
     plain = load_config(overrides=FILES)
     named = load_config(overrides=[*FILES, "data.train_source=a", "data.train_target=b"])
-    with pytest.raises(UsageError, match="no text .* beside pairs, got data.train_source, data.tr"):
+    with pytest.raises(
+        UsageError, match="no text .* beside pairs, got data.train_source, data.tr"
+    ) as e:
         train(named, tmp_path / "a", pairs=TRAIN)
-    with pytest.raises(UsageError, match="no text .* beside pairs, got data.corpus=phrasebook"):
+    assert "overrides=['data.train_source=null', 'data.train_target=null']" in str(e.value)
+    with pytest.raises(UsageError, match=r"got data.corpus=phrasebook; .*=\['data.corpus=files'\]"):
         train(config(), tmp_path / "a", pairs=TRAIN)
     held_out = load_config(overrides=[*FILES, "data.held_out=9"])
-    with pytest.raises(UsageError, match="beside development, got data.held_out"):
+    with pytest.raises(UsageError, match="beside development, got data.held_out; .*held_out=0"):
         train(held_out, tmp_path / "a", pairs=TRAIN, development=DEVELOPMENT)
     with pytest.raises(UserError, match="source:2: expected a sentence, got an empty line"):
         train(plain, tmp_path / "b", pairs=[("a", "b"), ("", "c")], development=DEVELOPMENT)

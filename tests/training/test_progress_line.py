@@ -25,9 +25,9 @@ def line(monkeypatch):
     return functools.partial(written, monkeypatch)
 
 
-def written(monkeypatch, stream, **training):
+def written(monkeypatch, stream, batches=300, **training):
     monkeypatch.setattr(sys, "stderr", stream)
-    state = TrainingState(batches=300, epoch=2, seconds=600.0, best_bleu=41.257)
+    state = TrainingState(batches=batches, epoch=2, seconds=600.0, best_bleu=41.257)
     ProgressLine(state, TrainingConfig(**training)).on_train_batch_end(0, LOGS)
     return stream.getvalue()
 
@@ -53,6 +53,12 @@ def test_a_log_has_all_of_it(line):
 )
 def test_the_limit_that_is_set_counts(line, training, has):
     assert has in line(io.StringIO(), **training)
+
+
+def test_the_first_batches_tell_no_time_left(line):
+    """The first one takes as long as hundreds of others."""
+    said = line(io.StringIO(), batches=1, maximum_updates=1200)
+    assert "BLEU 41.26    0%  epoch" in said
 
 
 def test_a_terminal_has_one_row_of_it_and_40_columns_show_what_matters(line, monkeypatch):

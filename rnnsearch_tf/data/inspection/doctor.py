@@ -314,7 +314,8 @@ def _advice(kind: str, side: str, settings: TextConfig, share: float) -> tuple[s
             scored = "but other programs may score them differently"
             return "note", "", f"; {side}.unicode_form converts them, {scored}"
         case "tokenized":
-            return "warning", "", f"; detokenize the text, or set {side}.tokenization=space"
+            spaced = f"{side}.tokenization=space"
+            return "warning", "", f"; --fix DIR detokenizes the training text; or set {spaced}"
         case _:
             return "warning" if share > FOREIGN_SHARE else "note", "", ""
 
