@@ -1,0 +1,86 @@
+"""Faults in the export to ONNX and in the history of tensors."""
+
+from mutants import Mutant
+
+SYSTEM = ("export/test_onnx.py::test_a_model_with_attention",)
+WEIGHTS = ("export/test_onnx.py::test_int8_products_are_near_those_of_float64",)
+
+ONNX = [
+    Mutant(
+        "search/tensor_history.py",
+        "a step of dropped sentences is written to other rows",
+        "values = tf.scatter_nd(rows[:, tf.newaxis], values, shape)",
+        "values = tf.scatter_nd(tf.range(tf.size(rows))[:, tf.newaxis], values, shape)",
+        SYSTEM,
+    ),
+    Mutant(
+        "search/tensor_history.py",
+        "the words are read after the back pointer",
+        "places = tf.where(inside & ~ends, select(all_parents), places)",
+        "places = tf.where(inside, select(all_parents), places)",
+        SYSTEM,
+    ),
+    Mutant(
+        "search/tensor_history.py",
+        "the attention is that of another hypothesis",
+        "tf.where(inside, places, 0), batch_dims=1)",
+        "tf.zeros_like(places), batch_dims=1)",
+        SYSTEM,
+    ),
+    Mutant(
+        "extras/onnx/graph.py",
+        "the outputs are named in another order",
+        "zip([value.name for value in proto.graph.output], OUTPUTS)",
+        "zip([value.name for value in proto.graph.output], OUTPUTS[::-1])",
+        SYSTEM,
+    ),
+    Mutant(
+        "extras/onnx/graph.py",
+        "the shortlist stays outside of the graph",
+        "shortlist and shortlist.as_constants()",
+        "shortlist",
+        ("export/test_onnx.py::test_shortlist",),
+    ),
+    Mutant(
+        "extras/onnx/weights.py",
+        "the bias of an eight-bit product is lost",
+        '[node.input[0], values, scale, "", bias]',
+        '[node.input[0], values, scale, "", ""]',
+        WEIGHTS,
+    ),
+    Mutant(
+        "extras/onnx/weights.py",
+        "rows have the scales of columns",
+        'quantize(array.T if by == "rows" else array)',
+        "quantize(array)",
+        WEIGHTS,
+    ),
+    Mutant(
+        "extras/onnx/writer.py",
+        "bfloat16 is not refused",
+        'if profile.weights == "bfloat16":',
+        'if profile.weights == "bfloat":',
+        ("export/test_onnx.py::test_options_without_effect_are_refused",),
+    ),
+    Mutant(
+        "extras/onnx/writer.py",
+        "a precision without effect is accepted",
+        '("signatures", "temperature", "precision", "warmup_requests")',
+        '("signatures", "temperature", "warmup_requests")',
+        ("export/test_onnx.py::test_options_without_effect_are_refused",),
+    ),
+    Mutant(
+        "extras/onnx/check.py",
+        "the answers are not compared",
+        "if not near:",
+        "if False:",
+        ("export/test_onnx.py::test_a_wrong_answer_is_not_published",),
+    ),
+    Mutant(
+        "extras/onnx/metadata.py",
+        "the vocabularies change sides",
+        "source, target = texts",
+        "target, source = texts",
+        ("export/test_onnx.py::test_the_file_has_the_text_settings",),
+    ),
+]
