@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.evaluation.bleu import Score, bleu_of_model
+from rnnsearch_tf.evaluation.bleu import bleu_of_model
 
 if TYPE_CHECKING:
     from rnnsearch_tf.export.profile import Profile
@@ -41,28 +41,52 @@ def cost_in_bleu(translator: Translator, weights: StoredWeights, profile: Profil
     shortcuts += ["a shortlist"] if profile.search.shortlist else []
     if not shortcuts:
         return None
-    try:
-        development = open_corpus(translator.config, "development")
-        pairs = [] if development is None else list(development)[:SENTENCES]
-    except (UserError, OSError):
-        pairs = []
-    before = _bleu(translator, pairs, shortlist=None) if pairs else None
+    pairs = development_pairs(translator)
+    sources = [source for source, _ in pairs]
+    before = _texts(translator, sources, shortlist=None)
     for variable, value in zip(translator.model.trainable_variables, weights.tensors()):
         variable.assign(value)
-    what = " and ".join(shortcuts)
-    if before is None:
+    shortlist = {name: getattr(profile.search, name) for name in SHORTLIST}
+    after = _texts(translator, sources, **shortlist)
+    return cost_sentence(" and ".join(shortcuts), translator, pairs, before, after)
+
+
+def development_pairs(translator: Translator) -> list[tuple[str, str]]:
+    """The first pairs of the RUN's development text; none if it is not found."""
+    try:
+        development = open_corpus(translator.config, "development")
+        return [] if development is None else list(development)[:SENTENCES]
+    except (UserError, OSError):
+        return []
+
+
+def cost_sentence(
+    what: str,
+    translator: Translator,
+    pairs: Sequence[tuple[str, str]],
+    before: Sequence[str],
+    after: Sequence[str],
+) -> str:
+    """A sentence with BLEU before and after, or with the reason why there is none.
+
+    Args:
+        what: what the export does to save space or time.
+        translator: Translator of the model.
+        pairs: development pairs.
+        before, after: translations of their sources without and with it.
+    """
+    if not pairs:
         return (
             f"{what}; the cost in BLEU was not measured: the RUN's development text was not found"
         )
-    after = _bleu(translator, pairs, **{name: getattr(profile.search, name) for name in SHORTLIST})
+    references = [reference for _, reference in pairs]
+    config = translator.config.target
+    old, new = (bleu_of_model(list(texts), references, config) for texts in (before, after))
     return (
-        f"{what}: BLEU {after.score:.2f}, without {before.score:.2f}, on {len(pairs)} development"
-        f" sentences ({after.signature})"
+        f"{what}: BLEU {new.score:.2f}, without {old.score:.2f}, on {len(pairs)} development"
+        f" sentences ({new.signature})"
     )
 
 
-def _bleu(translator: Translator, pairs: Sequence[tuple[str, str]], **search: Any) -> Score:
-    sources, references = (list(side) for side in zip(*pairs))
-    translations = [translation.text for translation in translator.translate(sources, **search)]
-    config = translator.config.target
-    return bleu_of_model(translations, references, config)
+def _texts(translator: Translator, sources: Sequence[str], **search: Any) -> list[str]:
+    return [translation.text for translation in translator.translate(sources, **search)]

@@ -56,6 +56,9 @@ _CHECKSUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 CHECKSUMS = "SHA256SUMS"
 """Name of a list of checksums in the format of sha256sum."""
 
+ONNX_FILE = "model.onnx"
+"""Name of an export to ONNX."""
+
 Checksums = dict[str, set[str]]
 """{name of a file: the digests that are valid for it}."""
 
@@ -115,6 +118,16 @@ class Run:
         run = cls(os.fspath(path))  # of a Run too: its model_file, if it has one
         if run.path.suffix == ".keras" and run.path.is_file():
             return cls._of_model_file(run.path)
+        exports = (
+            [run.path]
+            if run.path.suffix == ".onnx"
+            else [run.path / ONNX_FILE, *run.path.glob(f"*/{ONNX_FILE}")]
+        )
+        if onnx := next((path for path in exports if path.is_file()), None):
+            raise UserError(
+                f"{run}: expected a RUN folder, got an ONNX export; translate with it by:"
+                f" rnnsearch-translate --model {onnx}"
+            )
         if not run.path.is_dir():
             if str(path) in (models := pretrained_models()):
                 return cls(models[str(path)])
@@ -159,6 +172,13 @@ class Run:
         for path in run._needed_files():
             check_inside(path, run.path)
         return run
+
+    def _onnx_export(self) -> pathlib.Path | None:
+        """The ONNX file that the path names or holds, itself or in a version; None without one."""
+        if self.path.suffix == ".onnx":
+            return self.path
+        files = [self.path / ONNX_FILE, *self.path.glob(f"*/{ONNX_FILE}")]
+        return next((file for file in files if file.is_file()), None)
 
     @classmethod
     def _of_model_file(cls, path: pathlib.Path) -> Run:

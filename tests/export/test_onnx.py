@@ -17,6 +17,7 @@ from rnnsearch_tf.extras.onnx.weights import store_weights
 from rnnsearch_tf.extras.onnx.writer import export_onnx
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.ensemble import Ensemble
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.search.graphs import search_graph
 from rnnsearch_tf.search.shortlist import Shortlist
 
@@ -132,6 +133,13 @@ def test_the_file_has_the_text_settings(exported, run):
         "alignments",
         "finished",
     ]
+
+
+@pytest.mark.parametrize("which", [".", "1", "1/model.onnx"])
+def test_other_verbs_say_what_translates_with_it(exported, which):
+    path = exported.folder.parent / which
+    with pytest.raises(UserError, match=r"rnnsearch-translate --model .*1/model\.onnx"):
+        Run.open(path)
 
 
 def test_int8_products_are_near_those_of_float64():

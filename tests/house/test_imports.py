@@ -26,7 +26,7 @@ LEVELS = [
 
 LEVEL_OF = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 CORE = LEVELS[: LEVELS.index(["extras"])]
-MOST_ARROWS = 98
+MOST_ARROWS = 99
 MOST_LINES = 590
 """Of a file, comments and docstrings included: is it still one thing?"""
 

@@ -6,19 +6,18 @@ import os
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import tensorflow as tf
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.config import END_ID, save_config, saved_config
-from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.evaluation.bleu import bleu_of_model
 from rnnsearch_tf.export.check import LONG, TRICKY
 from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
 from rnnsearch_tf.export.publishing import new_version, version_folder
-from rnnsearch_tf.export.quality import SENTENCES
+from rnnsearch_tf.export.quality import cost_sentence, development_pairs
 from rnnsearch_tf.export.warmup import sentences_of
 from rnnsearch_tf.export.writer import Exported
-from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runs.folder import ONNX_FILE, Run
 from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.search.graphs import search_graph
@@ -26,8 +25,6 @@ from rnnsearch_tf.search.unknown import Lexicon
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import padded
 from rnnsearch_tf.translation import Translator
-
-FILE = "model.onnx"
 
 LARGEST = 2**31 - 1
 """Bytes of an ONNX file: it is one protocol buffer."""
@@ -109,9 +106,9 @@ def export_onnx(
             f" {model.ByteSize():,}; set weights=int8, or export it as a SavedModel"
         )
     with new_version(output, version) as (target, folder):
-        onnx.save(model, str(folder / FILE))
+        onnx.save(model, str(folder / ONNX_FILE))
         with announced("comparing its answers in a fresh process"):
-            compared, cost = _check(folder / FILE, translator, options)
+            compared, cost = _check(folder / ONNX_FILE, translator, options)
         save_config(options, folder / PROFILE)
         exported = Exported(target, model.ByteSize(), compared, cost, None)
         (folder / "model_card.md").write_text(_card(folders, options, exported), encoding="utf-8")
@@ -158,18 +155,8 @@ def _cost(file: os.PathLike[str], translator: Translator, profile: Profile) -> s
     """A sentence with the BLEU of the file and of the Python model, on development text."""
     from rnnsearch_tf.extras.onnx.check import run_batches
 
-    what = f"{profile.weights} weights"
-    try:
-        development = open_corpus(translator.config, "development")
-        pairs = [] if development is None else list(development)[:SENTENCES]
-    except (UserError, OSError):
-        pairs = []
-    pairs = [pair for pair in pairs if pair[0].strip()]
-    if not pairs:
-        return (
-            f"{what}; the cost in BLEU was not measured: the RUN's development text was not found"
-        )
-    sources, references = (list(side) for side in zip(*pairs))
+    pairs = [pair for pair in development_pairs(translator) if pair[0].strip()]
+    sources = [source for source, _ in pairs]
     search = {**profile.search_options, "replace_unknown": False}
     expected = [one.text for one in translator.translate(sources, **search)]
     got = [
@@ -177,18 +164,14 @@ def _cost(file: os.PathLike[str], translator: Translator, profile: Profile) -> s
         for answer in run_batches(file, _batches(translator, sources, profile))
         for text in translator.target_text.decode(answer["ids"][:, 0]).numpy()
     ]
-    config = translator.config.target
-    before, after = (bleu_of_model(texts, references, config) for texts in (expected, got))
-    return (
-        f"{what}: BLEU {after.score:.2f}, without {before.score:.2f}, on {len(pairs)} development"
-        f" sentences ({after.signature})"
-    )
+    return cost_sentence(f"{profile.weights} weights", translator, pairs, expected, got)
 
 
 def _batches(translator: Translator, lines: Sequence[Line], profile: Profile) -> list[np.ndarray]:
     """Source ids of the lines with words, in batches: int32 [B, J] each; longer ones are cut."""
     limit = profile.maximum_source_length
-    rows = [row for row in translator.source_text.encode(lines).to_list() if len(row) > 1]
+    ids = translator.source_text.encode(tf.constant(lines, tf.string)).to_list()
+    rows = [row for row in ids if len(row) > 1]
     rows = [row if len(row) <= limit + 1 else [*row[:limit], END_ID] for row in rows]
     return [padded(rows[start : start + BATCH]) for start in range(0, len(rows), BATCH)]
 
@@ -201,11 +184,11 @@ def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
         if run.model_card.exists()
     )
     rows = [
-        f"{FILE}: {exported.bytes:,} bytes, weights in {profile.weights}",
+        f"{ONNX_FILE}: {exported.bytes:,} bytes, weights in {profile.weights}",
         *([f"what it costs: {exported.cost}"] if exported.cost else []),
         f"options: see {PROFILE} in this folder",
         f"checked before it was published: {exported.compared} sentences in a fresh process",
-        f"made with rnnsearch_tf {__version__}; translate with rnnsearch-translate --model {FILE}",
+        f"made with rnnsearch_tf {__version__}; rnnsearch-translate --model {ONNX_FILE} translates",
     ]
     return "\n".join(
         [trained or "# Model card", "", "## Export", "", *(f"- {row}" for row in rows), ""]
