@@ -118,12 +118,7 @@ class Run:
         run = cls(os.fspath(path))  # of a Run too: its model_file, if it has one
         if run.path.suffix == ".keras" and run.path.is_file():
             return cls._of_model_file(run.path)
-        exports = (
-            [run.path]
-            if run.path.suffix == ".onnx"
-            else [run.path / ONNX_FILE, *run.path.glob(f"*/{ONNX_FILE}")]
-        )
-        if onnx := next((path for path in exports if path.is_file()), None):
+        if onnx := run._onnx_export():
             raise UserError(
                 f"{run}: expected a RUN folder, got an ONNX export; translate with it by:"
                 f" rnnsearch-translate --model {onnx}"
@@ -175,7 +170,7 @@ class Run:
 
     def _onnx_export(self) -> pathlib.Path | None:
         """The ONNX file that the path names or holds, itself or in a version; None without one."""
-        if self.path.suffix == ".onnx":
+        if self.path.suffix == ".onnx" and self.path.is_file():
             return self.path
         files = [self.path / ONNX_FILE, *self.path.glob(f"*/{ONNX_FILE}")]
         return next((file for file in files if file.is_file()), None)
