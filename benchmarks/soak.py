@@ -164,9 +164,11 @@ class Asker:
                 if kind == "nbest"
                 else (self.unknown, "NOT_FOUND")
             )
+            from rnnsearch_tf.errors import UserError
+
             try:
                 client.translate([text])
-            except ValueError as error:
+            except UserError as error:
                 return None if refusal in str(error) else str(error)
             return None if kind == "nbest" else "an answer"
         return self.over_http(kind, text)
