@@ -10,12 +10,15 @@ from flag_tables import GONE, MODELS, check, complete
 
 def test_export(observe, monkeypatch):
     from rnnsearch_tf.export import writer
+    from rnnsearch_tf.extras.onnx import writer as onnx_writer
 
     names = ["models", "folder", "version", "profile", "set", "combine"]
     done = types.SimpleNamespace(
         folder="out/1", bytes=1234, compared=5, cost="a cost", left_out=None
     )
-    monkeypatch.setattr(writer, "export_model", observe.note(*names, answer=done))
+    noted = observe.note(*names, answer=done)
+    monkeypatch.setattr(writer, "export_model", lambda *values: noted(*values, format="savedmodel"))
+    monkeypatch.setattr(onnx_writer, "export_onnx", lambda *values: noted(*values, format="onnx"))
     settings = ["weights=int8", "temperature=2"]
     changed = ["--set", settings[0], "--set", settings[1]]
     plain = check(
@@ -26,12 +29,14 @@ def test_export(observe, monkeypatch):
             "--model": (["--model", "other"], {"models": ["other", "run"]}),
             "--combine": MODELS["--combine"],
             "--output": (["--output", "yours"], {"folder": "yours"}),
+            "--format": (["--format", "onnx"], {"format": "onnx"}),
             "--version": (["--version", "7"], {"version": 7}),
             "--profile": (["--profile", "p.yaml"], {"profile": "p.yaml"}),
             "--set": (changed, {"set": settings}),
         },
     )
     del plain["output"]
+    assert plain.pop("format") == "savedmodel"
     assert plain == dict(zip(names, [["run"], "out", None, None, [], "probabilities"]))
 
 
