@@ -10,7 +10,7 @@ import pytest
 from tiny_run import write_run
 from tiny_systems import ONE_OF_EACH, READ_THE_SOURCE, randomize, system_config
 
-from rnnsearch_tf.config import Config, SearchConfig
+from rnnsearch_tf.config import END_ID, Config, SearchConfig
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras.onnx.graph import search_onnx
 from rnnsearch_tf.extras.onnx.weights import store_weights
@@ -69,8 +69,14 @@ def assert_equal_searches(searched, config, shortlist=None):
 
 
 def test_a_model_with_attention():
-    config = SearchConfig(beam_size=3, nbest=2, maximum_length_ratio=2.0)
-    assert_equal_searches(model("rnnsearch"), config)
+    searched = model("rnnsearch")
+    # as likely as the best words: some hypotheses end early, others at the maximum length
+    bias = searched.output_layer.b_softmax
+    bias.assign(6.0 * (np.arange(TARGET_SIZE) == END_ID))
+    config = SearchConfig(beam_size=3, nbest=3, maximum_length_ratio=2.0, extra_length=3)
+    lengths = search_graph(searched, config)(BATCHES[0].astype(np.int32)).lengths.numpy()
+    assert len(np.unique(lengths)) > 3, "the hypotheses have too few lengths to tell them apart"
+    assert_equal_searches(searched, config)
 
 
 @pytest.mark.slow
