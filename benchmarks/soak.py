@@ -69,11 +69,13 @@ class Memory(threading.Thread):
 
     Attributes:
         seen: list of (seconds since the start, resident bytes, bytes that no other process has).
+        held: list of (file descriptors, threads), one for each look.
     """
 
     def __init__(self, pid):
         super().__init__(daemon=True)
         self.pid, self.seen, self.ended, self.began = pid, [], threading.Event(), time.monotonic()
+        self.held = []
         self.start()
 
     def run(self):
@@ -83,11 +85,13 @@ class Memory(threading.Thread):
                 processes = [root, *root.children(recursive=True)]
                 # of a page that several have, each has its share
                 memory = [process.memory_full_info() for process in processes]
+                held = [(process.num_fds(), process.num_threads()) for process in processes]
             except (OSError, psutil.Error):
                 continue  # one has ended just now
             resident = sum(each.pss for each in memory)
             own = sum(each.uss for each in memory)
             self.seen.append((time.monotonic() - self.began, resident, own))
+            self.held.append(tuple(map(sum, zip(*held))))
 
 
 class Asker:
@@ -283,6 +287,15 @@ def serving(arguments):
                 ]
             )
     print(growth(memory.seen, seconds))
+    if third := len(memory.held) // 3:
+        second, last = (
+            " and ".join(str(max(each)) for each in zip(*part))
+            for part in (memory.held[third : 2 * third], memory.held[2 * third :])
+        )
+        print(
+            "Most file descriptors and threads of its processes in the second third of the time:"
+            f" {second}; in the last: {last}."
+        )
     print(
         "Requests: "
         + ", ".join(f"{count:,} {kind}" for kind, count in asker.counts.items())
