@@ -120,6 +120,7 @@ def test_a_run_becomes_a_version(exported):
     ]
     assert exported.compared >= 10
     assert "int8 weights: BLEU" in exported.cost
+    assert "without Moses's rules" in exported.left_out
 
 
 def test_the_file_has_the_text_settings(exported, run):

@@ -110,9 +110,20 @@ def export_onnx(
         with announced("comparing its answers in a fresh process"):
             compared, cost = _check(folder / ONNX_FILE, translator, options)
         save_config(options, folder / PROFILE)
-        exported = Exported(target, model.ByteSize(), compared, cost, None)
+        exported = Exported(target, model.ByteSize(), compared, cost, _left_out(translator))
         (folder / "model_card.md").write_text(_card(folders, options, exported), encoding="utf-8")
     return exported
+
+
+def _left_out(translator: Translator) -> str | None:
+    """A sentence on what a runtime has to bring by itself; None if the file has it all."""
+    texts = translator.source_text, translator.target_text
+    if all(text.config.tokenization != "moses" for text in texts):
+        return None
+    return (
+        "without Moses's rules, which rnnsearch-translate does not have: it refuses this file"
+        " (tokenization: moses); other programs can tokenize by themselves"
+    )
 
 
 def _check_profile(profile: Profile) -> None:
@@ -186,6 +197,7 @@ def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
     rows = [
         f"{ONNX_FILE}: {exported.bytes:,} bytes, weights in {profile.weights}",
         *([f"what it costs: {exported.cost}"] if exported.cost else []),
+        *([exported.left_out] if exported.left_out else []),
         f"options: see {PROFILE} in this folder",
         f"checked before it was published: {exported.compared} sentences in a fresh process",
         f"made with rnnsearch_tf {__version__}; rnnsearch-translate --model {ONNX_FILE} translates",
