@@ -26,6 +26,10 @@ from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.translation import Translator
 
 
+Runs = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+"""Path of a RUN, or paths of several."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Exported:
     """Result of an export.
@@ -48,7 +52,7 @@ class Exported:
 
 
 def export_model(
-    runs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    runs: Runs,
     output: str | os.PathLike[str],
     version: int | None = None,
     profile: str | os.PathLike[str] | None = None,
@@ -71,10 +75,7 @@ def export_model(
             from the Python model's; nothing is published then.
         UsageError: the profile has unknown or impossible options.
     """
-    paths = [runs] if isinstance(runs, (str, os.PathLike)) else runs
-    folders = [Run.open(path) for path in paths]
-    if not folders:
-        raise UsageError("expected the path of a RUN, or of several, got an empty list")
+    folders = opened_runs(runs)
     options = load_profile(saved_config(folders[0].config).search, profile, overrides)
     calibration = (
         Calibration.load(folders[0])
@@ -83,15 +84,7 @@ def export_model(
     )
     options, left_out = _possible(options, calibration, folders)
     version_folder(output, version)  # fail early
-    translator = Translator.load(
-        folders,
-        precision=options.precision,
-        combine=combine,
-        maximum_lengths={
-            "source": options.maximum_source_length,
-            "target": options.maximum_target_length,
-        },
-    )
+    translator = loaded(folders, options, combine)
     translator.search_config(**options.search_options)  # refuses what the model cannot do
     served = Served(translator, options, calibration)
     cost = cost_in_bleu(translator, served.weights, options)
@@ -120,6 +113,28 @@ def export_model(
     return exported
 
 
+def opened_runs(runs: Runs) -> list[Run]:
+    """The RUNs of an export: at least one."""
+    paths = [runs] if isinstance(runs, (str, os.PathLike)) else runs
+    folders = [Run.open(path) for path in paths]
+    if not folders:
+        raise UsageError("expected the path of a RUN, or of several, got an empty list")
+    return folders
+
+
+def loaded(runs: Sequence[Run], profile: Profile, combine: str) -> Translator:
+    """The Translator of an export, with the precision and the limits of its profile."""
+    return Translator.load(
+        runs,
+        precision=profile.precision,
+        combine=combine,
+        maximum_lengths={
+            "source": profile.maximum_source_length,
+            "target": profile.maximum_target_length,
+        },
+    )
+
+
 def _possible(
     profile: Profile, calibration: Calibration | None, runs: Sequence[Run]
 ) -> tuple[Profile, str | None]:
@@ -143,11 +158,6 @@ def _possible(
 
 def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
     """The model card: the training, from the cards of the RUNs, and the export."""
-    trained = "\n\n".join(
-        run.model_card.read_text(encoding="utf-8").rstrip()
-        for run in runs
-        if run.model_card.exists()
-    )
     rows = [
         (
             f"signatures: {', '.join(profile.signatures)}; inputs and outputs are those of the"
@@ -167,6 +177,16 @@ def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
             " (the stock server has them)"
         ),
     ]
+    return card(runs, rows)
+
+
+def card(runs: Sequence[Run], rows: Iterable[str]) -> str:
+    """A model card: the cards of the RUNs, and rows on the export."""
+    trained = "\n\n".join(
+        run.model_card.read_text(encoding="utf-8").rstrip()
+        for run in runs
+        if run.model_card.exists()
+    )
     return "\n".join(
         [trained or "# Model card", "", "## Export", "", *(f"- {row}" for row in rows), ""]
     )

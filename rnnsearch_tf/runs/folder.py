@@ -118,7 +118,7 @@ class Run:
         run = cls(os.fspath(path))  # of a Run too: its model_file, if it has one
         if run.path.suffix == ".keras" and run.path.is_file():
             return cls._of_model_file(run.path)
-        if onnx := run._onnx_export():
+        if not run.config.exists() and (onnx := run._onnx_export()):
             raise UserError(
                 f"{run}: expected a RUN folder, got an ONNX export; translate with it by:"
                 f" rnnsearch-translate --model {onnx}"

@@ -110,8 +110,7 @@ def _checked(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str
             " name another file"
         )
     try:
-        about: dict[str, Any] = {"lexicon": json.loads(metadata.get("lexicon", "{}"))}
-        about |= json.loads(metadata["rnnsearch"])
+        about: dict[str, Any] = {"lexicon": {}} | json.loads(metadata["rnnsearch"])
         newer = about["format"] > FORMAT
         if not newer:
             for key, kind in _KINDS.items():

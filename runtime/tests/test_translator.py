@@ -50,7 +50,9 @@ def test_unknown_words(tmp_path: pathlib.Path) -> None:
     about = tiny.ABOUT | {"search": {"replace_unknown": True}}
     plain = Translator(tiny.write(tmp_path / "plain.onnx", about))
     assert plain.translate("the Zoé sleeps dog").text == "le Zoé dort dog"
-    lexicon = Translator(tiny.write(tmp_path / "lexicon.onnx", about, lexicon='{"dog": "chien"}'))
+    lexicon = Translator(
+        tiny.write(tmp_path / "lexicon.onnx", about | {"lexicon": {"dog": "chien"}})
+    )
     assert lexicon.translate("the Zoé sleeps dog").text == "le Zoé dort chien"
 
 
@@ -82,14 +84,14 @@ def side(**changes: Any) -> dict[str, Any]:
     [
         ("", {}, "of another program; name another"),
         ("{", {}, "complete metadata, got JSONDecodeError"),
-        ("[]", {}, "complete metadata, got KeyError: 'format'"),
+        ("[]", {}, "complete metadata, got TypeError"),
         (without("format"), {}, "KeyError: 'format'"),
         (without("search"), {}, "KeyError: 'search'"),
         (tiny.ABOUT | {"search": 1}, {}, "complete metadata"),
         (tiny.ABOUT | {"source": None}, {}, "TypeError: source: 'None'"),
         (tiny.ABOUT | {"maximum_source_length": "x"}, {}, "complete metadata"),
         ({"format": 2}, {}, "newer format 2; pip install --upgrade rnnsearch-runtime"),
-        (None, {"lexicon": "[]"}, "complete metadata"),
+        (tiny.ABOUT | {"lexicon": []}, {}, "complete metadata"),
         (side(tokenization="moses"), {}, "sentencepiece or space, got moses,"),
         (side(tokenization="sentencepiece"), {}, "source: expected the settings"),
         (None, {"opset": 99}, "a model that onnxruntime .* runs, got: .*upgrade onnxruntime"),

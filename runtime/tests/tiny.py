@@ -89,7 +89,11 @@ def graph(scale: float = -0.5) -> onnx.GraphProto:
 
 
 def write(
-    path: Path, about: dict[str, Any] | str | None = None, opset: int = 18, **more: Any
+    path: Path,
+    about: dict[str, Any] | str | None = None,
+    opset: int = 18,
+    ir_version: int = 8,
+    scale: float = -0.5,
 ) -> Path:
     """Write a model file.
 
@@ -97,14 +101,14 @@ def write(
         path: of the file.
         about: metadata; None: ABOUT; "": none.
         opset: version of the operators.
-        more: "ir_version", "lexicon", "scale".
+        ir_version: version of the file format.
+        scale: see :func:`graph`.
     """
-    model = helper.make_model(
-        graph(more.pop("scale", -0.5)), opset_imports=[helper.make_opsetid("", opset)]
-    )
-    model.ir_version = more.pop("ir_version", 8)
+    model = helper.make_model(graph(scale), opset_imports=[helper.make_opsetid("", opset)])
+    model.ir_version = ir_version
     about = ABOUT if about is None else about
-    values = {"rnnsearch": about if isinstance(about, str) else json.dumps(about), **more}
-    helper.set_model_props(model, {key: value for key, value in values.items() if value})
+    if about:
+        text = about if isinstance(about, str) else json.dumps(about)
+        helper.set_model_props(model, {"rnnsearch": text})
     onnx.save(model, str(path))
     return path

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 
 import numpy as np
 import onnx
@@ -147,6 +148,12 @@ def test_other_verbs_say_what_translates_with_it(exported, which):
     path = exported.folder.parent / which
     with pytest.raises(UserError, match=r"rnnsearch-translate --model .*1/model\.onnx"):
         Run.open(path)
+
+
+def test_a_run_that_holds_an_onnx_file_is_a_run(exported, tmp_path):
+    folder = write_run(tmp_path / "run")
+    shutil.copy(exported.folder / "model.onnx", folder)
+    assert Run.open(folder).path == folder
 
 
 def test_int8_products_are_near_those_of_float64():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -16,7 +17,7 @@ from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
 from rnnsearch_tf.export.publishing import new_version, version_folder
 from rnnsearch_tf.export.quality import cost_sentence, development_pairs
 from rnnsearch_tf.export.warmup import sentences_of
-from rnnsearch_tf.export.writer import Exported
+from rnnsearch_tf.export.writer import Exported, Runs, card, loaded, opened_runs
 from rnnsearch_tf.runs.folder import ONNX_FILE, Run
 from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.runtime.progress import announced
@@ -27,13 +28,13 @@ from rnnsearch_tf.text.pipeline import padded
 from rnnsearch_tf.translation import Translator
 
 LARGEST = 2**31 - 1
-"""Bytes of an ONNX file: it is one protocol buffer."""
+"""Bytes of float32 weights: the graph is converted as one protocol buffer, before they shrink."""
 
 BATCH = 8
 
 
 def export_onnx(
-    runs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    runs: Runs,
     output: str | os.PathLike[str],
     version: int | None = None,
     profile: str | os.PathLike[str] | None = None,
@@ -62,26 +63,21 @@ def export_onnx(
     from rnnsearch_tf.extras.onnx.metadata import add_metadata
     from rnnsearch_tf.extras.onnx.weights import store_weights
 
-    paths = [runs] if isinstance(runs, (str, os.PathLike)) else runs
-    folders = [Run.open(path) for path in paths]
-    if not folders:
-        raise UsageError("expected the path of a RUN, or of several, got an empty list")
+    folders = opened_runs(runs)
     options = load_profile(saved_config(folders[0].config).search, profile, overrides)
     _check_profile(options)
     version_folder(output, version)  # fail early
-    translator = Translator.load(
-        folders,
-        precision="float32",
-        combine=combine,
-        maximum_lengths={
-            "source": options.maximum_source_length,
-            "target": options.maximum_target_length,
-        },
-    )
+    translator = loaded(folders, options, combine)  # in float32: _check_profile
     if len(translator.source_texts) > 1:
         raise UserError(
             "export --format onnx: expected an ensemble whose members read the same source tokens,"
             f" got {len(translator.source_texts)} kinds; export them as a SavedModel"
+        )
+    size = sum(4 * math.prod(weight.shape) for weight in translator.model.trainable_variables)
+    if size > LARGEST:
+        raise UserError(
+            f"export --format onnx: expected weights of at most {LARGEST:,} bytes in float32, got"
+            f" {size:,}; export the model as a SavedModel"
         )
     search = translator.search_config(**options.search_options)
     with announced("converting the search to ONNX"):
@@ -100,11 +96,6 @@ def export_onnx(
             else None
         ),
     )
-    if model.ByteSize() > LARGEST:
-        raise UserError(
-            f"export --format onnx: expected a model of at most {LARGEST:,} bytes, got"
-            f" {model.ByteSize():,}; set weights=int8, or export it as a SavedModel"
-        )
     with new_version(output, version) as (target, folder):
         onnx.save(model, str(folder / ONNX_FILE))
         with announced("comparing its answers in a fresh process"):
@@ -189,11 +180,6 @@ def _batches(translator: Translator, lines: Sequence[Line], profile: Profile) ->
 
 def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
     """The model card: the training, from the cards of the RUNs, and the export."""
-    trained = "\n\n".join(
-        run.model_card.read_text(encoding="utf-8").rstrip()
-        for run in runs
-        if run.model_card.exists()
-    )
     rows = [
         f"{ONNX_FILE}: {exported.bytes:,} bytes, weights in {profile.weights}",
         *([f"what it costs: {exported.cost}"] if exported.cost else []),
@@ -202,6 +188,4 @@ def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
         f"checked before it was published: {exported.compared} sentences in a fresh process",
         f"made with rnnsearch_tf {__version__}; rnnsearch-translate --model {ONNX_FILE} translates",
     ]
-    return "\n".join(
-        [trained or "# Model card", "", "## Export", "", *(f"- {row}" for row in rows), ""]
-    )
+    return card(runs, rows)
