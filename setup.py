@@ -45,7 +45,8 @@ EXTRAS = {
         "playwright>=1.40",
         "axe-playwright-python>=0.1.4",
     ],  # tests of the attention page, with a Chromium of the system
-    "onnx": ["tf2onnx>=1.17,<2", "onnx>=1.17,<2", "onnxruntime>=1.20,<2"],  # export --format onnx
+    # export --format onnx and web
+    "onnx": ["tf2onnx>=1.17,<2", "onnx>=1.17,<2", "onnxruntime>=1.20,<2", "sentencepiece>=0.2"],
     "datasets": ["datasets>=3"],  # reads saved data sets of Hugging Face
     "tensorboard": ["tensorboard>=2.19", "matplotlib>=3.8"],
     "docs": [
@@ -119,6 +120,7 @@ setup(
             "runs/shipped/*/best/*",
             "text/prefixes/*.txt",
             "extras/server/page/*",
+            "extras/web/page/*",
         ]
     },
     python_requires=">=3.10,<3.14",

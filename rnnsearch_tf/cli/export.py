@@ -1,5 +1,5 @@
 """Export a trained RUN, or an ensemble, under DIR/N: as a SavedModel, raw text in and raw text out,
-or as one ONNX file for the small runtime without TensorFlow.
+as one ONNX file for the small runtime without TensorFlow, or as a web page with the model in it.
 
 Before DIR/N appears, a fresh process loads the model and its answers are compared with those of the
 Python model. An existing version is never overwritten. A failed export leaves nothing that a server
@@ -7,12 +7,21 @@ would load, and the next export removes what a killed one has left. A profile is
 the options of an export; --set changes one of them. A checkout has examples in export/.
 """
 
+from __future__ import annotations
+
+import functools
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rnnsearch_tf.cli.shared import add_model, whole_number
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export import publishing
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.runs.folder import Run
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.export.writer import Exported
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -25,10 +34,17 @@ def arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--format",
-        choices=("savedmodel", "onnx"),
+        choices=("savedmodel", "onnx", "web"),
         default="savedmodel",
         help="savedmodel: for TensorFlow Serving (the default); onnx: DIR/N/model.onnx, with"
-        " --set weights=int8 small and fast (needs rnnsearch-tf[onnx])",
+        " --set weights=int8 small and fast; web: DIR/N is a folder for any web host, which"
+        " translates in the browser (both need rnnsearch-tf[onnx])",
+    )
+    parser.add_argument(
+        "--onnxruntime-web",
+        metavar="F.tgz",
+        help="with --format web: the package that runs the model there, from `npm pack"
+        " onnxruntime-web`; or its folder",
     )
     parser.add_argument(
         "--version",
@@ -54,15 +70,12 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
+    if arguments.onnxruntime_web and arguments.format != "web":
+        raise UsageError("--onnxruntime-web: it has no effect without --format web; leave it out")
     for folder in arguments.model:
         Run.open(folder)  # fail before the slow import of TensorFlow
     import_tensorflow()
-    if arguments.format == "onnx":
-        from rnnsearch_tf.extras.onnx.writer import export_onnx as export
-    else:
-        from rnnsearch_tf.export.writer import export_model as export
-
-    exported = export(
+    exported = _exporter(arguments)(
         arguments.model,
         arguments.output,
         arguments.version,
@@ -75,3 +88,18 @@ def run(arguments: Namespace) -> None:
     print(f"{exported.bytes:,} bytes of weights; {checked}")
     for sentence in filter(None, (exported.cost, exported.left_out)):
         print(sentence)
+
+
+def _exporter(arguments: Namespace) -> Callable[..., Exported]:
+    """The function that exports in the chosen format."""
+    if arguments.format == "web":
+        from rnnsearch_tf.extras.web.writer import export_web
+
+        return functools.partial(export_web, library=arguments.onnxruntime_web)
+    if arguments.format == "onnx":
+        from rnnsearch_tf.extras.onnx.writer import export_onnx
+
+        return export_onnx
+    from rnnsearch_tf.export.writer import export_model
+
+    return export_model

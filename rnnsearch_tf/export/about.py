@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+from typing import Any
 
 from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.errors import UserError
@@ -24,16 +25,20 @@ def write_about(folder: pathlib.Path, run: Run) -> None:
         folder: path of the SavedModel.
         run: the RUN, or the first of an ensemble.
     """
+    path = folder / FILE
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(about(run), ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def about(run: Run) -> dict[str, Any]:
+    """The language codes of a RUN and its examples, as values of JSON."""
     config = saved_config(run.config)
     examples = read_lines(run.examples) if run.examples.exists() else []
-    about = {
+    return {
         "source": config.source.language,
         "target": config.target.language,
         "examples": [line for line in examples if line.strip()],
     }
-    path = folder / FILE
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(about, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_about(folder: AnyPath) -> dict[str, str]:
@@ -44,8 +49,8 @@ def read_about(folder: AnyPath) -> dict[str, str]:
     """
     path = pathlib.Path(folder, FILE)
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-        return {side: str(about[side]) for side in ("source", "target")}
+        said = json.loads(path.read_text(encoding="utf-8"))
+        return {side: str(said[side]) for side in ("source", "target")}
     except (OSError, ValueError, KeyError, TypeError):
         raise UserError(
             f"{path}: expected the languages of the model, found none; export it again"

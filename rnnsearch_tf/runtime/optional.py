@@ -14,6 +14,7 @@ PACKAGES = {
     "tf2onnx": ("tf2onnx", "onnx"),
     "onnx": ("onnx", "onnx"),
     "onnxruntime": ("onnxruntime", "onnx"),
+    "sentencepiece": ("sentencepiece", "onnx"),
     "machine": ("sil-machine", "smt"),
     "thot": ("sil-thot", "smt"),
 }

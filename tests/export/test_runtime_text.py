@@ -10,14 +10,12 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.config import TextConfig, saved_config
-from rnnsearch_tf.data.phrasebook import phrasebook
-from rnnsearch_tf.export.check import LONG, TRICKY
-from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
-from rnnsearch_tf.text.characters import BLANK_CHARACTERS
-from rnnsearch_tf.text.pipeline import Text, build_text, load_texts
+import unusual_text
+from unusual_text import CONFIGS, SHIPPED, text_of
 
+from rnnsearch_tf.export.check import TRICKY
+from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
+from rnnsearch_tf.text.pipeline import Text
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("onnxruntime")
@@ -25,69 +23,16 @@ sentencepiece = pytest.importorskip("sentencepiece")
 
 RUNTIME = pathlib.Path(__file__).parents[2] / "runtime"
 
-SIGNS = [
-    *BLANK_CHARACTERS,
-    *"aAßİıΣσ.,'’-½²ﬁＡ①日本語かなカナ한국어שלוםمرحباकि",
-    *"\u0301\u0328\u0327\u0300\u05b8\u0651\u20dd\u200c\u200d\u0000\u0007\u001b\u007f\u0085",
-    *["🙂", "👩\u200d👩\u200d👧", "🇫🇷", "▁", "<unk>", "</s>", "<pad>", " ", "\r", "\ufffd", "𝐀"],
-]
-
-
-def lines() -> list[bytes]:
-    """Sentences, tricky lines, and random ones of tricky signs and of random bytes."""
-    rng = random.Random(1)
-    sentences = phrasebook(300, 3, "train")
-    texts = [
-        *sentences[0],
-        *sentences[1],
-        *(f"a{space}b{space}{space} c{space}" for space in BLANK_CHARACTERS),
-        "日本語の文、です。かなカナ 한국어 文字",
-        "windows line end\r",
-        "e\u0301" + "\u0301" * 60 + "x" + "\u0328\u0301" * 40,
-        "ΟΔΥΣΣΕΥΣ. ΑΣ ΣΑΣ Σ",
-        *("".join(rng.choices(SIGNS, k=rng.randint(1, 25))) for _ in range(600)),
-    ]
-    noise = (
-        b"".join(rng.choices([b"\xc3\xa9", b"\xe2\x82", b"\xff", b"\xed\xa0\x80", b"a", b" "], k=9))
-        for _ in range(100)
-    )
-    return [*TRICKY, LONG, *(text.encode() for text in texts), *noise]
-
-
-RUNS_OF_SIGNS = [(sign * n).encode() for sign in [*".!(1", "ha", "ha ha "] for n in range(2, 30)]
-"""Of several segmentations with the same probability, sentencepiece takes another from 0.2.2 on."""
-
-LINES = lines()
+LINES = unusual_text.LINES[:]
 if tuple(map(int, sentencepiece.__version__.split("."))) < (0, 2, 2):  # as the runtime needs it
-    LINES += RUNS_OF_SIGNS
+    LINES += unusual_text.RUNS_OF_SIGNS
 else:
     LINES.remove(TRICKY[-1])
-TRAINING = [line.decode("utf-8", "replace") for line in LINES[: len(TRICKY) + 400]]
-CONFIGS = {
-    "subwords": TextConfig(tokenization="sentencepiece", vocabulary_size=500),
-    "subwords, NFKC, lower case": TextConfig(
-        tokenization="sentencepiece",
-        vocabulary_size=500,
-        unicode_form="NFKC",
-        lowercase=True,
-        remove_invisible=True,
-    ),
-    "words": TextConfig(language="fr", tokenization="space", vocabulary_size=300),
-    "words, no form, lower case": TextConfig(
-        tokenization="space", unicode_form="none", lowercase=True, remove_invisible=True
-    ),
-}
 
 
-def shipped() -> Text:
-    run = Run.open("tatoeba-en-fr")
-    return load_texts(run, saved_config(run.config))[0]
-
-
-@pytest.fixture(scope="module", params=["shipped", *CONFIGS])
+@pytest.fixture(scope="module", params=[SHIPPED, *CONFIGS])
 def package(request: pytest.FixtureRequest) -> Text:
-    name = request.param
-    return shipped() if name == "shipped" else build_text(CONFIGS[name], TRAINING)
+    return text_of(request.param)
 
 
 @pytest.fixture

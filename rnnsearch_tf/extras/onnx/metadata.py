@@ -23,8 +23,7 @@ TEXT_OPTIONS = ("language", "tokenization", "lowercase", "unicode_form", "remove
 SEARCH_OPTIONS = ("beam_size", "nbest", "length_penalty", "replace_unknown")
 
 
-def add_metadata(
-    model: onnx.ModelProto,
+def settings(
     name: str,
     texts: tuple[Text, Text],
     search: SearchConfig,
@@ -32,11 +31,10 @@ def add_metadata(
     maximum_source_length: int,
     has_attention: bool,
     lexicon: Lexicon | None,
-) -> None:
-    """Store what a runtime needs beside the graph.
+) -> dict[str, Any]:
+    """What a runtime needs beside the graph, as values of JSON.
 
     Args:
-        model: the ModelProto.
         name: name of the model.
         texts: (source Text, target Text).
         search: the search options of the graph.
@@ -49,8 +47,8 @@ def add_metadata(
     values: dict[str, Any] = {
         "format": FORMAT,
         "name": name,
-        "source": _side(source),
-        "target": _side(target),
+        "source": text_settings(source),
+        "target": text_settings(target),
         "maximum_source_length": maximum_source_length,
         "has_attention": has_attention,
         "search": {option: options[option] for option in SEARCH_OPTIONS},
@@ -58,12 +56,18 @@ def add_metadata(
     if lexicon is not None:
         keys, words = (tensor.numpy().tolist() for tensor in lexicon.table.export())
         values["lexicon"] = {key.decode(): word.decode() for key, word in zip(keys, words)}
+    return values
+
+
+def add_metadata(model: onnx.ModelProto, values: dict[str, Any]) -> None:
+    """Store the settings in an ONNX file."""
     entry = model.metadata_props.add()
     entry.key = KEY
     entry.value = json.dumps(values, ensure_ascii=False)
 
 
-def _side(text: Text) -> dict[str, Any]:
+def text_settings(text: Text) -> dict[str, Any]:
+    """Text settings of one side: options, and a SentencePiece model in base64 or tokens."""
     values: dict[str, Any] = {option: getattr(text.config, option) for option in TEXT_OPTIONS}
     if text.subword_model is not None:
         values["subword_model"] = base64.b64encode(text.subword_model).decode("ascii")

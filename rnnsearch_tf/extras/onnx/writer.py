@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import pathlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -56,54 +57,110 @@ def export_onnx(
             then.
         UsageError: the profile has an option without effect here.
     """
-    require("export --format onnx", "tf2onnx", "onnx", "onnxruntime")
-    import onnx
+    export = OnnxExport("export --format onnx", runs, output, version, profile, overrides, combine)
+    with new_version(output, version) as (target, folder):
+        return export.write(target, folder)
 
-    from rnnsearch_tf.extras.onnx.graph import search_onnx
-    from rnnsearch_tf.extras.onnx.metadata import add_metadata
-    from rnnsearch_tf.extras.onnx.weights import store_weights
 
-    folders = opened_runs(runs)
-    options = load_profile(saved_config(folders[0].config).search, profile, overrides)
-    _check_profile(options)
-    version_folder(output, version)  # fail early
-    translator = loaded(folders, options, combine)  # in float32: _check_profile
+class OnnxExport:
+    """A model that can be converted to ONNX.
+
+    Args:
+        what: name of the export, in errors.
+        runs, output, version, profile, overrides, combine: as of :func:`export_onnx`.
+
+    Attributes:
+        runs: list of Run.
+        settings: what a runtime needs beside the graph; see metadata.py.
+
+    Raises:
+        UserError, UsageError: as of :func:`export_onnx`.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        runs: Runs,
+        output: str | os.PathLike[str],
+        version: int | None,
+        profile: str | os.PathLike[str] | None,
+        overrides: Sequence[str],
+        combine: str,
+    ) -> None:
+        require(what, "tf2onnx", "onnx", "onnxruntime")
+        from rnnsearch_tf.extras.onnx.metadata import settings
+
+        self.runs = opened_runs(runs)
+        self._options = load_profile(saved_config(self.runs[0].config).search, profile, overrides)
+        _check_profile(self._options)
+        version_folder(output, version)  # fail early
+        self._translator = loaded(self.runs, self._options, combine)  # float32: _check_profile
+        _check_translator(what, self._translator)
+        self._search = self._translator.search_config(**self._options.search_options)
+        self.settings = settings(
+            self.runs[0].path.name,
+            (self._translator.source_text, self._translator.target_text),
+            self._search,
+            maximum_source_length=self._options.maximum_source_length,
+            has_attention=self._translator.model.has_attention,
+            lexicon=(
+                Lexicon.load(self._search.lexicon, *self._translator.unicode_forms)
+                if self._search.replace_unknown and self._search.lexicon
+                else None
+            ),
+        )
+
+    def write(
+        self,
+        target: pathlib.Path,
+        folder: pathlib.Path,
+        use: str = f"rnnsearch-translate --model {ONNX_FILE} translates",
+    ) -> Exported:
+        """Convert the model, write it with its profile and card, and check it in a fresh process.
+
+        Args:
+            target: path that the folder will have.
+            folder: path of the folder, which exists.
+            use: end of the card, on what translates with the file.
+
+        Raises:
+            UserError: the answers of a fresh process differ from the Python model's.
+        """
+        import onnx
+
+        from rnnsearch_tf.extras.onnx.graph import search_onnx
+        from rnnsearch_tf.extras.onnx.metadata import add_metadata
+        from rnnsearch_tf.extras.onnx.weights import store_weights
+
+        shortlist = self._translator.shortlist(self._search)
+        with announced("converting the search to ONNX"):
+            model = search_onnx(self._translator.model, self._search, shortlist)
+        store_weights(model, self._options.weights)
+        add_metadata(model, self.settings)
+        onnx.save(model, str(folder / ONNX_FILE))
+        with announced("comparing its answers in a fresh process"):
+            compared, cost = _check(folder / ONNX_FILE, self._translator, self._options)
+        save_config(self._options, folder / PROFILE)
+        left_out = _left_out(self._translator)
+        exported = Exported(target, model.ByteSize(), compared, cost, left_out)
+        text = _card(self.runs, self._options, exported, use)
+        (folder / "model_card.md").write_text(text, encoding="utf-8")
+        return exported
+
+
+def _check_translator(what: str, translator: Translator) -> None:
+    """Raise UserError if the model has no ONNX form."""
     if len(translator.source_texts) > 1:
         raise UserError(
-            "export --format onnx: expected an ensemble whose members read the same source tokens,"
-            f" got {len(translator.source_texts)} kinds; export them as a SavedModel"
+            f"{what}: expected an ensemble whose members read the same source tokens, got"
+            f" {len(translator.source_texts)} kinds; export them as a SavedModel"
         )
     size = sum(4 * math.prod(weight.shape) for weight in translator.model.trainable_variables)
     if size > LARGEST:
         raise UserError(
-            f"export --format onnx: expected weights of at most {LARGEST:,} bytes in float32, got"
-            f" {size:,}; export the model as a SavedModel"
+            f"{what}: expected weights of at most {LARGEST:,} bytes in float32, got {size:,};"
+            " export the model as a SavedModel"
         )
-    search = translator.search_config(**options.search_options)
-    with announced("converting the search to ONNX"):
-        model = search_onnx(translator.model, search, translator.shortlist(search))
-    store_weights(model, options.weights)
-    add_metadata(
-        model,
-        folders[0].path.name,
-        (translator.source_text, translator.target_text),
-        search,
-        maximum_source_length=options.maximum_source_length,
-        has_attention=translator.model.has_attention,
-        lexicon=(
-            Lexicon.load(search.lexicon, *translator.unicode_forms)
-            if search.replace_unknown and search.lexicon
-            else None
-        ),
-    )
-    with new_version(output, version) as (target, folder):
-        onnx.save(model, str(folder / ONNX_FILE))
-        with announced("comparing its answers in a fresh process"):
-            compared, cost = _check(folder / ONNX_FILE, translator, options)
-        save_config(options, folder / PROFILE)
-        exported = Exported(target, model.ByteSize(), compared, cost, _left_out(translator))
-        (folder / "model_card.md").write_text(_card(folders, options, exported), encoding="utf-8")
-    return exported
 
 
 def _left_out(translator: Translator) -> str | None:
@@ -178,7 +235,7 @@ def _batches(translator: Translator, lines: Sequence[Line], profile: Profile) ->
     return [padded(rows[start : start + BATCH]) for start in range(0, len(rows), BATCH)]
 
 
-def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
+def _card(runs: Sequence[Run], profile: Profile, exported: Exported, use: str) -> str:
     """The model card: the training, from the cards of the RUNs, and the export."""
     rows = [
         f"{ONNX_FILE}: {exported.bytes:,} bytes, weights in {profile.weights}",
@@ -186,6 +243,6 @@ def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
         *([exported.left_out] if exported.left_out else []),
         f"options: see {PROFILE} in this folder",
         f"checked before it was published: {exported.compared} sentences in a fresh process",
-        f"made with rnnsearch_tf {__version__}; rnnsearch-translate --model {ONNX_FILE} translates",
+        f"made with rnnsearch_tf {__version__}; {use}",
     ]
     return card(runs, rows)

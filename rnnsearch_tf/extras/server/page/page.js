@@ -39,26 +39,14 @@ async function ask(each, text) {
   const { signal } = (each.asked = new AbortController());
   each.panel.wait();
   try {
-    const answer = await answerOf(model, text, signal);
+    const answer = await server.translate(model, text, signal);
     each.panel.show(answer);
     announce(`${model}: ${answer.best.translation[0] || "no translation"}`);
   } catch (error) {
     if (signal.aborted) return;
     if (!(error instanceof Problem)) console.error(error);
-    each.panel.problem(error instanceof Problem ? error.message : "The server answered something that this page does not understand.");
+    each.panel.problem(error instanceof Problem ? error.message : "The model answered something that this page does not understand.");
   }
-}
-
-async function answerOf(model, text, signal) {
-  const has = await server.signatures(model, signal);
-  const translating = ["translate_aligned", "translate"].find((name) => has.includes(name));
-  if (!translating) throw new Problem(`“${model}” is no translation model of this project: it has no signature translate.`);
-  const nbest = has.includes("translate_nbest") ? server.ask(model, "translate_nbest", { text: [text] }, signal) : null;
-  nbest?.catch(() => {}); // what fails there fails below too
-  const best = await server.ask(model, translating, { text: [text] }, signal);
-  const pair = { source: [text], target: best.translation };
-  const sure = has.includes("confidence") ? await server.ask(model, "confidence", pair, signal) : null;
-  return { best, sure, list: await nbest };
 }
 
 /** The panels of the models that are chosen, under their names. */
@@ -135,8 +123,10 @@ function menu(side, models, wanted) {
 
 async function begin() {
   sentence.value = given.get("text") ?? "";
+  document.querySelector("#asking fieldset").hidden = !Server.HAS_CHOICE;
   document.getElementById("server").value = address;
   if (address) document.querySelector("#asking details").open = true;
+  server.onprogress = (text) => say(document.getElementById("progress"), text);
   known = await server.models();
   const models = Object.keys(known);
   for (const { side } of panels) {

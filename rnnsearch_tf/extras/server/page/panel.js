@@ -48,12 +48,7 @@ export class Panel {
     this.#part(".problem").hidden = this.element.hidden = false;
   }
 
-  /**
-   * What a model answered.
-   *
-   * best: outputs of translate_aligned, or those of translate alone; sure: those of confidence, or null; list: those of
-   * translate_nbest, or null. Each of one row.
-   */
+  /** What a model answered: the result of Server.translate. */
   show({ best, sure, list }) {
     this.clear();
     const tokens = (name) => (best[name]?.[0] ?? "").split(" ").filter(Boolean);

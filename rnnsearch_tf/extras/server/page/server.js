@@ -4,10 +4,13 @@
 export class Problem extends Error {}
 
 export class Server {
+  static HAS_CHOICE = true; // of models, and of another server
+
   /** address: "" for the server of this page, or "http://HOST:PORT". */
   constructor(address) {
     this.address = address;
     this.known = new Map(); // model → its signatures
+    this.onprogress = () => {}; // function (text); a server has loaded its models
   }
 
   /** The models that answer, {name: what its export says of it}, where the server says so; else {}. */
@@ -22,8 +25,26 @@ export class Server {
     }
   }
 
+  /**
+   * What a model answers to a sentence: {best, sure, list}.
+   *
+   * best: outputs of translate_aligned, or those of translate alone; sure: those of confidence, or null; list: those of
+   * translate_nbest, or null. Each of one row.
+   */
+  async translate(model, text, signal) {
+    const has = await this.#signatures(model, signal);
+    const translating = ["translate_aligned", "translate"].find((name) => has.includes(name));
+    if (!translating) throw new Problem(`“${model}” is no translation model of this project: it has no signature translate.`);
+    const nbest = has.includes("translate_nbest") ? this.#ask(model, "translate_nbest", { text: [text] }, signal) : null;
+    nbest?.catch(() => {}); // what fails there fails below too
+    const best = await this.#ask(model, translating, { text: [text] }, signal);
+    const pair = { source: [text], target: best.translation };
+    const sure = has.includes("confidence") ? await this.#ask(model, "confidence", pair, signal) : null;
+    return { best, sure, list: await nbest };
+  }
+
   /** Names of a model's signatures. */
-  async signatures(model, signal) {
+  async #signatures(model, signal) {
     if (!this.known.has(model)) {
       const { metadata } = await this.#json(model, "/metadata", { signal });
       this.known.set(model, Object.keys(metadata.signature_def.signature_def));
@@ -32,7 +53,7 @@ export class Server {
   }
 
   /** The outputs of a signature, for inputs {name: [value, …]}. */
-  async ask(model, signature, inputs, signal) {
+  async #ask(model, signature, inputs, signal) {
     // A body without a type of its own is text/plain, which needs no permission beforehand on another server.
     const body = JSON.stringify({ signature_name: signature, inputs });
     return (await this.#json(model, ":predict", { method: "POST", body, signal })).outputs;

@@ -1,0 +1,197 @@
+"""The exported page in a real Chromium: its tokens are those of the package, and its translations
+those of the Translator, without a network.
+
+Skipped where there is no Chromium, or no playwright to drive it. The tests that translate also need
+the npm package onnxruntime-web, a .tgz or its folder, named by RNNSEARCH_ONNXRUNTIME_WEB.
+"""
+
+import functools
+import http.server
+import json
+import os
+import shutil
+import threading
+
+import pytest
+from tiny_run import write_run
+from unusual_text import CONFIGS, LINES, RUNS_OF_SIGNS, SHIPPED, text_of
+
+import rnnsearch_tf as rt
+from rnnsearch_tf.data.phrasebook import phrasebook
+from rnnsearch_tf.extras.onnx.metadata import text_settings
+from rnnsearch_tf.extras.web import writer
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+LIBRARY = os.environ.get("RNNSEARCH_ONNXRUNTIME_WEB")
+WAIT = 60_000  # milliseconds, for a busy machine
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="expected a Chromium, found none")
+needs_library = pytest.mark.skipif(
+    LIBRARY is None, reason="expected RNNSEARCH_ONNXRUNTIME_WEB, from `npm pack onnxruntime-web`"
+)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="expected the extra `browser`, which drives Chromium"
+    )
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_folder(browser):
+    """open_folder(folder) → its index.html on a local web host, ready; afterwards: no error was
+    logged, and no other host was asked.
+    """
+    servers, errors, hosts = [], [], set()
+
+    def open_folder(folder):
+        handler = functools.partial(Quiet, directory=folder)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = browser.new_context().new_page()
+        page.set_default_timeout(WAIT)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
+        page.goto(f"http://127.0.0.1:{server.server_port}/")
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield open_folder
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+    assert not errors
+    assert hosts == {f"127.0.0.1:{server.server_port}" for server in servers}
+
+
+@pytest.mark.parametrize("name", [SHIPPED, *CONFIGS])
+def test_tokens_ids_and_texts(open_folder, tmp_path, name):
+    text = text_of(name)
+    side = writer.text_of_page(text_settings(text), "source")
+    settings = {"name": "m", "about": {}, "bytes": 1, "source": side, "target": side}
+    writer.write_page(tmp_path, settings, {})
+    lines = [line.decode("utf-8", "replace") for line in [*LINES, *RUNS_OF_SIGNS]]
+    tokens = text.tokenize(lines)
+    ids = text.ids(tokens)
+    script = """async (lines) => {
+      const { Text } = await import("./text.js");
+      const text = new Text((await (await fetch("model.json")).json()).source);
+      return lines.map((line) => {
+        const tokens = text.tokenize(line);
+        const ids = text.encode(tokens);
+        return [tokens, ids, text.detokenize(text.decode([...ids, 0, 0]))];
+      });
+    }"""
+    (tmp_path / "worker.js").write_text("// no model")
+    found = open_folder(tmp_path).evaluate(script, lines)
+    expected = zip(tokens.to_list(), ids.to_list(), text.decode(ids).numpy())
+    for line, got, (words, numbers, joined) in zip(lines, found, expected):
+        assert got == [[word.decode() for word in words], numbers, joined.decode()], line
+
+
+def translated(page, sentence):
+    """The panel, once it has the answer to the sentence."""
+    page.locator("#sentence").fill(sentence)
+    page.locator("#sentence").press("Enter")
+    panel = page.locator(".panel:not([aria-busy])")
+    panel.locator(".result, .problem").locator("visible=true").first.wait_for()
+    return panel
+
+
+ANSWERS = """async (sentences) => {
+  const { Server } = await import("./server.js");
+  const server = new Server();
+  const { signal } = new AbortController();
+  const answers = [];
+  for (const sentence of sentences) answers.push(await server.translate("", sentence, signal));
+  return answers;
+}"""
+
+
+def assert_same_answers(page, translator, sentences):
+    answers = page.evaluate(ANSWERS, sentences)
+    for answer, expected in zip(answers, translator.translate(sentences, nbest=3)):
+        best = answer["best"]
+        assert best["translation"] == [expected.text]
+        assert best["source_tokens"] == [" ".join(expected.source_tokens)]
+        assert best["target_tokens"] == [" ".join(expected.tokens)]
+        rows = expected.alignment[: len(expected.tokens)]
+        assert json.loads(best["alignment"][0]) == [pytest.approx(row, abs=1e-4) for row in rows]
+        if expected.text:
+            assert answer["list"]["translation"] == [[each.text for each in expected.nbest]]
+            scores = [each.score for each in expected.nbest]
+            assert answer["list"]["score"][0] == pytest.approx(scores, abs=1e-4)
+
+
+@needs_library
+def test_a_tiny_model_with_unknown_words(open_folder, tmp_path):
+    space = ["source.tokenization=space", "target.tokenization=space"]
+    run = write_run(tmp_path / "run", [*space, "search.replace_unknown=true"])
+    settings = ["search.nbest=3", "maximum_source_length=6"]
+    folder = writer.export_web(run, tmp_path / "p", overrides=settings, library=LIBRARY).folder
+    translator = rt.Translator.load(run)
+    sentences = [*phrasebook(20, 3, "test")[0], "", "two unseen words"]
+    short = [sentence for sentence in sentences if len(sentence.split()) <= 6]
+    page = open_folder(folder)
+    assert_same_answers(page, translator, short)
+    panel = translated(page, "the " * 9)
+    assert panel.locator(".cut").inner_text().startswith("The sentence is longer than the model")
+    assert page.locator("#asking fieldset").is_hidden()
+
+
+@needs_library
+def test_the_page_shows_translation_alignment_and_list(open_folder, tmp_path):
+    settings = ["search.nbest=3", "weights=int8"]
+    folder = writer.export_web(
+        "tatoeba-en-fr", tmp_path, overrides=settings, library=LIBRARY
+    ).folder
+    page = open_folder(folder)
+    assert page.locator("#examples").inner_text().startswith("From English to French. Try:")
+    page.locator("#examples button").first.click()
+    page.locator(".translation", has_text="Ma sœur vend un vieux livre.").wait_for()
+    assert page.locator(".nbest tbody tr").count() == 3
+    assert page.locator(".strands path").count() > 5
+    assert page.locator("#progress").is_hidden()
+    page.locator("#sentence").fill("")
+    page.locator(".panel").wait_for(state="hidden")
+
+
+@needs_library
+@pytest.mark.slow
+def test_the_shipped_model_in_float32(open_folder, tmp_path):
+    folder = writer.export_web(
+        "tatoeba-en-fr", tmp_path, overrides=["search.nbest=3"], library=LIBRARY
+    ).folder
+    translator = rt.Translator.load("tatoeba-en-fr", precision="float32")
+    sentences = [*phrasebook(100, 3, "test")[0], "日本語", "aaaa 11111", ""]
+    assert_same_answers(open_folder(folder), translator, sentences)
+
+
+@needs_library
+def test_missing_and_damaged_files_are_said(open_folder, tmp_path):
+    run = write_run(tmp_path / "run", ["source.tokenization=space", "target.tokenization=space"])
+    folder = writer.export_web(run, tmp_path / "p", library=LIBRARY).folder
+    model = folder / "model.onnx"
+    whole = model.read_bytes()
+    for content, settings in ((whole[:2000], None), (None, None), (whole, b"{")):
+        model.unlink(missing_ok=True)
+        if content is not None:
+            model.write_bytes(content)
+        if settings is not None:
+            (folder / "model.json").write_bytes(settings)
+        problem = translated(open_folder(folder), "a book").locator(".problem span").inner_text()
+        assert "opy" in problem and "folder again" in problem
