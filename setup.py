@@ -47,6 +47,7 @@ EXTRAS = {
     ],  # tests of the attention page, with a Chromium of the system
     # export --format onnx and web
     "onnx": ["tf2onnx>=1.17,<2", "onnx>=1.17,<2", "onnxruntime>=1.20,<2", "sentencepiece>=0.2"],
+    "litert": ["ai-edge-litert>=1.3"],  # export --format litert: its check in a fresh process
     "datasets": ["datasets>=3"],  # reads saved data sets of Hugging Face
     "tensorboard": ["tensorboard>=2.19", "matplotlib>=3.8"],
     "docs": [

@@ -1,5 +1,5 @@
 """Export a trained RUN, or an ensemble, under DIR/N: as a SavedModel, raw text in and raw text out,
-as one ONNX file for the small runtime without TensorFlow, or as a web page with the model in it.
+as one file for ONNX Runtime or LiteRT, without TensorFlow, or as a web page with the model in it.
 
 Before DIR/N appears, a fresh process loads the model and its answers are compared with those of the
 Python model. An existing version is never overwritten. A failed export leaves nothing that a server
@@ -34,11 +34,12 @@ def arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--format",
-        choices=("savedmodel", "onnx", "web"),
+        choices=("savedmodel", "onnx", "litert", "web"),
         default="savedmodel",
         help="savedmodel: for TensorFlow Serving (the default); onnx: DIR/N/model.onnx, with"
         " --set weights=int8 small and fast; web: DIR/N is a folder for any web host, which"
-        " translates in the browser (both need rnnsearch-tf[onnx])",
+        " translates in the browser (both need rnnsearch-tf[onnx]); litert: DIR/N/model.tflite, for"
+        " one sentence at a time (needs rnnsearch-tf[litert])",
     )
     parser.add_argument(
         "--onnxruntime-web",
@@ -100,6 +101,10 @@ def _exporter(arguments: Namespace) -> Callable[..., Exported]:
         from rnnsearch_tf.extras.onnx.writer import export_onnx
 
         return export_onnx
+    if arguments.format == "litert":
+        from rnnsearch_tf.extras.litert.writer import export_litert
+
+        return export_litert
     from rnnsearch_tf.export.writer import export_model
 
     return export_model

@@ -59,6 +59,9 @@ CHECKSUMS = "SHA256SUMS"
 ONNX_FILE = "model.onnx"
 """Name of an export to ONNX."""
 
+LITERT_FILE = "model.tflite"
+"""Name of an export for LiteRT."""
+
 Checksums = dict[str, set[str]]
 """{name of a file: the digests that are valid for it}."""
 
@@ -118,11 +121,13 @@ class Run:
         run = cls(os.fspath(path))  # of a Run too: its model_file, if it has one
         if run.path.suffix == ".keras" and run.path.is_file():
             return cls._of_model_file(run.path)
-        if not run.config.exists() and (onnx := run._onnx_export()):
-            raise UserError(
-                f"{run}: expected a RUN folder, got an ONNX export; translate with it by:"
-                f" rnnsearch-translate --model {onnx}"
+        if not run.config.exists() and (file := run._graph_file()):
+            use = (
+                f"translate with it by: rnnsearch-translate --model {file}"
+                if file.suffix == ".onnx"
+                else f"programs on LiteRT translate with {file}"
             )
+            raise UserError(f"{run}: expected a RUN folder, got an export; {use}")
         if not run.path.is_dir():
             if str(path) in (models := pretrained_models()):
                 return cls(models[str(path)])
@@ -168,11 +173,13 @@ class Run:
             check_inside(path, run.path)
         return run
 
-    def _onnx_export(self) -> pathlib.Path | None:
-        """The ONNX file that the path names or holds, itself or in a version; None without one."""
-        if self.path.suffix == ".onnx" and self.path.is_file():
-            return self.path
-        files = [self.path / ONNX_FILE, *self.path.glob(f"*/{ONNX_FILE}")]
+    def _graph_file(self) -> pathlib.Path | None:
+        """The file for ONNX Runtime or LiteRT that the path names or holds, itself or in a
+        version; None without one.
+        """
+        files = [self.path] if self.path.suffix in (".onnx", ".tflite") else []
+        for name in (ONNX_FILE, LITERT_FILE):
+            files += [self.path / name, *self.path.glob(f"*/{name}")]
         return next((file for file in files if file.is_file()), None)
 
     @classmethod

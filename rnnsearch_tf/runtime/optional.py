@@ -15,6 +15,7 @@ PACKAGES = {
     "onnx": ("onnx", "onnx"),
     "onnxruntime": ("onnxruntime", "onnx"),
     "sentencepiece": ("sentencepiece", "onnx"),
+    "ai_edge_litert": ("ai-edge-litert", "litert"),
     "machine": ("sil-machine", "smt"),
     "thot": ("sil-thot", "smt"),
 }

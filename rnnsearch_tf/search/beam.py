@@ -129,6 +129,7 @@ def beam_search(
     advance: Advance | None = None,
     extra_steps: tf.Tensor | int = 0,
     history: typing.Any = None,
+    drop_done: bool = True,
 ) -> BeamResult:
     """The most probable outputs of every sentence, by beam search.
 
@@ -147,6 +148,8 @@ def beam_search(
         advance: function that takes one step; None: that of this file.
         extra_steps: int32 [B], steps allowed beyond the maximum length.
         history: an empty record of the steps, like History; None: one of TensorArrays.
+        drop_done: drop sentences that are done, which saves time. False: every size that the
+            inputs have stays static, as LiteRT needs it.
 
     Returns:
         BeamResult, sorted by score. Ties go to the hypothesis that finished first, then to the one
@@ -169,14 +172,51 @@ def beam_search(
     penalty = 0.0 if config.normalize_after and not config.shrinking_beam else config.length_penalty
     rules = Rules(config, penalty, UNKNOWN_ID if config.allow_unknown else UNKNOWN_ID + 1)
     maximum = maximum_lengths(source_lengths, config) + extra_steps
-    sentences = _sentences(memory, minimum_lengths(source_lengths, config), maximum)
+    sentences = Sentences(
+        tf.range(tf.size(maximum)), memory, minimum_lengths(source_lengths, config), maximum
+    )
     advance = advance or (_advance_greedy if config.beam_size == 1 else _advance)
     batch_size = tf.shape(source_lengths)[0]
     size = config.no_repeat_ngram
     written = nothing_written(batch_size, maximum, size) if size else ()
-    beam = _start(state, batch_size, written, rules)
-    if history:
-        beam = beam._replace(history=history)
+    beam = _start(state, batch_size, written, rules, history)
+    search = _search_dropping if drop_done else _search_all
+    outcome, beam = search(sentences, beam, advance, step, rules)
+    return _result(outcome, beam.history, beam.time, source_lengths, maximum, rules)
+
+
+def _search_all(
+    sentences: Sentences, beam: Beam, advance: Advance, step: Step, rules: Rules
+) -> tuple[Outcome, Beam]:
+    """(outcome, last beam) of a batch from which no sentence is dropped."""
+    beam = advance(sentences, beam, step, rules)  # first word outside of the loop: k is 1
+    batch_size = sentences.maximum.shape
+    shapes = tf.nest.map_structure(
+        lambda values: batch_size.concatenate(values.shape[1:]), tuple(beam[1:-1])
+    )
+    set_shapes(tuple(beam[1:-1]), shapes)
+
+    def advanced(beam: Beam) -> list[Beam]:
+        beam = advance(sentences, beam, step, rules)
+        set_shapes(tuple(beam[1:-1]), shapes)
+        return [beam]
+
+    (beam,) = tf.while_loop(
+        lambda beam: tf.reduce_any(~beam.done),
+        advanced,
+        [beam],
+        shape_invariants=[Beam._make((beam.time.shape, *shapes, _shapes(beam).history))],
+        parallel_iterations=1,
+    )
+    return Outcome(beam.live, beam.finished), beam
+
+
+def _search_dropping(
+    sentences: Sentences, beam: Beam, advance: Advance, step: Step, rules: Rules
+) -> tuple[Outcome, Beam]:
+    """(outcome, last beam) of a batch; sentences that are done are dropped."""
+    sentences = _with_dynamic_shapes(sentences)
+    beam = Beam._make((beam.time, *_with_dynamic_shapes(beam[1:-1]), beam.history))
     outcome = Outcome(beam.live, beam.finished)
     beam = advance(sentences, beam, step, rules)  # first word outside of the loop: k is 1
     *_, beam, outcome = tf.while_loop(
@@ -192,25 +232,20 @@ def beam_search(
         ),
         parallel_iterations=1,
     )
-    return _result(outcome, beam.history, beam.time, source_lengths, maximum, rules)
+    return outcome, beam
 
 
-def _with_dynamic_shape(tensor: tf.Tensor, shape: tf.TensorShape) -> tf.Tensor:
+def _with_dynamic_shapes(values: Nest) -> Nest:
     """Hide the static sizes that vary in the loop; TensorFlow's graph optimizer would otherwise
     treat them as fixed.
     """
-    return tf.compat.v1.placeholder_with_default(tensor, shape)
+    hide = tf.compat.v1.placeholder_with_default
+    return tf.nest.map_structure(hide, values, loop_shapes(values))
 
 
-def _sentences(memory: Nest, minimum: tf.Tensor, maximum: tf.Tensor) -> Sentences:
-    """All sentences of the batch."""
-    sentences = tf.nest.map_structure(
-        tf.convert_to_tensor, Sentences(tf.range(tf.size(maximum)), memory, minimum, maximum)
-    )
-    return tf.nest.map_structure(_with_dynamic_shape, sentences, loop_shapes(sentences))
-
-
-def _start(state: Nest, batch_size: tf.Tensor, written: Nest, rules: Rules) -> Beam:
+def _start(
+    state: Nest, batch_size: tf.Tensor, written: Nest, rules: Rules, history: typing.Any
+) -> Beam:
     """The initial beam: one live, empty hypothesis per sentence (k = 1)."""
     beam_size = rules.config.beam_size
     none = tf.fill([batch_size, beam_size], NO_HYPOTHESIS)  # [B, K]
@@ -219,9 +254,8 @@ def _start(state: Nest, batch_size: tf.Tensor, written: Nest, rules: Rules) -> B
     finished = Finished(none, none, zeros, zeros)
     done = tf.zeros([batch_size], tf.bool)
     first = tf.fill([batch_size, 1], PAD_ID)
-    varying = first, add_hypotheses(state), live, finished, done, written
-    varying = tf.nest.map_structure(_with_dynamic_shape, varying, loop_shapes(varying))
-    return Beam._make((tf.constant(0), *varying, empty_history(beam_size)))
+    state, history = add_hypotheses(state), history or empty_history(beam_size)
+    return Beam(tf.constant(0), first, state, live, finished, done, written, history)
 
 
 def _shapes(beam: Beam) -> Beam:

@@ -89,7 +89,7 @@ def search_model(
     split_k: int = 1,
     phrases: Phrases | None = None,
     alignments: bool = True,
-    history: typing.Any = None,
+    **loop: typing.Any,
 ) -> BeamResult:
     """Beam search of a batch over all words, or over the words that a
     :class:`~rnnsearch_tf.search.shortlist.Shortlist` allows.
@@ -105,9 +105,10 @@ def search_model(
         alignments: bool. False: the alignments of the result are [B, N, I, 0], and the search does
             not store those of every hypothesis and step, which are most of its memory. The coverage
             penalty needs them.
+        loop: `history` and `drop_done` of :func:`~rnnsearch_tf.search.beam.beam_search`.
     """
     state, memory = model.start(source_ids)
-    searched = functools.partial(_search, alignments=alignments, history=history)
+    searched = functools.partial(_search, alignments=alignments, loop=loop)
     if shortlist is None:
         step = (
             functools.partial(model.step, output=model.output_weights(split_k=split_k))
@@ -141,11 +142,11 @@ def _search(
     config: SearchConfig,
     phrases: Phrases | None,
     alignments: bool,
-    history: typing.Any,
+    loop: dict[str, typing.Any],
 ) -> BeamResult:
     step = step if alignments or config.coverage_penalty else _without_alignments(step)
     if phrases is None:
-        return beam_search(state, memory, step, source_lengths, config, history=history)
+        return beam_search(state, memory, step, source_lengths, config, **loop)
     return constrained_search(state, memory, step, source_lengths, phrases, config)
 
 

@@ -6,6 +6,7 @@ the stock server has no GatherTree.
 
 from __future__ import annotations
 
+import fractions
 import typing
 
 import tensorflow as tf
@@ -42,9 +43,11 @@ def maximum_lengths(source_lengths: tf.Tensor, config: SearchConfig) -> tf.Tenso
 
 
 def _floor_of_product(ratio: float, lengths: tf.Tensor) -> tf.Tensor:
-    # In binary, 0.29 · 100 is 28.999999999999996: the small term makes it 29.
-    product = tf.constant(ratio, tf.float64) * tf.cast(lengths, tf.float64)
-    return tf.cast(tf.floor(product + 1e-9), tf.int32)
+    """Computed with a fraction of four decimals: in binary, 0.29 · 100 is 28.999999999999996."""
+    lengths = tf.cast(lengths, tf.int32)
+    fraction = fractions.Fraction(ratio).limit_denominator(10_000)
+    whole, part = divmod(fraction.numerator, fraction.denominator)
+    return lengths * whole + lengths * part // fraction.denominator
 
 
 def add_hypotheses(state: Nest) -> Nest:

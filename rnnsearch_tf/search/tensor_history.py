@@ -41,7 +41,7 @@ class TensorHistory(typing.NamedTuple):
             """Append values [b, ...], and zeros for the sentences that were dropped."""
             shape = tf.concat([batch_size, tf.shape(values)[1:]], axis=0)
             values = tf.scatter_nd(rows[:, tf.newaxis], values, shape)
-            steps = tf.ensure_shape(steps, [None] * 2 + values.shape[1:])  # the loop has lost it
+            steps.set_shape([None] * 2 + values.shape[1:])  # the loop has lost it
             return tf.concat([steps, values[tf.newaxis]], axis=0)
 
         return TensorHistory(*(append(*pair) for pair in zip(self, step)))
@@ -50,8 +50,9 @@ class TensorHistory(typing.NamedTuple):
         self, steps: tf.Tensor, lengths: tf.Tensor, places: tf.Tensor, ended: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """See :meth:`History.read`."""
-        all_parents, all_words = (tf.ensure_shape(x, [None] * 3) for x in self[:2])
-        all_alignments = tf.ensure_shape(self.alignments, [None] * 4)
+        all_parents, all_words, all_alignments = self
+        for values, rank in zip(self, (3, 3, 4)):
+            values.set_shape([None] * rank)  # the loop has lost it
 
         def back(
             time: tf.Tensor, places: tf.Tensor, words: tf.Tensor, alignments: tf.Tensor
@@ -65,6 +66,7 @@ class TensorHistory(typing.NamedTuple):
 
             word = tf.where(inside, tf.where(ends, END_ID, select(all_words)), PAD_ID)
             places = tf.where(inside & ~ends, select(all_parents), places)
+            places.set_shape(lengths.shape)
             alignment = tf.gather(all_alignments[time], tf.where(inside, places, 0), batch_dims=1)
             alignment = tf.where(inside[..., tf.newaxis], alignment, 0.0)
             return (

@@ -30,7 +30,7 @@ PROGRAMS = [
     "cost_model.py",
     "distributed.py",
     "hostile.py",
-    "onnx_search.py",
+    "without_tensorflow.py",
 ]
 WORKERS = ["ours.py", "peer_joeynmt.py", "peer_opennmt.py"]
 SYSTEMS = [

@@ -8,42 +8,16 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+import searches
 from tiny_run import write_run
-from tiny_systems import ONE_OF_EACH, READ_THE_SOURCE, randomize, system_config
+from tiny_systems import ONE_OF_EACH, READ_THE_SOURCE
 
-from rnnsearch_tf.config import END_ID, Config, SearchConfig
+from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras.onnx.graph import search_onnx
 from rnnsearch_tf.extras.onnx.weights import store_weights
 from rnnsearch_tf.extras.onnx.writer import export_onnx
-from rnnsearch_tf.models import build_model
-from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.search.graphs import search_graph
-from rnnsearch_tf.search.shortlist import Shortlist
-
-SOURCE_SIZE, TARGET_SIZE = 20, 300  # more words than a block of search/topk.py
-BATCHES = [
-    np.array([[5, 9, 3, 1, 0, 0], [4, 1, 0, 0, 0, 0], [7, 7, 2, 8, 3, 1], [1, 0, 0, 0, 0, 0]]),
-    np.array([[11, 12, 1]]),
-    np.array([[3, 1], [6, 1], [19, 1]]),
-]
-TOGETHER = "rnnsearch and luong-general"
-SEARCHES = {
-    "beam": dict(beam_size=4, nbest=3),
-    "greedy": dict(beam_size=1),
-    "shrinking": dict(beam_size=5, nbest=2, shrinking_beam=True, minimum_length_ratio=0.5),
-    "coverage": dict(beam_size=4, nbest=2, coverage_penalty=0.3, length_penalty=0.7),
-    "without unknown words": dict(beam_size=3, allow_unknown=False, normalize_after=True),
-    "no repetitions": dict(beam_size=3, no_repeat_ngram=2),
-}
-
-
-def model(name):
-    if name == TOGETHER:
-        return Ensemble([model(member) for member in TOGETHER.split(" and ")])
-    config = dataclasses.replace(Config(), model=system_config(name))
-    return randomize(build_model(config, SOURCE_SIZE, TARGET_SIZE), seed=7)
 
 
 def session_of(proto):
@@ -52,54 +26,39 @@ def session_of(proto):
     )
 
 
-def answer(session, ids):
-    names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(names, {"source_ids": ids.astype(np.int32)})))
-
-
 def assert_equal_searches(searched, config, shortlist=None):
     session = session_of(search_onnx(searched, config, shortlist))
-    graph = search_graph(searched, config, shortlist=shortlist)
-    for ids in BATCHES:
-        got = answer(session, ids)
-        expected = graph(ids.astype(np.int32))._asdict()
-        for name in ("ids", "lengths", "finished"):
-            np.testing.assert_array_equal(got[name], expected[name], name)
-        for name in ("scores", "log_probabilities", "alignments"):
-            np.testing.assert_allclose(got[name], expected[name], 1e-4, 1e-5, err_msg=name)
+    names = [output.name for output in session.get_outputs()]
+
+    def answer(ids):
+        return dict(zip(names, session.run(names, {"source_ids": ids})))
+
+    searches.assert_equal_searches(answer, searched, config, searches.BATCHES, shortlist)
 
 
 def test_a_model_with_attention():
-    searched = model("rnnsearch")
-    # as likely as the best words: some hypotheses end early, others at the maximum length
-    bias = searched.output_layer.b_softmax
-    bias.assign(6.0 * (np.arange(TARGET_SIZE) == END_ID))
-    config = SearchConfig(beam_size=3, nbest=3, maximum_length_ratio=2.0, extra_length=3)
-    lengths = search_graph(searched, config)(BATCHES[0].astype(np.int32)).lengths.numpy()
-    assert len(np.unique(lengths)) > 3, "the hypotheses have too few lengths to tell them apart"
-    assert_equal_searches(searched, config)
+    assert_equal_searches(*searches.model_of_many_lengths())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [*(name for name in ONE_OF_EACH[1:] if name in READ_THE_SOURCE), TOGETHER]
+    "name", [*(name for name in ONE_OF_EACH[1:] if name in READ_THE_SOURCE), searches.TOGETHER]
 )
 def test_every_other_system(name):
     config = SearchConfig(beam_size=3, nbest=2, maximum_length_ratio=2.0)
-    assert_equal_searches(model(name), config)
+    assert_equal_searches(searches.model(name), config)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", SEARCHES.values(), ids=SEARCHES)
+@pytest.mark.parametrize("options", searches.SEARCHES.values(), ids=searches.SEARCHES)
 def test_options_of_the_search(options):
-    assert_equal_searches(model("rnnsearch"), SearchConfig(maximum_length_ratio=2.0, **options))
+    config = SearchConfig(maximum_length_ratio=2.0, **options)
+    assert_equal_searches(searches.model("rnnsearch"), config)
 
 
 def test_shortlist():
-    candidates = np.random.default_rng(3).integers(3, TARGET_SIZE, [SOURCE_SIZE, 4])
-    shortlist = Shortlist(candidates, 10, TARGET_SIZE)
     config = SearchConfig(beam_size=3, nbest=2, maximum_length_ratio=2.0)
-    assert_equal_searches(model("rnnsearch"), config, shortlist)
+    assert_equal_searches(searches.model("rnnsearch"), config, searches.some_candidates())
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +156,7 @@ def test_int8_products_are_near_those_of_float64():
     ("setting", "says"),
     [
         ("weights=bfloat16", "expected float32, float16 or int8"),
-        ("precision=mixed_bfloat16", "precision: it has no effect on an ONNX file"),
+        ("precision=mixed_bfloat16", "precision: it has no effect on a file for ONNX Runtime"),
         ("temperature=2.0", "temperature: it has no effect"),
         ("signatures=[translate]", "signatures: it has no effect"),
     ],

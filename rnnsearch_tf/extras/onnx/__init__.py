@@ -2,5 +2,5 @@
 
 ``writer.py``: the export from RUN to ``DIR/N``; ``graph.py``: the beam search as an ONNX graph;
 ``loops.py``: weights as constants of its loops; ``weights.py``: weights in float16 and int8;
-``metadata.py``: the text settings in the file; ``check.py``: the check in a fresh process.
+``check.py``: answers in a fresh process.
 """

@@ -12,8 +12,8 @@ import typing
 import tensorflow as tf
 
 from rnnsearch_tf.config import SearchConfig
+from rnnsearch_tf.export.graph_file import INPUT, OUTPUTS
 from rnnsearch_tf.extras.onnx.loops import hoist_constants, rename
-from rnnsearch_tf.search.beam import BeamResult
 from rnnsearch_tf.search.graphs import IDS, hoist_weights, search_model, source_lengths
 from rnnsearch_tf.search.interface import Model
 from rnnsearch_tf.search.shortlist import Shortlist
@@ -24,9 +24,6 @@ if typing.TYPE_CHECKING:
 
 OPSET = 18
 """Version of ONNX's operations; ONNX Runtime 1.15 is the first release that has it."""
-
-INPUT = "source_ids"
-OUTPUTS = BeamResult._fields
 
 
 def search_onnx(

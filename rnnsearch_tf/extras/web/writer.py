@@ -12,9 +12,10 @@ from typing import Any
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export.about import about
+from rnnsearch_tf.export.graph_file import GraphFile
 from rnnsearch_tf.export.publishing import new_version
 from rnnsearch_tf.export.writer import Exported, Runs
-from rnnsearch_tf.extras.onnx.writer import OnnxExport
+from rnnsearch_tf.extras.onnx.writer import ONNX
 from rnnsearch_tf.extras.server.attention_page import TYPES as FILES_OF_THE_SERVER
 from rnnsearch_tf.extras.web.library import read_library
 from rnnsearch_tf.runtime.optional import require
@@ -56,9 +57,9 @@ def export_web(
             or damaged; the tokenization is neither sentencepiece nor space.
         UsageError: the profile has an option without effect here.
     """
-    require(WHAT, "sentencepiece")
+    require(WHAT, "tf2onnx", "onnx", "onnxruntime", "sentencepiece")
     files = read_library(library)
-    export = OnnxExport(WHAT, runs, output, version, profile, overrides, combine)
+    export = GraphFile(WHAT, ONNX, runs, output, version, profile, overrides, combine)
     sides = {side: text_of_page(export.settings[side], side) for side in ("source", "target")}
     with new_version(output, version) as (target, folder):
         exported = export.write(target, folder, "index.html is the page; serve the folder")

@@ -1,11 +1,12 @@
-"""Speed of beam search: TensorFlow in float32, ONNX Runtime in float32 and int8.
+"""Speed of beam search: TensorFlow in float32, ONNX Runtime and LiteRT in float32 and int8.
 
-    python benchmarks/onnx_search.py [--sizes SMALL PAPER] [--beams 1 5 12] [--batches 1 64]
-    python benchmarks/onnx_search.py --model RUN --text FILE
+    python benchmarks/without_tensorflow.py [--sizes SMALL PAPER] [--beams 1 5 12] [--batches 1 64]
+    python benchmarks/without_tensorflow.py --model RUN --text FILE
 
 Ids go in, n-best lists come out; text handling is not measured. Sizes have random weights, random
-sentences and outputs of one fixed length. --model searches the sentences of FILE. The three ways
-take turns, call by call, with --threads each. A ratio above 1 is faster than TensorFlow.
+sentences and outputs of one fixed length. --model searches the sentences of FILE. The ways take
+turns, batch by batch, with --threads each. LiteRT takes the sentences of a batch one by one,
+without their padding. A ratio above 1 is faster than TensorFlow.
 """
 
 import pathlib
@@ -15,7 +16,33 @@ import measuring
 import numpy as np
 from measuring import median
 
-WAYS = ("TensorFlow float32", "ONNX Runtime float32", "ONNX Runtime int8")
+END = 1
+WAYS = (
+    "TensorFlow float32",
+    "ONNX Runtime float32",
+    "ONNX Runtime int8",
+    "LiteRT float32",
+    "LiteRT int8",
+)
+
+
+def runners(model, config, threads):
+    """{way: function of source ids} of the two LiteRT files."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    from rnnsearch_tf.extras.litert.graph import search_litert
+
+    found = {}
+    for way, weights in zip(WAYS[3:], ("float32", "int8")):
+        content = search_litert(model, config, weights=weights)
+        interpreter = Interpreter(model_content=content, num_threads=threads)
+        search = interpreter.get_signature_runner()
+
+        def one_by_one(ids, search=search, _=interpreter):
+            return [search(source_ids=row[np.newaxis, : np.argmax(row == END) + 1]) for row in ids]
+
+        found[way] = one_by_one
+    return found
 
 
 def sessions(model, config, threads):
@@ -30,7 +57,7 @@ def sessions(model, config, threads):
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     found = {}
     proto = search_onnx(model, config)
-    for way, storage in zip(WAYS[1:], ("float32", "int8")):
+    for way, storage in zip(WAYS[1:3], ("float32", "int8")):
         store_weights(proto, storage)
         session = onnxruntime.InferenceSession(
             proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
@@ -47,6 +74,7 @@ def measure(model, config, batches, arguments):
     ways = {
         WAYS[0]: lambda ids: graph(ids).ids.numpy(),
         **sessions(model, config, arguments.threads),
+        **runners(model, config, arguments.threads),
     }
     for ids in batches:
         seconds = measuring.in_turns(
@@ -95,7 +123,7 @@ def main():
     if arguments.quick:
         arguments.sizes, arguments.beams, arguments.batches = ["TINY"], [2], [2]
     heads = ["model", "beam", "batch", *(f"{way}, sentences/s" for way in WAYS)]
-    heads += ["float32 over TensorFlow", "int8 over TensorFlow"]
+    heads += [f"{way}, ratio" for way in WAYS[1:]]
     with tempfile.TemporaryDirectory() as place, measuring.printed(heads) as rows:
         for name, translator, search, batch in models(arguments, place):
             for beam in arguments.beams:

@@ -1,0 +1,134 @@
+"""A model as a LiteRT graph: its n-best lists are those of TensorFlow's search."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import searches
+from tiny_run import write_run
+from tiny_systems import ONE_OF_EACH, READ_THE_SOURCE
+
+import rnnsearch_tf as rt
+from rnnsearch_tf.config import SearchConfig
+from rnnsearch_tf.data.phrasebook import phrasebook
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.extras.litert import graph
+from rnnsearch_tf.extras.litert.graph import search_litert
+from rnnsearch_tf.extras.litert.writer import export_litert
+from rnnsearch_tf.runs.folder import Run
+
+interpreter = pytest.importorskip("ai_edge_litert.interpreter")
+ROOT = pathlib.Path(__file__).parents[2]
+SENTENCES = [row[np.newaxis] for batch in searches.BATCHES for row in batch]
+SENTENCES += [row[:, : np.argmax(row[0] == 1) + 1] for row in SENTENCES[:3]]
+
+
+def runner_of(content):
+    return interpreter.Interpreter(model_content=content).get_signature_runner()
+
+
+def assert_equal_searches(searched, config, shortlist=None):
+    search = runner_of(search_litert(searched, config, shortlist))
+    searches.assert_equal_searches(
+        lambda ids: search(source_ids=ids), searched, config, SENTENCES, shortlist
+    )
+
+
+def test_a_model_with_attention():
+    assert_equal_searches(*searches.model_of_many_lengths())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [*(name for name in ONE_OF_EACH[1:] if name in READ_THE_SOURCE), searches.TOGETHER],
+)
+def test_every_other_system(name):
+    config = SearchConfig(beam_size=3, nbest=2, maximum_length_ratio=2.0)
+    assert_equal_searches(searches.model(name), config)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", searches.SEARCHES.values(), ids=searches.SEARCHES)
+def test_options_of_the_search(options):
+    config = SearchConfig(maximum_length_ratio=2.0, **options)
+    assert_equal_searches(searches.model("rnnsearch"), config)
+
+
+def test_shortlist():
+    config = SearchConfig(beam_size=3, nbest=2, maximum_length_ratio=2.0)
+    assert_equal_searches(searches.model("rnnsearch"), config, searches.some_candidates())
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return write_run(tmp_path_factory.mktemp("litert") / "run")
+
+
+@pytest.mark.parametrize("weights", ["float16", "int8"])
+def test_small_weights_are_near(weights):
+    sizes = dict(embedding_size=48, hidden_size=64, alignment_size=64, maxout_size=48)
+    searched = searches.model("rnnsearch", **sizes)
+    config = SearchConfig(beam_size=1, maximum_length_ratio=1.0)
+    small, large = (search_litert(searched, config, weights=kind) for kind in (weights, "float32"))
+    assert len(small) < 0.7 * len(large)
+    got, expected = (
+        runner_of(content)(source_ids=np.array([[5, 9, 1]], np.int32)) for content in (small, large)
+    )
+    assert np.abs(got["scores"] - expected["scores"]).max() < 0.02
+
+
+def test_a_run_becomes_a_version(run, tmp_path):
+    exported = export_litert(run, tmp_path / "served", overrides=["weights=int8"])
+    assert sorted(path.name for path in exported.folder.iterdir()) == [
+        "model.json",
+        "model.tflite",
+        "model_card.md",
+        "profile.yaml",
+    ]
+    assert exported.compared >= 10 and "int8 weights: BLEU" in exported.cost
+    settings = json.loads((exported.folder / "model.json").read_text(encoding="utf-8"))
+    assert settings["format"] == 1 and settings["search"]["beam_size"] == 3
+    tokens = (run / "vocabulary.source.txt").read_text(encoding="utf-8").split()
+    assert settings["source"]["tokens"] == tokens
+    with pytest.raises(UserError, match=r"model\.tflite"):
+        Run.open(exported.folder)
+
+
+def test_the_example_translates_as_the_translator(tmp_path):
+    space = ["source.tokenization=space", "target.tokenization=space"]
+    run = write_run(tmp_path / "run", space, unknown_words=None)
+    folder = export_litert(run, tmp_path / "served", overrides=["maximum_source_length=6"]).folder
+    lines = [*phrasebook(20, 3, "test")[0], "", "two unseen words"]
+    lines = [line for line in lines if len(line.split()) <= 6]
+    done = subprocess.run(
+        [sys.executable, ROOT / "export" / "litert_example.py", folder],
+        input="".join(f"{line}\n" for line in lines),
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "runtime")},
+        check=True,
+    )
+    expected = [translation.text for translation in rt.Translator.load(run).translate(lines)]
+    assert done.stdout.splitlines() == expected
+
+
+def test_options_without_effect_are_refused(run, tmp_path):
+    with pytest.raises(UsageError, match="temperature: it has no effect on a file for LiteRT"):
+        export_litert(run, tmp_path / "served", overrides=["temperature=2.0"])
+
+
+def test_a_wrong_answer_is_not_published(run, tmp_path, monkeypatch):
+    def wrong(model, config, shortlist, weights):
+        other = dataclasses.replace(config, length_penalty=0.0)
+        return search_litert(model, other, shortlist, weights)
+
+    monkeypatch.setattr(graph, "search_litert", wrong)
+    with pytest.raises(UserError, match="expected the Python model's answer"):
+        export_litert(run, tmp_path / "served")
+    assert not list((tmp_path / "served").glob("[0-9]*"))
