@@ -29,12 +29,14 @@ TESTS = [
     "search/test_beam.py",
     "search/test_system_search.py",
     "model/test_gpu_kernels.py",
+    "training/test_jit_compile.py",
     "export/test_exported_systems.py",
 ]
 """Those that run on whatever device there is; the slow ones of them too."""
 
 TABLES = [
     ["training.py", "--systems", "rnnsearch", "rnnsearch, reset gate after"],
+    ["training.py", "--jit-compile", "--systems", "rnnsearch"],
     ["decoding.py", "--beams", "1", "12", "--batches", "1", "64", "--no-runner"],
 ]
 QUICK = [["training.py", "--quick"], ["decoding.py", "--quick"]]

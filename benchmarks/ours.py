@@ -31,7 +31,7 @@ class Ours:
         seed: of the weights; None: the default one.
         spread: over the cores: ``operations``, or ``shards`` of a batch; None: what the command
             line would do.
-        deterministic: as training.deterministic.
+        deterministic, jit_compile: as training.deterministic and training.jit_compile.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Ours:
         seed=None,
         spread=None,
         deterministic=False,
+        jit_compile=False,
     ):
         import numpy as np
         import tensorflow as tf
@@ -59,10 +60,9 @@ class Ours:
         arrange_threads(self.config, spread)
         if deterministic:
             tf.config.experimental.enable_op_determinism()
-        if seed is not None:
-            self.config = dataclasses.replace(
-                self.config, training=dataclasses.replace(self.config.training, seed=seed)
-            )
+        changed = dict(jit_compile=jit_compile) | ({} if seed is None else dict(seed=seed))
+        training = dataclasses.replace(self.config.training, **changed)
+        self.config = dataclasses.replace(self.config, training=training)
         if run is None:
             self.model = build_model(
                 self.config, self.size.vocabulary_size, self.size.vocabulary_size

@@ -7,15 +7,15 @@ part.
     python benchmarks/training.py --systems rnnsearch --source-length 10 20 40 80      one row a
         length, to see how cost grows
     python benchmarks/training.py --deterministic --sizes SMALL --systems rnnsearch    what
-        training.deterministic costs
+        training.deterministic costs; --jit-compile: what training.jit_compile does
 
 Each row is a process of its own that trains by ``model.fit`` on random batches without padding.
 Before every update a large matrix product is timed in the same process: the ceiling. GFLOP/s counts
 the matrix products of the equations (products.py), not what an implementation computes twice. Parts
 are differences of medians: ever more of an update is run; the encoder's includes what search
 computes once a sentence: U_a h_j, C h_j, C_o h_j. Peak memory is that of the whole process up to
-the last update, TensorFlow itself included. Under --deterministic two processes take turns, with
-and without it, and a ratio is the median of the rounds' ratios.
+the last update, TensorFlow itself included. Under --deterministic and --jit-compile two processes
+take turns, with and without it, and a ratio is the median of the rounds' ratios.
 """
 
 import itertools
@@ -26,6 +26,7 @@ import measuring
 from measuring import median
 
 PARTS = ("encoder", "decoder", "output", "backward", "optimizer")
+OPTIONS = ("deterministic", "jit_compile")
 
 
 def measure(repeats, **options):
@@ -53,25 +54,24 @@ def measure(repeats, **options):
     ]
 
 
-def beside_deterministic(repeats, **options):
-    """Milliseconds of an update plain and under training.deterministic, the ratio, that of CPU
-    time: the cells of one row.
+def beside_plain(repeats, option, **options):
+    """Milliseconds of an update without and with an option of the training section, the ratio,
+    that of CPU time: the cells of one row.
     """
     commands = (
         [
             sys.executable,
             str(measuring.HERE / "ours.py"),
-            json.dumps(options | dict(deterministic=way)),
+            json.dumps(options | {option: way}),
         ]
         for way in (False, True)
     )
     with (
         measuring.Worker(next(commands)) as plain,
-        measuring.Worker(next(commands)) as deterministic,
+        measuring.Worker(next(commands)) as other,
     ):
         rounds = [
-            [worker("updates", updates=4) for worker in (plain, deterministic)]
-            for _ in range(repeats)
+            [worker("updates", updates=4) for worker in (plain, other)] for _ in range(repeats)
         ]
     clock, cpu = (
         [[median(row[name] for row in rows) for rows in both] for both in rounds]
@@ -99,6 +99,11 @@ def main():
         "--deterministic",
         action="store_true",
         help="an update with and without training.deterministic, in turns",
+    )
+    parser.add_argument(
+        "--jit-compile",
+        action="store_true",
+        help="an update with and without training.jit_compile, in turns",
     )
     parser.add_argument(
         "--source-length",
@@ -136,8 +141,9 @@ def main():
         "input and Keras, ms",
         *(f"{part}, ms" for part in PARTS),
     ]
-    if arguments.deterministic:
-        heads = [*heads[:4], "plain, ms", "deterministic, ms", "ratio", "ratio of CPU time"]
+    option = next((name for name in OPTIONS if getattr(arguments, name)), None)
+    if option:
+        heads = [*heads[:4], "plain, ms", f"{option}, ms", "ratio", "ratio of CPU time"]
     with measuring.printed(heads) as rows:
         for size, system, precision, (source, target, batch) in itertools.product(
             arguments.sizes, systems, arguments.precisions, lengths
@@ -153,14 +159,10 @@ def main():
                 precision,
                 f"{shape.batch_size}, {shape.source_length}, {shape.target_length}",
             ]
-            rows.append(
-                [
-                    *names,
-                    *(beside_deterministic if arguments.deterministic else measure)(
-                        arguments.repeats, **options
-                    ),
-                ]
-            )
+            if option:
+                rows.append([*names, *beside_plain(arguments.repeats, option, **options)])
+            else:
+                rows.append([*names, *measure(arguments.repeats, **options)])
 
 
 if __name__ == "__main__":

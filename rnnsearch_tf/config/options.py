@@ -304,6 +304,11 @@ class TrainingConfig:
     tensorboard: bool = option(
         False, "write TensorBoard events, including images of attention, to RUN/tensorboard"
     )
+    jit_compile: bool = option(
+        False,
+        "compile each update by XLA, for a GPU; batches are padded to few shapes, multiples of 10"
+        " tokens with batch_size sentences, since each shape is compiled once; with one worker",
+    )
     deterministic: bool = option(
         False,
         "use deterministic operations only: on the same machine the result is always the same, also"

@@ -32,6 +32,9 @@ Batch = dict[str, np.ndarray]
 
 Item = TypeVar("Item")
 
+LENGTH_STEP = 10
+"""Tokens; lengths of batches with few shapes are multiples of it."""
+
 
 def shuffled(
     items: Iterable[Item], buffer_size: int, generator: np.random.Generator
@@ -183,6 +186,38 @@ def bucketed_batches(
             yield padded_batch(buckets.pop(number))
     for number in sorted(buckets):
         yield padded_batch(buckets[number])
+
+
+def with_few_shapes(dataset: tf.data.Dataset, batch_size: int) -> tf.data.Dataset:
+    """The batches, padded so that few shapes occur: both sides to the same multiple of
+    LENGTH_STEP, and with rows to `batch_size` sentences.
+
+    A row that is added has the first source and a target of only padding, which adds nothing to
+    the loss.
+
+    Args:
+        dataset: batches of at most `batch_size` sentences; see :func:`share` for their keys.
+    """
+
+    def pad(batch: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        rows = batch_size - tf.shape(batch["source_ids"])[0]
+        sizes = {name: tf.shape(batch[f"{name}_ids"])[1] for name in ("source", "target")}
+        longest = tf.maximum(sizes["source"], sizes["target"])
+        length = (longest + LENGTH_STEP - 1) // LENGTH_STEP * LENGTH_STEP
+        source, target = (length - sizes[name] for name in ("source", "target"))
+        sources = tf.pad(batch["source_ids"], [[0, 0], [0, source]])
+        padded = {
+            "source_ids": tf.concat([sources, tf.repeat(sources[:1], rows, axis=0)], axis=0),
+            "target_ids": tf.pad(batch["target_ids"], [[0, rows], [0, target]]),
+        }
+        if "links" in batch:
+            padded["links"] = tf.pad(batch["links"], [[0, rows], [0, target], [0, source]])
+        if "sample_weight" in batch:
+            weight = batch["sample_weight"]
+            padded["sample_weight"] = tf.pad(weight, [[0, rows], [0, target]][: weight.shape.rank])
+        return padded
+
+    return dataset.map(tf.autograph.experimental.do_not_convert(pad))
 
 
 def single_threaded(dataset: tf.data.Dataset) -> tf.data.Dataset:

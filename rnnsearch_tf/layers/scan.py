@@ -60,7 +60,11 @@ def scan(
 
     results = tf.nest.map_structure(lambda value: tf.TensorArray(value.dtype, length), state)
     *_, results = tf.while_loop(
-        lambda t, *_: t < length, advance, (tf.constant(0), state, results), parallel_iterations=1
+        lambda t, *_: t < length,
+        advance,
+        (tf.constant(0), state, results),
+        parallel_iterations=1,
+        maximum_iterations=length,  # XLA cannot compile the gradient without it
     )
     return tf.nest.map_structure(lambda array: _swap_batch_and_time(array.stack()), results)
 

@@ -68,7 +68,11 @@ class KerasMethods(BuiltModel):
 
         Raises:
             UsageError: a loss or metric expects probabilities instead of logits; metrics are passed
-                with the fused loss, which has no logits for them; or ``jit_compile`` is True.
+                with the fused loss, which has no logits for them; or ``jit_compile`` is True
+                without the fused loss.
+
+        ``jit_compile=True``: XLA compiles an update, once for each shape of batches; see
+        :func:`~rnnsearch_tf.data.batching.with_few_shapes`.
         """
         given = bind_arguments(super().compile, arguments, keywords).arguments
         loss = given.get("loss")
@@ -81,14 +85,16 @@ class KerasMethods(BuiltModel):
                 " need loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
             )
         if given.get("jit_compile") is True:
-            raise UsageError(
-                f"{type(self).__name__}.compile: expected jit_compile=False or 'auto', got True;"
-                " XLA would compile every batch shape anew"
-            )
+            if not isinstance(loss, TranslationLoss):
+                raise UsageError(
+                    f"{type(self).__name__}.compile: expected jit_compile=True with"
+                    f" TranslationLoss, got {loss!r}; compile with TranslationLoss()"
+                )
+            self.compiled_update = tf.function(self.update, autograph=False, jit_compile=True)
         if not isinstance(loss, TranslationLoss):
             refuse_probabilities("loss", loss)
             refuse_probabilities("metrics", metrics)
-        super().compile(*arguments, **keywords)
+        super().compile(**given | {"jit_compile": False})  # of evaluate and predict, too
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
         """Compile a loaded model; Keras does not compile a model that overrides ``compile``."""

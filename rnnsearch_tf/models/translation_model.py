@@ -9,7 +9,7 @@ logits, ``fit`` takes x = {"source_ids", "target_ids"} and y = target ids, like 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,8 @@ class TranslationModel(KerasMethods):
         self.supports_masking = True
         self.shards = 1
         self.workers = SingleWorker()
+        # update, compiled by XLA; None: as a part of Keras's function
+        self.compiled_update: Callable[[Batch], dict[str, tf.Tensor]] | None = None
         # mean negative log-likelihood of a target word, in nats, without label smoothing
         self.loss_metric = MeanOrNaN(name="loss", dtype="float64")
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
@@ -200,8 +202,12 @@ class TranslationModel(KerasMethods):
             self._check_keras_batch(data)
             return super().train_step(data)
         inputs = batch_inputs(data)
+        self._require_links(inputs, self._loss_object())
+        return (self.compiled_update or self.update)(inputs)
+
+    def update(self, inputs: Batch) -> dict[str, tf.Tensor]:
+        """One update; returns the results of the metrics."""
         loss = self._loss_object()
-        self._require_links(inputs, loss)
         sentences, words = self.workers.counts(*batch_counts(inputs["target_ids"]))
         shares_of_batch = self.workers.count * tf.distribute.get_strategy().num_replicas_in_sync
         with tf.GradientTape() as tape:

@@ -18,6 +18,7 @@ import tensorflow as tf
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.distributed.addresses import DISTRIBUTIONS
 from rnnsearch_tf.config import Config, TrainingConfig, default_of, save_config, saved_config
+from rnnsearch_tf.data.batching import with_few_shapes
 from rnnsearch_tf.data.corpus import check_development, open_corpus
 from rnnsearch_tf.data.counting import build_corpus_texts
 from rnnsearch_tf.data.dataset import training_dataset
@@ -325,6 +326,13 @@ class _Training:
 
     def _batches(self, workers: SingleWorker) -> Callable[[], tf.data.Dataset]:
         """A function that returns a worker's share of the current epoch's remaining batches."""
+        batches = self._shares(workers)
+        if not self.config.training.jit_compile:
+            return batches
+        return lambda: with_few_shapes(batches(), self.config.data.batch_size)
+
+    def _shares(self, workers: SingleWorker) -> Callable[[], tf.data.Dataset]:
+        """:meth:`_batches`, as they are."""
         pairs = self.pairs
         state = self.state
         data = self.config.data
@@ -461,7 +469,12 @@ def _development_text(config: Config) -> Sides | None:
 
 
 def _check_workers(training: TrainingConfig, workers: SingleWorker) -> None:
-    """Raise UsageError if an option for several workers is set, and there is one."""
+    """Raise UsageError if an option does not go with this number of workers."""
+    if workers.count > 1 and training.jit_compile:
+        raise UsageError(
+            "training.jit_compile: expected one worker, got"
+            f" {workers.count}, whose sums XLA cannot compile; leave training.jit_compile out"
+        )
     default = default_of("training.worker_gradients")
     if workers.count == 1 and training.worker_gradients != default:
         raise UsageError(

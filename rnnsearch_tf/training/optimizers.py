@@ -211,6 +211,7 @@ def compile_model(model: TranslationModel, config: Config) -> None:
         loss=TranslationLoss(
             training.loss_reduction, training.label_smoothing, training.guided_alignment_weight
         ),
+        jit_compile=training.jit_compile,
     )
     # optimizer variables created during the first update would cause a second trace
     model.optimizer.build(model.trainable_variables)

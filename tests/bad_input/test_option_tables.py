@@ -127,6 +127,7 @@ DEFAULTS = {
         checkpoint_every_minutes=10.0,
         patience=None,
         tensorboard=False,
+        jit_compile=False,
         deterministic=False,
         seed=1234,
     ),
@@ -311,6 +312,7 @@ ALWAYS = {  # these have an effect beside every other
         "evaluate_after",
         "checkpoint_every_minutes",
         "tensorboard",
+        "jit_compile",
         "deterministic",
         "seed",
         # worker_gradients: with several workers:

@@ -10,7 +10,9 @@ from flag_tables import GONE, MODELS, check, complete
 
 def test_export(observe, monkeypatch):
     from rnnsearch_tf.export import writer
+    from rnnsearch_tf.extras.litert import writer as litert_writer
     from rnnsearch_tf.extras.onnx import writer as onnx_writer
+    from rnnsearch_tf.extras.web import writer as web_writer
 
     names = ["models", "folder", "version", "profile", "set", "combine"]
     done = types.SimpleNamespace(
@@ -19,6 +21,14 @@ def test_export(observe, monkeypatch):
     noted = observe.note(*names, answer=done)
     monkeypatch.setattr(writer, "export_model", lambda *values: noted(*values, format="savedmodel"))
     monkeypatch.setattr(onnx_writer, "export_onnx", lambda *values: noted(*values, format="onnx"))
+    monkeypatch.setattr(
+        litert_writer, "export_litert", lambda *values: noted(*values, format="litert")
+    )
+    monkeypatch.setattr(
+        web_writer,
+        "export_web",
+        lambda *values, library: noted(*values, format="web", library=library),
+    )
     settings = ["weights=int8", "temperature=2"]
     changed = ["--set", settings[0], "--set", settings[1]]
     plain = check(
@@ -33,8 +43,14 @@ def test_export(observe, monkeypatch):
             "--version": (["--version", "7"], {"version": 7}),
             "--profile": (["--profile", "p.yaml"], {"profile": "p.yaml"}),
             "--set": (changed, {"set": settings}),
+            "--onnxruntime-web": (
+                ["--format", "web", "--onnxruntime-web", "f.tgz"],
+                {"format": "web", "library": "f.tgz"},
+            ),
         },
     )
+    arguments = ["export", "--model", "run", "--output", "out", "--format"]
+    assert observe(*arguments, "litert")["format"] == "litert"
     del plain["output"]
     assert plain.pop("format") == "savedmodel"
     assert plain == dict(zip(names, [["run"], "out", None, None, [], "probabilities"]))
