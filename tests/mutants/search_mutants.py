@@ -351,8 +351,8 @@ SEARCH = [
     Mutant(
         "search/hypotheses.py",
         "binary fractions",
-        "product + 1e-9",
-        "product",
+        "fractions.Fraction(ratio).limit_denominator(10_000)",
+        "fractions.Fraction(ratio)",
         (f"{LIMITS}::test_limits_are_the_fractions_that_were_written",),
     ),
     Mutant(
