@@ -124,10 +124,15 @@ def test_a_training_stopped_after_the_last_batch_of_an_epoch_goes_on(tmp_path, c
     words += ["--set", f"data.phrasebook_size={one_epoch}"]
     words += ["--set", "training.evaluate_every=1000", "--set"]
     assert run([*words, f"training.maximum_updates={one_epoch}"]) == 0
+    assert _state(tmp_path / "run")["epoch"] == 1, "the end of the epoch was not seen"
     assert run([*words, f"training.maximum_updates={one_epoch + 3}", "--resume"]) == 0
     assert _batches(tmp_path / "run") == one_epoch + 3
     assert len(capsys.readouterr().out.splitlines()) == 2
 
 
 def _batches(folder: pathlib.Path) -> int:
-    return yaml.safe_load((folder / "checkpoints" / "state.json").read_text())["batches"]
+    return _state(folder)["batches"]
+
+
+def _state(folder: pathlib.Path) -> dict:
+    return yaml.safe_load((folder / "checkpoints" / "state.json").read_text())

@@ -246,7 +246,7 @@ TRANSLATOR = [
         "a whole section is refused",
         'check_effects({"search": config}, new)',
         'check_effects({"search": config})',
-        ("hub/test_seq2seq_lm.py::test_search_options_that_are_set_later_count",),
+        ("search/test_options_of_a_call.py::test_only_what_a_call_sets_must_have_an_effect",),
     ),
     Mutant(
         "translation/translator.py",
