@@ -66,16 +66,21 @@ def sessions(model, config, threads):
     return found
 
 
-def measure(model, config, batches, arguments):
-    """Rows: batch size, then for each way the sentences a second and its ratio to the first."""
+def all_ways(model, config, threads):
+    """{way: function of source ids} of all WAYS."""
     from rnnsearch_tf.search.graphs import search_graph
 
     graph = search_graph(model, config)
-    ways = {
+    return {
         WAYS[0]: lambda ids: graph(ids).ids.numpy(),
-        **sessions(model, config, arguments.threads),
-        **runners(model, config, arguments.threads),
+        **sessions(model, config, threads),
+        **runners(model, config, threads),
     }
+
+
+def measure(model, config, batches, arguments):
+    """Rows: batch size, then for each way the sentences a second and its ratio to the first."""
+    ways = all_ways(model, config, arguments.threads)
     for ids in batches:
         seconds = measuring.in_turns(
             {way: (lambda call=call: call(ids)) for way, call in ways.items()}, arguments.repeats

@@ -1,0 +1,95 @@
+"""Search in eight bits beside CTranslate2's: sentences a second of one thread, in turns.
+
+    python benchmarks/int8_peers.py [--beams 1 12] [--batches 1 64]
+
+Ours: RNNsearch of the size SMALL (256 units, 10,000 words) in TensorFlow float32, ONNX Runtime int8
+and LiteRT int8, which takes a batch sentence by sentence. CTranslate2, installed with pip into an
+environment of its own (--environments): Transformers of 3 layers of 256 and 4 of 128 dimensions in
+int8. Random weights, 15 words in, 15 out. A ratio is the median of those of the rounds.
+"""
+
+import json
+import pathlib
+import tempfile
+import time
+
+import measuring
+import numpy as np
+import peers
+import sizes
+import without_tensorflow
+from measuring import median
+
+PEER = peers.Peer(
+    "peer_ctranslate2.py",
+    ("ctranslate2==4.8.5",),
+    pythons=("python3.11", "python3.12", "python3.10"),
+    precisions=("int8",),
+    buckets=False,
+)
+TRANSFORMERS = {
+    "CTranslate2, Transformer 3 × 256": dict(layers=3, width=256),
+    "CTranslate2, Transformer 4 × 128": dict(layers=4, width=128),
+}
+OURS = ["TensorFlow float32", "ONNX Runtime int8", "LiteRT int8"]
+
+
+def our_ways(size, beam, threads, place):
+    """{way: function of source ids} of ours."""
+    from rnnsearch_tf.translation import Translator
+
+    run = sizes.write_run(pathlib.Path(place) / f"beam{beam}", sizes.configuration(size))
+    translator = Translator.load(run)
+    search = sizes.fixed_length(size.source_length, size.target_length)
+    config = translator.search_config(**search, beam_size=beam, nbest=1)
+    ways = without_tensorflow.all_ways(translator.model, config, threads)
+    return {way: ways[way] for way in OURS}
+
+
+def seconds_of(call, ids):
+    start = time.perf_counter()
+    call(ids)
+    return time.perf_counter() - start
+
+
+def main():
+    parser = measuring.parser(__doc__)
+    parser.add_argument("--beams", type=int, nargs="+", default=[1, 12])
+    parser.add_argument("--batches", type=int, nargs="+", default=[1, 64])
+    parser.add_argument(
+        "--environments", type=pathlib.Path, default=pathlib.Path("runs/environments")
+    )
+    arguments = measuring.parse(parser)
+    size = sizes.SIZES["TINY" if arguments.quick else "SMALL"]
+    python = peers.install(PEER, arguments.environments.absolute() / "peer_ctranslate2")
+    ids = sizes.synthetic_batch(size, np.random.default_rng(1))["source_ids"]
+    workers = {}
+    heads = ["beam", "batch", *OURS, *TRANSFORMERS]
+    heads += [f"{ours} over 3 × 256" for ours in OURS[1:]]
+    with tempfile.TemporaryDirectory() as place, measuring.printed(heads) as rows:
+        for name, options in TRANSFORMERS.items():
+            options = options | dict(vocabulary_size=size.vocabulary_size, type="int8")
+            command = [python, measuring.HERE / PEER.worker, json.dumps(options)]
+            workers[name] = measuring.Worker([*map(str, command)]).__enter__()
+        for beam in arguments.beams:
+            ours = our_ways(size, beam, arguments.threads, place)
+            for count in arguments.batches:
+                measuring.say(f"beam {beam}, batch {count}")
+                batch = ids[:count]
+                asked = dict(rows=batch[:, :-1].tolist(), length=size.target_length - 1, beam=beam)
+                rounds = []
+                for _ in range(arguments.repeats + 1):  # the first warms up
+                    times = {way: seconds_of(call, batch) for way, call in ours.items()}
+                    times |= {name: worker("search", **asked) for name, worker in workers.items()}
+                    rounds.append(times)
+                rounds = rounds[1:]
+                speeds = {way: median(count / row[way] for row in rounds) for way in rounds[0]}
+                first = next(iter(TRANSFORMERS))
+                ratios = [median(row[first] / row[way] for row in rounds) for way in OURS[1:]]
+                rows.append([beam, count, *speeds.values(), *ratios])
+        for worker in workers.values():
+            worker.__exit__(None, None, None)
+
+
+if __name__ == "__main__":
+    main()
