@@ -223,8 +223,8 @@ def _left_out(translator: Translator) -> str | None:
     if all(text.config.tokenization != "moses" for text in texts):
         return None
     return (
-        "without Moses's rules, which rnnsearch-translate does not have: it refuses this file"
-        " (tokenization: moses); other programs can tokenize by themselves"
+        "without Moses's rules (tokenization: moses); rnnsearch-translate takes those of"
+        ' sacremoses: pip install "rnnsearch-runtime[moses]"'
     )
 
 

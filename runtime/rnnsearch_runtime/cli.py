@@ -1,10 +1,9 @@
 """Translate standard input to standard output, one sentence a line, with an exported model.
 
-Each line of input, also an empty one, gives exactly one line of output; with --output-type nbest,
-the lines of its n-best list. A line is translated as soon as it arrives. The search is fixed in the
-model file.
+Each line of input, also an empty one, gives one line of output as soon as it arrives; with
+--output-type nbest, the lines of its n-best list. The search is fixed in the model file.
 
-Output types, as of `rnnsearch translate`:
+Output types, as of `rnnsearch translate` (default: text, or nbest if --n-best is above 1):
   text   the translation
   json   one object a line: text, score, log_probability, tokens, source_tokens, alignment with
          --alignment, and nbest if --n-best is above 1
@@ -75,11 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--model", metavar="F.onnx", help="the model file (default: the one in this package)")
     number: dict[str, Any] = {"type": _at_least_1, "metavar": "N"}
     add("--n-best", **number, help="hypotheses for each sentence (default: those of the model)")
-    add(
-        "--output-type",
-        choices=("text", "json", "nbest"),
-        help="see above (default: text, or nbest if --n-best is above 1)",
-    )
+    add("--output-type", choices=("text", "json", "nbest"), help="see above")
     add("--alignment", choices=("hard", "soft"), help="also write alignments")
     add("--batch-size", **number, default=64, help="sentences in a batch (default: 64)")
     add("--threads", **number, default=1, help="threads of an operation (default: 1)")
@@ -197,11 +192,8 @@ def _formatter(
 
 
 def _pharaoh(alignment: Any, source: Any, target: Any) -> str:
-    """Links ``0-0 1-2``: each target word is linked to the source word that it attends to most.
-
-    Args:
-        alignment: float32 [I, J], end symbols last on both sides.
-        source, target: float64 [J - 1, source words] and [I - 1, target words], shares.
+    """Links ``0-0 1-2``: each target word is linked to the source word that it attends to most, by
+    an alignment [I, J] and the shares of both sides.
     """
     if not source.size or not target.size:
         return ""

@@ -66,12 +66,7 @@ class Text:
 
     def __init__(self, side: Mapping[str, Any], where: str) -> None:
         self.tokenization = str(side.get("tokenization"))
-        if self.tokenization not in ("sentencepiece", "space"):
-            raise ModelError(
-                f"{where}: expected tokenization sentencepiece or space, got {self.tokenization},"
-                " whose rules are not here; translate with rnnsearch, or train with sentencepiece"
-            )
-        self._pieces = None
+        self._pieces = self._moses = None
         try:
             self.lowercase: bool = side["lowercase"]
             self.unicode_form: str = side["unicode_form"]
@@ -84,10 +79,22 @@ class Text:
                 self._tokens = self._pieces.id_to_piece(list(range(len(self._pieces))))
             else:
                 self._tokens = list(side["tokens"])
+            if self.tokenization == "moses":
+                from sacremoses import MosesDetokenizer, MosesTokenizer
+
+                language = re.split("[-_]", side["language"])[0].lower()
+                self._moses = MosesTokenizer(language), MosesDetokenizer(language)
             if self._tokens[:3] != SPECIAL_TOKENS:
                 raise ValueError(f"no tokens {', '.join(SPECIAL_TOKENS)} in its vocabulary")
+            if self.tokenization not in ("moses", "sentencepiece", "space"):
+                raise ValueError(f"tokenization {self.tokenization!r}")
             if self.unicode_form not in ("NFC", "NFKC", "none"):
                 raise ValueError(f"unicode_form {self.unicode_form!r}")
+        except ImportError as error:
+            raise ModelError(
+                f"{where}: expected sacremoses for tokenization moses, got: {error}; pip install"
+                ' "rnnsearch-runtime[moses]"'
+            ) from None
         except (LookupError, TypeError, ValueError, RuntimeError) as error:
             raise ModelError(
                 f"{where}: expected the settings and the vocabulary of a text, got"
@@ -102,6 +109,9 @@ class Text:
         if isinstance(text, bytes):
             text = text.decode("utf-8", "replace")
         text = clean(normalize(text, self.unicode_form, self.remove_invisible))
+        if self._moses:  # its rules depend on case
+            tokens = self._moses[0].tokenize(text, escape=False)
+            return [token.lower() for token in tokens] if self.lowercase else tokens
         text = text.lower() if self.lowercase else text
         return self._pieces.encode(text, out_type=str) if self._pieces else text.split()
 
@@ -119,6 +129,8 @@ class Text:
 
     def detokenize(self, tokens: Sequence[str]) -> str:
         """Join tokens into text."""
+        if self._moses:
+            return self._moses[1].detokenize(tokens)
         if self.tokenization == "space":
             return " ".join(tokens)
         return "".join(tokens).replace(WORD_START, " ").strip(" \t\n\v\f\r")

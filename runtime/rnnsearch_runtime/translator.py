@@ -138,12 +138,9 @@ class Translator:
         ids = np.full((len(sources), max(map(len, sources)) + 1), PAD_ID, np.int32)
         for row, tokens in zip(ids, sources):
             row[: len(tokens) + 1] = self.source.ids(tokens)
-        # by position: ids [B, N, I], lengths, log-probabilities and scores [B, N],
-        # alignments [B, N, I, J]
-        found = self._session.run(None, {self._input: ids})[:5]
-        return [
-            _translation(tokens, self._nbest(tokens, *row)) for tokens, *row in zip(sources, *found)
-        ]
+        # ids [B, N, I]; lengths, log-probabilities, scores [B, N]; alignments [B, N, I, J]
+        found = zip(sources, *self._session.run(None, {self._input: ids})[:5])
+        return [_translation(tokens, self._nbest(tokens, *row)) for tokens, *row in found]
 
     def _nbest(self, source: list[str], *row: np.ndarray) -> list[Hypothesis]:
         """The n-best list of a sentence, from its row of the graph's outputs."""

@@ -92,7 +92,7 @@ def side(**changes: Any) -> dict[str, Any]:
         (tiny.ABOUT | {"maximum_source_length": "x"}, {}, "complete metadata"),
         ({"format": 2}, {}, "newer format 2; pip install --upgrade rnnsearch-runtime"),
         (tiny.ABOUT | {"lexicon": []}, {}, "complete metadata"),
-        (side(tokenization="moses"), {}, "sentencepiece or space, got moses,"),
+        (side(tokenization="words"), {}, "got ValueError: tokenization 'words'"),
         (side(tokenization="sentencepiece"), {}, "source: expected the settings"),
         (None, {"opset": 99}, "a model that onnxruntime .* runs, got: .*upgrade onnxruntime"),
         (None, {"ir_version": 99}, "a model that onnxruntime .* runs, got: .*upgrade onnxruntime"),

@@ -55,6 +55,10 @@ CONFIGS = {
         remove_invisible=True,
     ),
     "words": TextConfig(language="fr", tokenization="space", vocabulary_size=300),
+    "Moses": TextConfig(language="fr-CA", tokenization="moses", vocabulary_size=300),
+    "Moses, lower case": TextConfig(
+        tokenization="moses", vocabulary_size=300, lowercase=True, remove_invisible=True
+    ),
     "words, no form, lower case": TextConfig(
         tokenization="space", unicode_form="none", lowercase=True, remove_invisible=True
     ),
@@ -70,3 +74,7 @@ def text_of(name: str) -> Text:
         run = Run.open("tatoeba-en-fr")
         return load_texts(run, saved_config(run.config))[0]
     return build_text(CONFIGS[name], TRAINING)
+
+
+def is_moses(name: str) -> bool:
+    return name in CONFIGS and CONFIGS[name].tokenization == "moses"
