@@ -4,7 +4,7 @@
     python export/litert_example.py DIR/N < text.en > text.fr
 
 DIR/N is what `rnnsearch export --format litert` wrote. The runtime supplies the handling of text;
-the graph has the whole beam search.
+the graph has the whole beam search. Unknown words stay <unk>: this example has no replace_unknown.
 """
 
 import json

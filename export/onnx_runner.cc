@@ -4,8 +4,8 @@
 //
 // Standard input goes in line by line, N lines a search; one line comes out for each. --threads: of a product (1).
 // --times says on standard error how long start and searches took. Text settings are in the file; SentencePiece splits the
-// text, or spaces do. Unlike the Python runtime it does not bring text into a Unicode normal form: give it composed
-// characters (NFC), as keyboards and most files have them. Exit code: 0 done, 1 failed, 2 wrong usage.
+// text, or spaces do. Unlike the Python runtime it neither brings text into a Unicode normal form nor removes invisible
+// characters: give it composed characters (NFC), as keyboards and most files have them. Exit code: 0 done, 1 failed, 2 wrong usage.
 
 #include <onnxruntime_cxx_api.h>
 #include <sentencepiece_processor.h>

@@ -1,10 +1,11 @@
 """Export a trained RUN, or an ensemble, under DIR/N: as a SavedModel, raw text in and raw text out,
-as one file for ONNX Runtime or LiteRT, without TensorFlow, or as a web page with the model in it.
+as one file that ONNX Runtime or LiteRT runs, or as a web page with the model in it.
 
 Before DIR/N appears, a fresh process loads the model and its answers are compared with those of the
-Python model. An existing version is never overwritten. A failed export leaves nothing that a server
-would load, and the next export removes what a killed one has left. A profile is a YAML file with
-the options of an export; --set changes one of them. A checkout has examples in export/.
+Python model, unless small weights change them. An existing version is never overwritten. A failed
+export leaves nothing that a server would load, and the next export removes what a killed one has
+left. A profile is a YAML file with the options of an export; --set changes one of them. A checkout
+has examples in export/.
 """
 
 from __future__ import annotations
@@ -85,8 +86,9 @@ def run(arguments: Namespace) -> None:
         arguments.combine,
     )
     print(exported.folder)
-    checked = f"{exported.compared} answers checked in a fresh process"
-    print(f"{exported.bytes:,} bytes of weights; {checked}")
+    checked = f"{exported.compared} answers checked in" if exported.compared else "it answers in"
+    kind = " of weights" if arguments.format == "savedmodel" else ""
+    print(f"{exported.bytes:,} bytes{kind}; {checked} a fresh process")
     for sentence in filter(None, (exported.cost, exported.left_out)):
         print(sentence)
 

@@ -160,7 +160,7 @@ class GraphFile:
         batches = self._batches(lines)
         got = run_batches(self._format.checker, file, batches)
         if self.options.weights != "float32":
-            return sum(map(len, batches)), self._cost(file)
+            return 0, self._cost(file)
         shortlist = self.translator.shortlist(self.search)
         graph = search_graph(self.translator.model, self.search, shortlist=shortlist)
         expected = [
@@ -201,7 +201,11 @@ class GraphFile:
             *([f"what it costs: {exported.cost}"] if exported.cost else []),
             *([exported.left_out] if exported.left_out else []),
             f"options: see {PROFILE} in this folder",
-            f"checked before it was published: {exported.compared} sentences in a fresh process",
+            (
+                f"checked before it was published: {exported.compared} sentences in a fresh process"
+                if exported.compared
+                else "a fresh process has answered with it before it was published"
+            ),
             f"made with rnnsearch_tf {__version__}; {use}",
         ]
         return card(self.runs, rows)

@@ -36,12 +36,13 @@ class Exported:
 
     Attributes:
         folder: path of the version, ``OUTPUT/N``.
-        bytes: size of its stored weights.
-        compared: number of answers that were compared with the Python model's.
+        bytes: size of its stored weights, or of the one file.
+        compared: number of answers that were compared with the Python model's; 0 if small weights
+            change them.
         cost: sentence with the BLEU lost by small weights and a shortlist; None if there is
             neither.
-        left_out: sentence on a signature of the profile that the model cannot have; None if it has
-            them all.
+        left_out: sentence on what the export lacks: a signature that the model cannot have, or
+            Moses's rules; None if it lacks nothing.
     """
 
     folder: pathlib.Path

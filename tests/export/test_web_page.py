@@ -81,7 +81,7 @@ def open_folder(browser):
 @pytest.mark.parametrize("name", [SHIPPED, *(name for name in CONFIGS if not is_moses(name))])
 def test_tokens_ids_and_texts(open_folder, tmp_path, name):
     text = text_of(name)
-    side = writer.text_of_page(text_settings(text), "source")
+    side = writer.page_settings(text_settings(text), "source")
     settings = {"name": "m", "about": {}, "bytes": 1, "source": side, "target": side}
     writer.write_page(tmp_path, settings, {})
     lines = [line.decode("utf-8", "replace") for line in [*LINES, *RUNS_OF_SIGNS]]

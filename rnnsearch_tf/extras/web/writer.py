@@ -60,7 +60,7 @@ def export_web(
     require(WHAT, "tf2onnx", "onnx", "onnxruntime", "sentencepiece")
     files = read_library(library)
     export = GraphFile(WHAT, ONNX, runs, output, version, profile, overrides, combine)
-    sides = {side: text_of_page(export.settings[side], side) for side in ("source", "target")}
+    sides = {side: page_settings(export.settings[side], side) for side in ("source", "target")}
     with new_version(output, version) as (target, folder):
         exported = export.write(target, folder, "index.html is the page; serve the folder")
         settings = {
@@ -73,7 +73,7 @@ def export_web(
     return exported
 
 
-def text_of_page(side: Mapping[str, Any], name: str) -> dict[str, Any]:
+def page_settings(side: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The text settings of one side, with the pieces of its SentencePiece model in plain lists.
 
     Raises:
@@ -92,10 +92,10 @@ def text_of_page(side: Mapping[str, Any], name: str) -> dict[str, Any]:
         base64.b64decode(side["subword_model"])
     )
     kinds = {piece.type for piece in model.pieces[3:]}
-    is_own = model.trainer_spec.model_type == model.trainer_spec.UNIGRAM and kinds <= {
+    is_plain_unigram = model.trainer_spec.model_type == model.trainer_spec.UNIGRAM and kinds <= {
         model.SentencePiece.NORMAL
     }
-    if not is_own:
+    if not is_plain_unigram:
         raise UserError(
             f"{WHAT}: expected a unigram model of normal pieces, got another SentencePiece model"
             f" ({name}); export a SavedModel for a server"

@@ -11,7 +11,7 @@ export class Server {
   constructor() {
     this.onprogress = () => {}; // function (text), "" when the model is loaded
     this.model = fetch("model.json").then((answer) => answer.json());
-    this.model.catch(() => {}); // every translation says it
+    this.model.catch(() => {}); // reported by each translation
     this.waiting = new Map(); // number of a search → {resolve, reject}
     this.worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
     this.worker.onmessage = ({ data }) => this.#answered(data);
@@ -35,6 +35,7 @@ export class Server {
     const model = await this.model.catch(() => {
       throw new Problem("This page lacks its file model.json, or it is damaged. Copy the whole folder again.");
     });
+    if (model.format > FORMAT) throw new Problem("The file model.json is newer than this page. Copy the whole folder again.");
     this.texts ??= [new Text(model.source), new Text(model.target)];
     const [source, target] = this.texts;
     const all = source.tokenize(text);
@@ -91,6 +92,7 @@ export class Server {
   }
 }
 
+const FORMAT = 1; // of model.json
 const EMPTY = { text: "", tokens: [], alignment: [], length: 0, logProbability: 0, score: 0 };
 
 /** The n-best list of one sentence, best first, out of the graph's outputs. */
