@@ -87,8 +87,7 @@ def run(arguments: Namespace) -> None:
     )
     print(exported.folder)
     checked = f"{exported.compared} answers checked in" if exported.compared else "it answers in"
-    kind = " of weights" if arguments.format == "savedmodel" else ""
-    print(f"{exported.bytes:,} bytes{kind}; {checked} a fresh process")
+    print(f"{exported.bytes:,} bytes; {checked} a fresh process")
     for sentence in filter(None, (exported.cost, exported.left_out)):
         print(sentence)
 
