@@ -121,7 +121,10 @@ def test_the_reader_goes_away(model: pathlib.Path) -> None:
 
 
 def test_interrupt(model: pathlib.Path) -> None:
+    # a suite in the background of a shell ignores SIGINT, and so would what it starts
+    ignored = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = start("--model", model)
+    signal.signal(signal.SIGINT, ignored)
     assert process.stdin and process.stdout and process.stderr
     process.stdin.write(b"the\n")
     process.stdin.flush()
