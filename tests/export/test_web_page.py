@@ -18,7 +18,7 @@ from unusual_text import CONFIGS, LINES, RUNS_OF_SIGNS, SHIPPED, is_moses, text_
 
 import rnnsearch_tf as rt
 from rnnsearch_tf.data.phrasebook import phrasebook
-from rnnsearch_tf.export.graph_file import text_settings
+from rnnsearch_tf.export.graph_export import text_settings
 from rnnsearch_tf.extras.web import writer
 
 CHROMIUM = next(

@@ -56,14 +56,14 @@ ONNX = [
         WEIGHTS,
     ),
     Mutant(
-        "export/graph_file.py",
+        "export/graph_export.py",
         "bfloat16 is not refused",
         'if profile.weights == "bfloat16":',
         'if profile.weights == "bfloat":',
         ("export/test_onnx.py::test_options_without_effect_are_refused",),
     ),
     Mutant(
-        "export/graph_file.py",
+        "export/graph_export.py",
         "a precision without effect is accepted",
         '("signatures", "temperature", "precision", "warmup_requests")',
         '("signatures", "temperature", "warmup_requests")',
@@ -77,7 +77,7 @@ ONNX = [
         ("export/test_onnx.py::test_a_wrong_answer_is_not_published",),
     ),
     Mutant(
-        "export/graph_file.py",
+        "export/graph_export.py",
         "the vocabularies change sides",
         '"source": text_settings(translator.source_text)',
         '"source": text_settings(translator.target_text)',

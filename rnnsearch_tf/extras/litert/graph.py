@@ -10,7 +10,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from rnnsearch_tf.config import SearchConfig
-from rnnsearch_tf.export.graph_file import INPUT
+from rnnsearch_tf.export.graph_export import INPUT
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.search.graphs import hoist_weights, search_model, source_lengths
 from rnnsearch_tf.search.interface import Model

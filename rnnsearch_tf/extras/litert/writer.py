@@ -7,7 +7,7 @@ import os
 import pathlib
 from collections.abc import Sequence
 
-from rnnsearch_tf.export.graph_file import Format, GraphFile
+from rnnsearch_tf.export.graph_export import Format, GraphExport
 from rnnsearch_tf.export.publishing import new_version
 from rnnsearch_tf.export.writer import Exported, Runs
 from rnnsearch_tf.runs.folder import LITERT_FILE
@@ -41,7 +41,7 @@ def export_litert(
     """
     what = "export --format litert"
     require(what, "ai_edge_litert")
-    export = GraphFile(what, LITERT, runs, output, version, profile, overrides, combine)
+    export = GraphExport(what, LITERT, runs, output, version, profile, overrides, combine)
     with new_version(output, version) as (target, folder):
         exported = export.write(target, folder)
         settings = json.dumps(export.settings, ensure_ascii=False)
@@ -49,7 +49,7 @@ def export_litert(
     return exported
 
 
-def _convert(export: GraphFile, path: pathlib.Path) -> None:
+def _convert(export: GraphExport, path: pathlib.Path) -> None:
     from rnnsearch_tf.extras.litert.graph import search_litert
 
     shortlist = export.translator.shortlist(export.search)

@@ -12,7 +12,7 @@ import typing
 import tensorflow as tf
 
 from rnnsearch_tf.config import SearchConfig
-from rnnsearch_tf.export.graph_file import INPUT, OUTPUTS
+from rnnsearch_tf.export.graph_export import INPUT, OUTPUTS
 from rnnsearch_tf.extras.onnx.loops import hoist_constants, rename
 from rnnsearch_tf.search.graphs import IDS, hoist_weights, search_model, source_lengths
 from rnnsearch_tf.search.interface import Model

@@ -7,7 +7,7 @@ import os
 import pathlib
 from collections.abc import Sequence
 
-from rnnsearch_tf.export.graph_file import Format, GraphFile
+from rnnsearch_tf.export.graph_export import Format, GraphExport
 from rnnsearch_tf.export.publishing import new_version
 from rnnsearch_tf.export.writer import Exported, Runs
 from rnnsearch_tf.runs.folder import ONNX_FILE
@@ -42,12 +42,12 @@ def export_onnx(
     """
     what = "export --format onnx"
     require(what, "tf2onnx", "onnx", "onnxruntime")
-    export = GraphFile(what, ONNX, runs, output, version, profile, overrides, combine)
+    export = GraphExport(what, ONNX, runs, output, version, profile, overrides, combine)
     with new_version(output, version) as (target, folder):
         return export.write(target, folder)
 
 
-def _convert(export: GraphFile, path: pathlib.Path) -> None:
+def _convert(export: GraphExport, path: pathlib.Path) -> None:
     import onnx
 
     from rnnsearch_tf.extras.onnx.graph import search_onnx

@@ -12,7 +12,7 @@ from typing import Any
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export.about import about
-from rnnsearch_tf.export.graph_file import GraphFile
+from rnnsearch_tf.export.graph_export import GraphExport
 from rnnsearch_tf.export.publishing import new_version
 from rnnsearch_tf.export.writer import Exported, Runs
 from rnnsearch_tf.extras.onnx.writer import ONNX
@@ -59,7 +59,7 @@ def export_web(
     """
     require(WHAT, "tf2onnx", "onnx", "onnxruntime", "sentencepiece")
     files = read_library(library)
-    export = GraphFile(WHAT, ONNX, runs, output, version, profile, overrides, combine)
+    export = GraphExport(WHAT, ONNX, runs, output, version, profile, overrides, combine)
     sides = {side: page_settings(export.settings[side], side) for side in ("source", "target")}
     with new_version(output, version) as (target, folder):
         exported = export.write(target, folder, "index.html is the page; serve the folder")

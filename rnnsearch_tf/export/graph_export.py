@@ -55,7 +55,7 @@ class Format:
     Attributes:
         name: in messages, such as "ONNX".
         file: name of the file in ``DIR/N``.
-        convert: function (GraphFile, path) that writes the file.
+        convert: function (GraphExport, path) that writes the file.
         checker: module that answers in a new process; see
             :func:`~rnnsearch_tf.export.graph_check.run_batches`.
         batch_size: sentences in a batch of the check.
@@ -64,13 +64,13 @@ class Format:
 
     name: str
     file: str
-    convert: Callable[[GraphFile, pathlib.Path], None]
+    convert: Callable[[GraphExport, pathlib.Path], None]
     checker: str
     batch_size: int
     use: str
 
 
-class GraphFile:
+class GraphExport:
     """A RUN, or an ensemble, that becomes one file.
 
     Args:
