@@ -42,6 +42,7 @@ _MODULE_OF = {
     "build_optimizer": "training.optimizers",
     "build_text": "text.pipeline",
     "build_texts": "text.pipeline",
+    "config_for_pairs": "data.inspection.fitting",
     "continued_config": "data.continuing",
     "export_model": "export.writer",
     "load_config": "config",

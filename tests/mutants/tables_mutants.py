@@ -85,4 +85,18 @@ COLUMNS = [
         "        if False:\n",
         ("training/test_given_pairs.py::test_text_twice_and_bad_pairs_are_refused",),
     ),
+    Mutant(
+        "data/inspection/fitting.py",
+        "the languages change sides",
+        'as_pairs(pairs, "skip"), (source_language, target_language)',
+        'as_pairs(pairs, "skip"), (target_language, source_language)',
+        ("data/test_config_for_pairs.py::test_it_is_that_of_init",),
+    ),
+    Mutant(
+        "data/inspection/fitting.py",
+        "the time of the training is lost",
+        'configuration(found, "source", "target", minutes)',
+        'configuration(found, "source", "target", 60)',
+        ("data/test_config_for_pairs.py::test_it_is_that_of_init",),
+    ),
 ]

@@ -1,4 +1,6 @@
-"""Write a configuration that suits two text files: the engine of `rnnsearch init`."""
+"""A configuration that suits a text: the engine of `rnnsearch init`, and of Python's
+:func:`config_for_pairs`.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,12 @@ import math
 import pathlib
 import re
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from rnnsearch_tf.data.pairs import Pairs, Report
+import yaml
+
+from rnnsearch_tf.config import Config, check_value, load_config
+from rnnsearch_tf.data.pairs import Pairs, Report, as_pairs
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.tables import split
@@ -143,9 +148,42 @@ def inspect(
             " the other one, or, if it has both, --pairs"
         )
     codes = (source_language or language_of(source), target_language or language_of(target))
+    return _inspected(Pairs(str(source), str(target), on_bad_line="skip"), codes)
+
+
+def config_for_pairs(
+    pairs: Any, source_language: str, target_language: str, minutes: float = 60.0
+) -> Config:
+    """The configuration that ``rnnsearch init`` would write, for pairs held in Python: its sizes,
+    limits and dropout fit their number and their lengths.
+
+    Args:
+        pairs: Pairs, or what ``Pairs(pairs)`` takes.
+        source_language, target_language: codes, such as "en" or "pt-BR".
+        minutes: duration of the training.
+
+    Raises:
+        UsageError: a code of a language is none.
+        UserError: there are too few pairs, or more bad ones than good ones.
+
+    Example::
+
+        config = rt.config_for_pairs(pairs, "en", "fr", minutes=20)
+        rt.train(config, "mine/run", pairs=pairs)
+    """
+    check_value("source.language", source_language, "source_language")
+    check_value("target.language", target_language, "target_language")
+    found = _inspected(as_pairs(pairs, "skip"), (source_language, target_language))
+    values = yaml.safe_load(configuration(found, "source", "target", minutes))
+    del values["data"]["train_source"], values["data"]["train_target"]
+    return load_config(values=values)
+
+
+def _inspected(pairs: Pairs, codes: tuple[str, str]) -> Inspection:
+    """Read the pairs once."""
+    source, target = pairs.name("source"), pairs.name("target")
     unsegmented = [languages.base(code) in languages.UNSEGMENTED for code in codes]
     lengths: tuple[Lengths, Lengths] = (collections.Counter(), collections.Counter())
-    pairs = Pairs(str(source), str(target), on_bad_line="skip")
     for texts in progress(pairs, doing="reading the text", unit="pairs"):
         for side, text in enumerate(texts):
             lengths[side][len(text) if unsegmented[side] else len(text.split())] += 1

@@ -1,0 +1,57 @@
+"""The configuration for pairs held in Python is the one that `rnnsearch init` writes for files."""
+
+import dataclasses
+
+import pytest
+
+import rnnsearch_tf as rt
+from rnnsearch_tf.cli.main import run
+from rnnsearch_tf.data.phrasebook import phrasebook
+from rnnsearch_tf.errors import UsageError, UserError
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    return phrasebook(300, 5, "train")
+
+
+def test_it_is_that_of_init(sentences, tmp_path):
+    files = [tmp_path / "text.en", tmp_path / "text.fr"]
+    for path, lines in zip(files, sentences):
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    words = ["--source", str(files[0]), "--target", str(files[1]), "--minutes", "7"]
+    assert run(["init", str(tmp_path / "mine"), *words]) == 0
+    expected = rt.load_config(tmp_path / "mine" / "config.yaml")
+    found = rt.config_for_pairs(list(zip(*sentences)), "en", "fr", minutes=7)
+    assert expected.data.train_source == str(files[0]) and found.data.train_source is None
+    without = dataclasses.replace(expected.data, train_source=None, train_target=None)
+    assert found == dataclasses.replace(expected, data=without)
+
+
+def test_it_trains_on_the_pairs(sentences, tmp_path):
+    pairs = rt.Pairs(*sentences)
+    config = rt.config_for_pairs(pairs, "en", "fr")
+    assert config.data.held_out == 20
+    model = dict.fromkeys(("embedding_size", "hidden_size", "alignment_size", "maxout_size"), 8)
+    training = dict(maximum_minutes=None, maximum_updates=3, evaluate_sentences=5)
+    config = dataclasses.replace(
+        config,
+        model=dataclasses.replace(config.model, **model),
+        training=dataclasses.replace(config.training, **training),
+    )
+    rt.train(config, tmp_path / "run", pairs=pairs)
+    assert (tmp_path / "run" / "best").exists()
+
+
+def test_words_are_characters_where_there_are_no_spaces():
+    pairs = [("日" * 60, "word " * 60)] * 100
+    limits = rt.config_for_pairs(pairs, "ja", "en").data
+    assert limits.maximum_source_length == limits.maximum_target_length == 90
+    assert rt.config_for_pairs(pairs, "en", "en").data.maximum_source_length == 50
+
+
+def test_too_few_pairs_and_codes_that_are_none_are_refused(sentences):
+    with pytest.raises(UserError, match="expected at least 100 pairs of sentences, got"):
+        rt.config_for_pairs([("a", "b")] * 99, "en", "fr")
+    with pytest.raises(UsageError, match="target_language: expected"):
+        rt.config_for_pairs(sentences, "en", "not a code!")
