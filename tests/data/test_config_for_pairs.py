@@ -6,8 +6,10 @@ import pytest
 
 import rnnsearch_tf as rt
 from rnnsearch_tf.cli.main import run
+from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.text.pipeline import shortfall
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +57,24 @@ def test_too_few_pairs_and_codes_that_are_none_are_refused(sentences):
         rt.config_for_pairs([("a", "b")] * 99, "en", "fr")
     with pytest.raises(UsageError, match="target_language: expected"):
         rt.config_for_pairs(sentences, "en", "not a code!")
+
+
+def test_every_character_is_a_subword():
+    signs = [chr(0x4E00 + number) for number in range(600)]
+    source = ["".join(signs[6 * line : 6 * line + 6]) for line in range(100)]
+    config = rt.config_for_pairs(list(zip(source, ["a word"] * 100)), "zh", "en")
+    assert config.source.vocabulary_size == 700  # 600 and 100 more
+    assert config.target.vocabulary_size == 500
+    text = rt.build_text(config.source, source)  # SentencePiece refuses fewer than 603
+    advice = shortfall(text, "source", dataclasses.replace(config.source, vocabulary_size=2000))
+    assert advice is not None and "set source.vocabulary_size" not in advice
+
+
+def test_the_advice_for_a_small_vocabulary_can_be_followed():
+    signs = [chr(0x4E00 + number) for number in range(230)]
+    lines = ["".join(signs[start:] + signs[:start]) for start in range(0, 230, 2)]
+    config = TextConfig(language="zh", tokenization="sentencepiece", vocabulary_size=2000)
+    text = rt.build_text(config, lines)
+    advice = shortfall(text, "source", config)
+    assert advice.endswith("set source.vocabulary_size=300"), advice  # half would be too few
+    rt.build_text(dataclasses.replace(config, vocabulary_size=300), lines)

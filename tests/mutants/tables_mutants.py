@@ -99,4 +99,18 @@ COLUMNS = [
         'configuration(found, "source", "target", 60)',
         ("data/test_config_for_pairs.py::test_it_is_that_of_init",),
     ),
+    Mutant(
+        "data/inspection/fitting.py",
+        "characters are not counted",
+        "return max(_for_size(pairs, VOCABULARIES), least)",
+        "return _for_size(pairs, VOCABULARIES)",
+        ("data/test_config_for_pairs.py::test_every_character_is_a_subword",),
+    ),
+    Mutant(
+        "text/pipeline.py",
+        "the advised vocabulary has no room for the characters",
+        "text.vocabulary.size // 200 * 100, (single + 99) // 100 * 100)",
+        "text.vocabulary.size // 200 * 100)",
+        ("data/test_config_for_pairs.py::test_the_advice_for_a_small_vocabulary_can_be_followed",),
+    ),
 ]

@@ -39,10 +39,20 @@ LIMIT_QUANTILE = 0.99
 LARGEST_LIMIT = 200
 """Tokens; longer sentences cost more time and memory than they are worth."""
 
-VOCABULARIES = ((10_000, 2000), (100_000, 4000), (1_000_000, 8000), (math.inf, 16_000))
+VOCABULARIES = (
+    (1000, 500),
+    (3000, 1000),
+    (10_000, 2000),
+    (100_000, 4000),
+    (1_000_000, 8000),
+    (math.inf, 16_000),
+)
 """Subwords of a side, for fewer pairs than the first number; see benchmarks/RESULTS.md for results
-on small corpora.
+on small corpora. Every character is a subword, so that a side of many characters has more.
 """
+
+BEYOND_CHARACTERS = 100
+"""Subwords of several characters that a side has at least."""
 
 SIZES = (
     (300_000, dict(embedding=256, hidden=320, batch=40)),
@@ -67,9 +77,9 @@ TEMPLATE = """\
 # Written by `rnnsearch init` for {pairs:,} pairs of {source} and {target}.
 # `rnnsearch options` explains these options and lists all others.
 source: {{language: {source_language}, remove_invisible: true, tokenization: sentencepiece,\
- vocabulary_size: {vocabulary}}}
+ vocabulary_size: {source_vocabulary}}}
 target: {{language: {target_language}, remove_invisible: true, tokenization: sentencepiece,\
- vocabulary_size: {vocabulary}}}
+ vocabulary_size: {target_vocabulary}}}
 data:
   train_source: {source_path}
   train_target: {target_path}
@@ -118,11 +128,13 @@ class Inspection:
         report: pairs kept and left out.
         lengths: for each side, how many sentences have each length in words separated by spaces; in
             characters if the language has no spaces.
+        characters: for each side, how many different ones there are.
         languages: language code of each side.
     """
 
     report: Report
     lengths: tuple[Lengths, Lengths]
+    characters: tuple[int, int]
     languages: tuple[str, str]
 
 
@@ -184,9 +196,11 @@ def _inspected(pairs: Pairs, codes: tuple[str, str]) -> Inspection:
     source, target = pairs.name("source"), pairs.name("target")
     unsegmented = [languages.base(code) in languages.UNSEGMENTED for code in codes]
     lengths: tuple[Lengths, Lengths] = (collections.Counter(), collections.Counter())
+    characters: tuple[set[str], set[str]] = (set(), set())
     for texts in progress(pairs, doing="reading the text", unit="pairs"):
         for side, text in enumerate(texts):
             lengths[side][len(text) if unsegmented[side] else len(text.split())] += 1
+            characters[side].update(text)
     report = pairs.check()
     if report.kept < MINIMUM_PAIRS:
         raise UserError(
@@ -198,7 +212,7 @@ def _inspected(pairs: Pairs, codes: tuple[str, str]) -> Inspection:
             f"{source}, {target}: expected a text and its translation, line by line, got"
             f" {report}; correct the files"
         )
-    return Inspection(report, lengths, codes)
+    return Inspection(report, lengths, (len(characters[0]), len(characters[1])), codes)
 
 
 def language_of(path: AnyPath) -> str:
@@ -236,7 +250,8 @@ def configuration(inspection: Inspection, source: AnyPath, target: AnyPath, minu
         target=pathlib.PurePath(target).name,
         source_language=_quoted(inspection.languages[0]),
         target_language=_quoted(inspection.languages[1]),
-        vocabulary=_for_size(pairs, VOCABULARIES),
+        source_vocabulary=_vocabulary(pairs, inspection.characters[0]),
+        target_vocabulary=_vocabulary(pairs, inspection.characters[1]),
         source_path=_quoted(pathlib.Path(source).absolute()),
         target_path=_quoted(pathlib.Path(target).absolute()),
         held_out=held_out_size(pairs),
@@ -282,6 +297,12 @@ def held_out_size(pairs: int) -> int:
 def _for_size(pairs: int, table: Sequence[tuple[float, Value]]) -> Value:
     """The value of a table for this number of pairs."""
     return next(value for most, value in table if pairs < most)
+
+
+def _vocabulary(pairs: int, characters: int) -> int:
+    """Subwords of a side with this number of different characters; a multiple of 100."""
+    least = 100 * math.ceil((characters + BEYOND_CHARACTERS) / 100)
+    return max(_for_size(pairs, VOCABULARIES), least)
 
 
 def _limit(lengths: Lengths) -> int:
