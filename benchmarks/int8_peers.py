@@ -8,6 +8,7 @@ environment of its own (--environments): Transformers of 3 layers of 256 and 4 o
 int8. Random weights, 15 words in, 15 out. A ratio is the median of those of the rounds.
 """
 
+import contextlib
 import json
 import pathlib
 import tempfile
@@ -63,14 +64,15 @@ def main():
     size = sizes.SIZES["TINY" if arguments.quick else "SMALL"]
     python = peers.install(PEER, arguments.environments.absolute() / "peer_ctranslate2")
     ids = sizes.synthetic_batch(size, np.random.default_rng(1))["source_ids"]
+    stack = contextlib.ExitStack()
     workers = {}
     heads = ["beam", "batch", *OURS, *TRANSFORMERS]
     heads += [f"{ours} over 3 × 256" for ours in OURS[1:]]
-    with tempfile.TemporaryDirectory() as place, measuring.printed(heads) as rows:
+    with stack, tempfile.TemporaryDirectory() as place, measuring.printed(heads) as rows:
         for name, options in TRANSFORMERS.items():
             options = options | dict(vocabulary_size=size.vocabulary_size, type="int8")
             command = [python, measuring.HERE / PEER.worker, json.dumps(options)]
-            workers[name] = measuring.Worker([*map(str, command)]).__enter__()
+            workers[name] = stack.enter_context(measuring.Worker([*map(str, command)]))
         for beam in arguments.beams:
             ours = our_ways(size, beam, arguments.threads, place)
             for count in arguments.batches:
@@ -87,8 +89,6 @@ def main():
                 first = next(iter(TRANSFORMERS))
                 ratios = [median(row[first] / row[way] for row in rounds) for way in OURS[1:]]
                 rows.append([beam, count, *speeds.values(), *ratios])
-        for worker in workers.values():
-            worker.__exit__(None, None, None)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,10 @@ class Translator:
 
 
 def main():
-    translate = Translator(sys.argv[1])
+    folder = sys.argv[1] if len(sys.argv) == 2 else ""
+    if not pathlib.Path(folder, "model.tflite").exists():
+        sys.exit(f"expected DIR/N of `rnnsearch export --format litert`, got {folder!r}")
+    translate = Translator(folder)
     for line in sys.stdin.buffer:
         print(translate(line.rstrip(b"\n")), flush=True)
 

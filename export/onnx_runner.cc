@@ -11,29 +11,22 @@
 #include <sentencepiece_processor.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "runner.h"
+
 namespace {
 
 using Json = nlohmann::json;
-using Words = std::vector<std::string>;
+using Words = Lines;
 using Ids = std::vector<int32_t>;
-using Clock = std::chrono::steady_clock;
 
 constexpr int32_t kPad = 0, kEnd = 1, kUnknown = 2;
 constexpr int kFormat = 1;  // of the settings
-
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 struct Options {
   std::string model;
@@ -42,32 +35,15 @@ struct Options {
   bool times = false;
 };
 
-double Milliseconds(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-int Positive(const std::string& name, const std::string& text) {
-  const bool digits = !text.empty() && text.size() < 7 && std::all_of(text.begin(), text.end(), isdigit);
-  if (!digits || std::stoi(text) == 0) throw UsageError(name + ": expected a whole number from 1 to 999999, got '" + text + "'");
-  return std::stoi(text);
-}
-
-Options Parse(const Words& words) {
+Options Parse(const Lines& words) {
   Options options;
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    auto value = [&] {
-      if (i + 1 == words.size()) throw UsageError(word + ": expected a value after it, got none");
-      return words[++i];
-    };
+  ParseWords(words, "model file (.onnx)", &options.model, [&](const std::string& word, const auto& value) {
     if (word == "--batch-size") options.batch_size = Positive(word, value());
     else if (word == "--threads") options.threads = Positive(word, value());
     else if (word == "--times") options.times = true;
-    else if (word.rfind("--", 0) == 0) throw UsageError("unknown option " + word + "; see the head of onnx_runner.cc");
-    else if (options.model.empty()) options.model = word;
-    else throw UsageError("expected one model file, got also '" + word + "'");
-  }
-  if (options.model.empty()) throw UsageError("expected an .onnx file, got none");
+    else return false;
+    return true;
+  });
   return options;
 }
 
@@ -230,41 +206,16 @@ class Translator {
 
 void Run(const Options& options) {
   const auto start = Clock::now();
-  Translator translate(options);
-  const double startup = Milliseconds(start);
-  std::vector<double> calls;
-  size_t total = 0;
-  for (Words lines; std::cin; lines.clear()) {
-    for (std::string line; static_cast<int>(lines.size()) < options.batch_size && std::getline(std::cin, line);) lines.push_back(line);
-    if (lines.empty()) break;
-    const auto call = Clock::now();
-    for (const std::string& answer : translate(lines)) std::cout << answer << '\n';
-    if (!std::cout.flush()) throw std::runtime_error("cannot write the output");
-    calls.push_back(Milliseconds(call));
-    total += lines.size();
+  try {
+    Translator translate(options);
+    TranslateLines([&](const Lines& lines) { return translate(lines); }, options.batch_size, options.times, Milliseconds(start));
+  } catch (const std::exception& error) {
+    throw std::runtime_error(options.model + ": " + error.what());
   }
-  if (!options.times) return;
-  std::sort(calls.begin(), calls.end());
-  std::fprintf(stderr, "startup %.1f ms; %zu lines in %zu searches", startup, total, calls.size());
-  if (!calls.empty()) std::fprintf(stderr, "; a search %.3f ms (median), %.3f ms (longest)", calls[calls.size() / 2], calls.back());
-  std::fprintf(stderr, "\n");
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  std::ios::sync_with_stdio(false);
-  std::string model;
-  try {
-    const Options options = Parse(Words(words + 1, words + count));
-    model = options.model + ": ";
-    Run(options);
-    return 0;
-  } catch (const UsageError& error) {
-    std::cerr << "onnx_runner: error: " << error.what() << std::endl;
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "onnx_runner: error: " << model << error.what() << std::endl;
-    return 1;
-  }
+  return ExitCode("onnx_runner", [&] { Run(Parse(Lines(words + 1, words + count))); });
 }

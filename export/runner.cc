@@ -8,27 +8,18 @@
 // Exit code: 0 done, 1 failed, 2 wrong usage.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "runner.h"
 #include "tensorflow/c/c_api.h"
 #include "tensorflow/cc/saved_model/loader.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/public/session.h"
 
 namespace {
-
-using Lines = std::vector<std::string>;
-using Clock = std::chrono::steady_clock;
-
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 struct Options {
   std::string saved_model;
@@ -43,34 +34,17 @@ void Check(const absl::Status& status, const std::string& what) {
   if (!status.ok()) throw std::runtime_error(what + ": " + std::string(status.message()));
 }
 
-double Milliseconds(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-int BatchSize(const std::string& text) {
-  const bool digits = !text.empty() && text.size() < 7 && std::all_of(text.begin(), text.end(), isdigit);
-  if (!digits || std::stoi(text) == 0) throw UsageError("--batch-size: expected a whole number from 1 to 999999, got '" + text + "'");
-  return std::stoi(text);
-}
-
 Options Parse(const Lines& words) {
   Options options;
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    auto value = [&] {
-      if (i + 1 == words.size()) throw UsageError(word + ": expected a value after it, got none");
-      return words[++i];
-    };
+  ParseWords(words, "SavedModel", &options.saved_model, [&](const std::string& word, const auto& value) {
     if (word == "--signature") options.signature = value();
     else if (word == "--output") options.output = value();
-    else if (word == "--batch-size") options.batch_size = BatchSize(value());
+    else if (word == "--batch-size") options.batch_size = Positive(word, value());
     else if (word == "--ops") options.ops.push_back(value());
     else if (word == "--times") options.times = true;
-    else if (word.rfind("--", 0) == 0) throw UsageError("unknown option " + word + "; see the head of runner.cc");
-    else if (options.saved_model.empty()) options.saved_model = word;
-    else throw UsageError("expected one SavedModel, got also '" + word + "'");
-  }
-  if (options.saved_model.empty()) throw UsageError("expected the folder of a SavedModel, got none");
+    else return false;
+    return true;
+  });
   return options;
 }
 
@@ -160,48 +134,15 @@ class Translator {
   std::string input_, output_;
 };
 
-bool ReadBatch(int batch_size, Lines* lines) {
-  lines->clear();
-  std::string line;
-  while (static_cast<int>(lines->size()) < batch_size && std::getline(std::cin, line)) lines->push_back(line);
-  return !lines->empty();
-}
-
 void Run(const Options& options) {
   const auto start = Clock::now();
   for (const std::string& path : options.ops) LoadOps(path);
   Translator translate(options);
-  const double startup = Milliseconds(start);
-  std::vector<double> calls;
-  Lines lines;
-  size_t total = 0;
-  while (ReadBatch(options.batch_size, &lines)) {
-    const auto call = Clock::now();
-    const Lines answers = translate(lines);
-    calls.push_back(Milliseconds(call));
-    total += lines.size();
-    for (const std::string& answer : answers) std::cout << answer << '\n';
-    if (!std::cout.flush()) throw std::runtime_error("cannot write the output");
-  }
-  if (!options.times) return;
-  std::sort(calls.begin(), calls.end());
-  std::fprintf(stderr, "startup %.1f ms; %zu lines in %zu calls", startup, total, calls.size());
-  if (!calls.empty()) std::fprintf(stderr, "; a call %.3f ms (median), %.3f ms (longest)", calls[calls.size() / 2], calls.back());
-  std::fprintf(stderr, "\n");
+  TranslateLines([&](const Lines& lines) { return translate(lines); }, options.batch_size, options.times, Milliseconds(start));
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  std::ios::sync_with_stdio(false);
-  try {
-    Run(Parse(Lines(words + 1, words + count)));
-    return 0;
-  } catch (const UsageError& error) {
-    std::cerr << "runner: error: " << error.what() << std::endl;
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "runner: error: " << error.what() << std::endl;
-    return 1;
-  }
+  return ExitCode("runner", [&] { Run(Parse(Lines(words + 1, words + count))); });
 }

@@ -227,8 +227,8 @@ def _left_out(translator: Translator) -> str | None:
     if all(text.config.tokenization != "moses" for text in texts):
         return None
     return (
-        "without Moses's rules (tokenization: moses); rnnsearch-translate takes those of"
-        ' sacremoses: pip install "rnnsearch-runtime[moses]"'
+        "without Moses's rules (tokenization: moses), which the program that uses it has to bring;"
+        " rnnsearch-runtime[moses] has them"
     )
 
 

@@ -66,13 +66,14 @@ class KerasMethods(BuiltModel):
         second and gradient norm. With a Keras loss, such as
         ``keras.losses.SparseCategoricalCrossentropy(from_logits=True)``, they are those passed.
 
+        ``jit_compile=True``: XLA compiles an update, once for each shape of batches; see
+        :func:`~rnnsearch_tf.data.batching.with_few_shapes`. A model that is loaded from a file is
+        compiled without it.
+
         Raises:
             UsageError: a loss or metric expects probabilities instead of logits; metrics are passed
                 with the fused loss, which has no logits for them; or ``jit_compile`` is True
-                without the fused loss.
-
-        ``jit_compile=True``: XLA compiles an update, once for each shape of batches; see
-        :func:`~rnnsearch_tf.data.batching.with_few_shapes`.
+                without the fused loss or with several replicas.
         """
         given = bind_arguments(super().compile, arguments, keywords).arguments
         loss = given.get("loss")
@@ -84,7 +85,15 @@ class KerasMethods(BuiltModel):
                 " target_tokens_per_second and gradient_norm are always reported; other metrics"
                 " need loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
             )
+        self.compiled_update = None
         if given.get("jit_compile") is True:
+            replicas = self.distribute_strategy.num_replicas_in_sync
+            if replicas > 1:
+                raise UsageError(
+                    f"{type(self).__name__}.compile: expected jit_compile=True with one replica,"
+                    f" got {replicas}, each of whose shares has a shape of its own; leave"
+                    " jit_compile out, or train on one device"
+                )
             if not isinstance(loss, TranslationLoss):
                 raise UsageError(
                     f"{type(self).__name__}.compile: expected jit_compile=True with"

@@ -1,10 +1,15 @@
 """A tiny RUN and its export, made once for all processes of the suite."""
 
 import fcntl
+import os
+import shutil
 
 import pytest
 from tiny_run import write_run
 
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 NBEST = 3
 TARGET_LIMIT = 150  # not the source's, which is 200
 TEMPERATURE = 0.5
@@ -69,3 +74,18 @@ def translator(run_folder):
     from rnnsearch_tf.translation import Translator
 
     return Translator.load(run_folder)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A Chromium of the system; the test is skipped without it, or without what drives it."""
+    if CHROMIUM is None:
+        pytest.skip("expected a Chromium, found none")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="expected the extra `browser`, which drives Chromium"
+    )
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()

@@ -6,9 +6,7 @@ Skipped where there is no Chromium, or no playwright to drive it.
 
 import http.server
 import json
-import os
 import re
-import shutil
 import threading
 import urllib.parse
 import urllib.request
@@ -21,26 +19,9 @@ from serving.scripted_server import VERSION
 
 from rnnsearch_tf.extras.server.errors import ServingError
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
 SENTENCE = "she was never doubtful here"
 LONGEST = 2000  # characters, as the page says
 WAIT = 30_000  # milliseconds, for a busy machine
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="expected a Chromium, found none")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="expected the extra `browser`, which drives Chromium"
-    )
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -110,7 +110,7 @@ def test_no_python_in_the_process_and_answers_while_input_is_open(runner, check_
 @pytest.mark.parametrize(
     "words, code, message",
     [
-        ((), 2, "expected the folder of a SavedModel, got none"),
+        ((), 2, "expected one SavedModel, got none"),
         (("MODEL", "--beam", "3"), 2, "unknown option --beam"),
         (("MODEL", "other"), 2, "expected one SavedModel, got also 'other'"),
         (("MODEL", "--batch-size"), 2, "--batch-size: expected a value after it, got none"),

@@ -9,7 +9,6 @@ import functools
 import http.server
 import json
 import os
-import shutil
 import threading
 
 import pytest
@@ -21,13 +20,9 @@ from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.export.graph_export import text_settings
 from rnnsearch_tf.extras.web import writer
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
 LIBRARY = os.environ.get("RNNSEARCH_ONNXRUNTIME_WEB")
 WAIT = 60_000  # milliseconds, for a busy machine
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="expected a Chromium, found none")
 needs_library = pytest.mark.skipif(
     LIBRARY is None, reason="expected RNNSEARCH_ONNXRUNTIME_WEB, from `npm pack onnxruntime-web`"
 )
@@ -36,18 +31,6 @@ needs_library = pytest.mark.skipif(
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="expected the extra `browser`, which drives Chromium"
-    )
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

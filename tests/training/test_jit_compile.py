@@ -1,6 +1,7 @@
 """training.jit_compile: batches of few shapes, whose updates XLA compiles, change no number."""
 
 import dataclasses
+import types
 
 import numpy as np
 import pytest
@@ -103,6 +104,16 @@ def test_compiled_updates_are_the_same(reduction):
 @pytest.mark.parametrize("name", ONE_OF_EACH[1:])
 def test_those_of_every_other_system(name):
     assert_same_numbers(name)
+
+
+def test_the_last_compile_counts(monkeypatch):
+    model, _ = history("rnnsearch", True)
+    model.compile(model.optimizer, loss=model.loss)
+    assert model.compiled_update is None
+    replicas = types.SimpleNamespace(num_replicas_in_sync=2)
+    monkeypatch.setattr(type(model), "distribute_strategy", replicas)
+    with pytest.raises(UsageError, match="expected jit_compile=True with one replica, got 2"):
+        model.compile(model.optimizer, loss=model.loss, jit_compile=True)
 
 
 def test_several_workers_are_refused():

@@ -48,7 +48,8 @@ VOCABULARIES = (
     (math.inf, 16_000),
 )
 """Subwords of a side, for fewer pairs than the first number; see benchmarks/RESULTS.md for results
-on small corpora. Every character is a subword, so that a side of many characters has more.
+on small corpora. Below 3,000 pairs, texts of Tanaka had no more of them. Every character is a
+subword, so that a side of many characters has more.
 """
 
 BEYOND_CHARACTERS = 100
@@ -170,12 +171,13 @@ def config_for_pairs(
     limits and dropout fit their number and their lengths.
 
     Args:
-        pairs: Pairs, or what ``Pairs(pairs)`` takes.
+        pairs: Pairs, or what ``Pairs(pairs)`` takes; a generator is read to its end, so make Pairs
+            of it first.
         source_language, target_language: codes, such as "en" or "pt-BR".
         minutes: duration of the training.
 
     Raises:
-        UsageError: a code of a language is none.
+        UsageError: a code of a language is none, or `minutes` is no time.
         UserError: there are too few pairs, or more bad ones than good ones.
 
     Example::
@@ -185,6 +187,7 @@ def config_for_pairs(
     """
     check_value("source.language", source_language, "source_language")
     check_value("target.language", target_language, "target_language")
+    minutes = check_value("training.maximum_minutes", minutes, "minutes")
     found = _inspected(as_pairs(pairs, "skip"), (source_language, target_language))
     values = yaml.safe_load(configuration(found, "source", "target", minutes))
     del values["data"]["train_source"], values["data"]["train_target"]
