@@ -126,10 +126,17 @@ class ModelConfig:
     )
     maxout_size: int = option(
         500,
-        "maxout units of the deep output, l",
+        "units of the deep output, l, maxout or tanh",
         unit="units",
         minimum=1,
         only_with={"system": MAXOUT},
+    )
+    readout: str = option(
+        "maxout",
+        "units of the deep output: maxout: the larger of two sums (Bahdanau et al. 2015); tanh: the"
+        " hyperbolic tangent of one sum",
+        choices=("maxout", "tanh"),
+        only_with={"system": ("rnnsearch", "rnnencdec")},
     )
     output_rank: int | None = option(
         620,
@@ -143,9 +150,32 @@ class ModelConfig:
         "look_generate_update: y_i is predicted from s_{i-1}, then s_i = f(s_{i-1}, y_i, c_i) (the"
         " authors' program); paper: y_i is predicted from s_{i-1}, and s_i = f(s_{i-1}, y_{i-1},"
         " c_i) (Appendix A.2.2); look_update_generate: s_i = f(s_{i-1}, y_{i-1}, c_i), then y_i is"
-        " predicted from s_i (eq. 4)",
-        choices=("look_generate_update", "paper", "look_update_generate"),
+        " predicted from s_i (eq. 4); conditional: attention stands between two units, which read"
+        " y_{i-1} and c_i, then y_i is predicted from s_i (the conditional GRU of Nematus)",
+        choices=("look_generate_update", "paper", "look_update_generate", "conditional"),
         only_with={"system": ("rnnsearch", "rnnencdec")},
+    )
+    decoder_transitions: int = option(
+        2,
+        "units one after the other for each target word, with attention after the first; above 2:"
+        " deep transition (Miceli Barone et al. 2017)",
+        unit="units",
+        minimum=2,
+        only_with={"system": ("rnnsearch",), "decoder_order": ("conditional",)},
+    )
+    encoder_transitions: int = option(
+        1,
+        "units one after the other for each source word, in each direction; above 1: deep"
+        " transition (Miceli Barone et al. 2017)",
+        unit="units",
+        minimum=1,
+        only_with={"system": ("rnnsearch",)},
+    )
+    first_state: str = option(
+        "backward",
+        "s_0 of the decoder: backward: tanh(W_s ←h_1); mean: tanh(W_s · the mean of the h_j)",
+        choices=("backward", "mean"),
+        only_with={"system": ("rnnsearch",)},
     )
     biases: str = option(
         "groundhog",
@@ -197,6 +227,16 @@ class ModelConfig:
         only_with={"system": (*MAXOUT, "luong")},
         facts=("free_of_weights",),
     )
+
+
+def check_conditional(model: ModelConfig) -> None:
+    """Raise UsageError if a model without attention has the order with attention between units."""
+    if model.decoder_order == "conditional" and model.system != "rnnsearch":
+        raise UsageError(
+            "model.decoder_order: conditional has attention between two units, expected"
+            f" model.system=rnnsearch beside it, got {model.system}; set"
+            " model.decoder_order=look_update_generate"
+        )
 
 
 def check_tied(model: ModelConfig) -> None:

@@ -296,22 +296,30 @@ class PaperLayer(TracedLayer):
         """The weights of this layer and its sublayers: {prefix + the paper's letter: NumPy array};
         a lower-case letter is a vector.
         """
-        weights: dict[str, np.ndarray] = {}
-        for weight in self.weights:
-            blocks = np.split(keras.ops.convert_to_numpy(weight), len(weight.letters), axis=-1)
-            weights |= {
-                prefix + letter: block.ravel() if letter[0].islower() else block
-                for letter, block in zip(weight.letters, blocks)
-            }
-        return weights
+        return weights_by_letter(self.weights, prefix)
+
+
+def weights_by_letter(weights: Iterable[keras.Variable], prefix: str = "") -> dict[str, np.ndarray]:
+    """{prefix + letter: NumPy array} of weights that :meth:`PaperLayer.matrix` made; one that stores
+    several matrices side by side is split.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    for weight in weights:
+        blocks = np.split(keras.ops.convert_to_numpy(weight), len(weight.letters), axis=-1)
+        arrays |= {
+            prefix + letter: block.ravel() if letter[0].islower() else block
+            for letter, block in zip(weight.letters, blocks)
+        }
+    return arrays
 
 
 def _signature(layer_class: type[PaperLayer]) -> inspect.Signature:
-    """The signature of a layer's constructor: the options of its classes; those of PaperLayer and
-    the arguments of Keras are keyword-only.
+    """The signature of a layer's constructor: the options of its classes, those of a base class
+    first; those of PaperLayer and the arguments of Keras are keyword-only.
     """
     parameters = {}
-    for base in layer_class.__mro__[: layer_class.__mro__.index(PaperLayer) + 1]:
+    own = layer_class.__mro__[: layer_class.__mro__.index(PaperLayer)]
+    for base in (*reversed(own), PaperLayer):
         kind = (
             inspect.Parameter.KEYWORD_ONLY
             if base is PaperLayer

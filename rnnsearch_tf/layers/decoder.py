@@ -5,7 +5,7 @@ One step attends, then updates:
     c_i = Σ_j α_ij h_j                attend
     s_i = unit(E y, s_{i−1}, c_i)     update
 
-The unit uses c_i only in C c_i = Σ_j α_ij C h_j. So C is multiplied with all annotations once per
+(``conditional_decoder.py`` has another step before these two.) The unit uses c_i only in C c_i = Σ_j α_ij C h_j. So C is multiplied with all annotations once per
 sentence, in one large product, and each step sums the results (:meth:`Decoder.project_context`).
 
 The option ``decoder_order`` determines the word y, y_i or y_{i−1}; the model implements it by the
@@ -16,14 +16,23 @@ position at a time.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.layers.attention import Attention, BahdanauAttention
-from rnnsearch_tf.layers.base import PaperLayer, Shape, State, cast_weights, real_positions
+from rnnsearch_tf.layers.base import (
+    PaperLayer,
+    Shape,
+    State,
+    cast_weights,
+    mean_of_words,
+    real_positions,
+)
 from rnnsearch_tf.layers.coverage import CoverageAttention
+from rnnsearch_tf.layers.deep_transition import DeepTransition
 from rnnsearch_tf.layers.fixed_context import FixedContext
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
@@ -37,6 +46,9 @@ ATTENTIONS: dict[str, Callable[..., Attention]] = {
     "gaussian_window": GaussianWindow,
 }
 
+Kernel: TypeAlias = Callable[..., Any]
+"""A function of ``kernels/``."""
+
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class Decoder(PaperLayer):
@@ -49,6 +61,8 @@ class Decoder(PaperLayer):
             RNNencdec.
         unit: ``gru``, ``gru_reset_after`` or ``lstm``.
         layer_normalization, forget_bias: options of the unit, see :class:`RecurrentUnit`.
+        first_state: ``backward``: s_0 from ←h_1; ``mean``: from the mean annotation. RNNencdec has
+            neither.
 
     Call arguments:
         embeddings: float [B, I, m]: the input word at each target position.
@@ -68,6 +82,7 @@ class Decoder(PaperLayer):
     unit: str = "gru"
     layer_normalization: bool = False
     forget_bias: float = 0.0
+    first_state: str = "backward"
 
     shapes = {"embeddings": "B I m", "annotations": "B J h", "annotations_mask": "B J"}
 
@@ -94,18 +109,26 @@ class Decoder(PaperLayer):
     def build(self, embeddings_shape: Shape, annotations_shape: Shape) -> None:
         annotation_size = annotations_shape[-1]
         n = self.hidden_size
-        # ←h_1, or →h_{T_x}
-        first_size = annotation_size // 2 if self.attention else annotation_size
+        # ←h_1; or the mean of the h_j, or →h_{T_x}
+        backward = self.attention and self.first_state == "backward"
+        first_size = annotation_size // 2 if backward else annotation_size
         self.W_s = self.matrix(
             "W_s",
             (first_size, n),
             initializer(self.initialization, "other", next(seed_stream(self.weight_seed + 1))),
         )
         self.b_s = self.vector("b_s", n) if self.biased else None
-        self.recurrent_unit.build(embeddings_shape[-1], annotation_size)
+        self._build_units(embeddings_shape[-1], annotation_size)
         self.alignment_model.build((None, None, n), annotations_shape)
         self.output_size = n
         self.built = True
+
+    def _build_units(self, embedding_size: int, annotation_size: int) -> None:
+        self.recurrent_unit.build(embedding_size, annotation_size)
+
+    def _context_unit(self) -> RecurrentUnit | DeepTransition:
+        """The unit that reads the context."""
+        return self.recurrent_unit
 
     def compute_output_shape(
         self, embeddings_shape: Shape, annotations_shape: Shape
@@ -122,7 +145,8 @@ class Decoder(PaperLayer):
         return mask, mask, None
 
     def initial_state(self, annotations: tf.Tensor, memory: Nest) -> State:
-        """The state before the first word: s_0 = tanh(W_s ←h_1); for RNNencdec tanh(W_s →h_{T_x}).
+        """The state before the first word: s_0 = tanh(W_s ←h_1), or of the mean of the h_j; for
+        RNNencdec tanh(W_s →h_{T_x}).
 
         Args:
             annotations: float [B, J, 2n]; for RNNencdec [B, J, n].
@@ -132,11 +156,12 @@ class Decoder(PaperLayer):
             Dictionary of float [B, ...]: ``state`` (s_0), and further state of the unit and of the
             attention.
         """
-        first = (
-            annotations[:, 0, annotations.shape[-1] // 2 :]
-            if self.attention
-            else annotations[:, -1]
-        )
+        if not self.attention:
+            first = annotations[:, -1]
+        elif self.first_state == "mean":
+            first = mean_of_words(annotations, memory.mask)
+        else:
+            first = annotations[:, 0, annotations.shape[-1] // 2 :]
         s_0 = tf.tanh(self.matmul(first, self.W_s, self.b_s))
         return self.recurrent_unit.initial_state(s_0) | self.alignment_model.initial_state(memory)
 
@@ -155,7 +180,7 @@ class Decoder(PaperLayer):
         return (
             annotations
             if self.layer_normalization
-            else self.recurrent_unit.context_term(annotations)
+            else self._context_unit().context_term(annotations)
         )
 
     def cast_values(self, values: tf.Tensor) -> tf.Tensor:
@@ -163,6 +188,12 @@ class Decoder(PaperLayer):
         fixed context has no products.
         """
         return cast_weights(values, self.product_dtype if self.attention else None)
+
+    def before_attention(self, state: State, inputs: tf.Tensor) -> tuple[State, tf.Tensor]:
+        """(state whose query attention takes, inputs that :meth:`update` takes) from the state
+        before the word and the :meth:`inputs` of the word: here both are unchanged.
+        """
+        return state, inputs
 
     def attend(self, state: State, memory: Nest) -> tuple[tf.Tensor, tf.Tensor, State]:
         """(Σ_j α_ij · value j of the memory [B, K, …], alignment [B, K, J], state) for the state of
@@ -181,15 +212,14 @@ class Decoder(PaperLayer):
 
         Args:
             state: from :meth:`attend`.
-            inputs: float [B, K, 3n or 4n], from :meth:`inputs`.
+            inputs: float [B, K, 3n or 4n], from :meth:`before_attention`.
             projected_context: :meth:`project_context` of c_i.
         """
+        unit = self._context_unit()
         inputs += (
-            self.recurrent_unit.context_term(projected_context)
-            if self.layer_normalization
-            else projected_context
+            unit.context_term(projected_context) if self.layer_normalization else projected_context
         )
-        return state | self.recurrent_unit.advance(inputs, state)
+        return state | unit.advance(inputs, state)
 
     def call(
         self,
@@ -224,13 +254,17 @@ class Decoder(PaperLayer):
             states = self.recurrent_unit.all_steps(inputs, state)["state"]
             return states, *self.alignment_model.attend(states, memory)[:2]
         projected = memory._replace(values=self.project_context(memory.values))
-        kernel = KERNELS.get((self.unit, self.layer_normalization, self.attention))
+        kernel = self._kernel()
         if kernel is None:
             states, alignments = self._scan(inputs, state, projected)
         else:
             weights = self.recurrent_unit.state_weights() | self.alignment_model.state_weights()
             states, alignments = kernel(inputs, state, weights, projected, self.product_dtype)
         return states, self.batched_matmul(alignments, memory.values), alignments
+
+    def _kernel(self) -> Kernel | None:
+        """The function for all steps with a handwritten gradient, if there is one."""
+        return KERNELS.get((self.unit, self.layer_normalization, self.attention))
 
     def _scan(self, inputs: tf.Tensor, state: State, memory: Nest) -> tuple[tf.Tensor, tf.Tensor]:
         """(states, alignments) of :meth:`attend` and :meth:`update` at every position, with
@@ -240,6 +274,7 @@ class Decoder(PaperLayer):
         def step(inputs: tf.Tensor, carried: tuple[State, tf.Tensor]) -> tuple[State, tf.Tensor]:
             # K = 1
             state, inputs = tf.nest.map_structure(lambda x: x[:, tf.newaxis], (carried[0], inputs))
+            state, inputs = self.before_attention(state, inputs)
             projected_context, alignment, state = self.attend(state, memory)
             state = self.update(state, inputs, projected_context)
             return tf.nest.map_structure(lambda x: x[:, 0], (state, alignment))

@@ -6,7 +6,8 @@ The paper has a deep output with maxout (Bahdanau et al. 2015, Appendix A.2.2):
     t_i = max(t̃_{i,2k}, t̃_{i,2k+1})               l values
     p(y_i) ∝ exp(y_iᵀ W_o t_i)
 
-The authors' program factors W_o through a smaller space, l → rank → V: option ``output_rank``.
+The authors' program factors W_o through a smaller space, l → rank → V: option ``output_rank``. The
+option ``readout: tanh`` has t_i = tanh(t̃_i) of l values in place of the maximum (Nematus).
 Other systems have only the output matrix, :class:`OutputMatrix`.
 
 :func:`softmax_loss` is the cross-entropy over the whole vocabulary, fused with its gradient. The
@@ -58,6 +59,7 @@ class DeepOutput(PaperLayer):
     Args:
         vocabulary_size: V.
         maxout_size: l.
+        readout: ``maxout``, or ``tanh``, whose t̃_i has l values.
         output_rank: rank of the factored output matrix; None: one matrix l → V.
         dropout: rate of dropout on the maxout outputs in training; the paper has none.
         tied: the output matrix is not a weight of this layer but an argument of each call.
@@ -81,6 +83,7 @@ class DeepOutput(PaperLayer):
     dropout: float = 0.0
     tied: bool = False
     context_sizes: tuple[int, ...] | None = None
+    readout: str = "maxout"
 
     shapes = {"state": "… n", "embeddings": "… m", "context": "… h"}
 
@@ -88,6 +91,7 @@ class DeepOutput(PaperLayer):
         self.supports_masking = True  # the logits keep the mask of the states
         self.drop = dropout(self.dropout, seed=self.weight_seed, dtype=self.variable_dtype)
         self.symbol = "W_o2" if self.output_rank else "W_o"
+        self.hidden_size = self.maxout_size * (2 if self.readout == "maxout" else 1)  # of t̃_i
 
     def build(self, state_shape: Shape, embeddings_shape: Shape, context_shape: Shape) -> None:
         context_sizes = self.context_sizes or (context_shape[-1],)
@@ -99,12 +103,13 @@ class DeepOutput(PaperLayer):
             return initializer(self.initialization, "other", next(seeds), rows, terms=terms)
 
         terms = 2 + len(context_sizes)  # U_o s + V_o E y + C_o c
-        self.U_o = self.matrix("U_o", (state_shape[-1], 2 * l), other(terms=terms))
-        self.V_o = self.matrix("V_o", (embeddings_shape[-1], 2 * l), other(terms=terms))
+        width = self.hidden_size
+        self.U_o = self.matrix("U_o", (state_shape[-1], width), other(terms=terms))
+        self.V_o = self.matrix("V_o", (embeddings_shape[-1], width), other(terms=terms))
         self.C_o = self.matrix(
-            "C_o", (context_shape[-1], 2 * l), other(rows=context_sizes, terms=terms)
+            "C_o", (context_shape[-1], width), other(rows=context_sizes, terms=terms)
         )
-        self.b_o = self.vector("b_o", 2 * l) if self.biased else None
+        self.b_o = self.vector("b_o", width) if self.biased else None
         rank = self.output_rank
         self.W_o1 = self.matrix("W_o1", (l, rank), other()) if rank else None
         self.W_o = (
@@ -146,8 +151,9 @@ class DeepOutput(PaperLayer):
         """
         hidden = self.matmul(state, self.U_o, self.b_o)
         hidden += self.matmul(embeddings, self.V_o)
-        hidden += context_term  # [..., 2l]
-        readout = self.drop(maxout(hidden), training=training)  # [..., l]
+        hidden += context_term  # [..., 2l], or [..., l] for tanh
+        readout = maxout(hidden) if self.readout == "maxout" else tf.tanh(hidden)
+        readout = self.drop(readout, training=training)  # [..., l]
         return readout if self.W_o1 is None else self.matmul(readout, self.W_o1)
 
     def call(

@@ -105,7 +105,8 @@ class RecurrentUnit(PaperLayer):
 
         Args:
             input_sizes: size of the input; a tuple of sizes if the input consists of several
-                vectors side by side, each of which has its own matrix in W.
+                vectors side by side, each of which has its own matrix in W; an empty tuple: the
+                unit reads no input, and has no W.
             context_size: size of the context; None: no context.
         """
         n = self.hidden_size
@@ -117,8 +118,12 @@ class RecurrentUnit(PaperLayer):
         def draw(role: str, rows: Sequence[int] | None = None) -> Initializer:
             return initializer(self.initialization, role, next(seeds), rows, n, terms)
 
-        # [W | W_z | W_r]
-        self.W, self.W_gain = self._matrix("W", gates, sum(input_sizes), draw("other", input_sizes))
+        self.W = self.W_gain = None
+        if input_sizes:
+            # [W | W_z | W_r]
+            self.W, self.W_gain = self._matrix(
+                "W", gates, sum(input_sizes), draw("other", input_sizes)
+            )
         # The candidate of a gated unit reads r ∘ h', not h', so U is separate from [U_z | U_r].
         separate_U = self.unit == "gru"
         recurrent = "small recurrent" if self.unit == "cho" else "recurrent"
@@ -187,6 +192,13 @@ class RecurrentUnit(PaperLayer):
         [..., 3n]; 4n for an LSTM.
         """
         return self._product(values, self.W, self.W_gain, self.b)
+
+    def constant_inputs(self) -> tf.Tensor:
+        """The :meth:`inputs` of a unit that reads no input: b, float [3n]; 4n for an LSTM."""
+        width = len(GATES[self.unit]) * self.hidden_size
+        if self.b is None:
+            return tf.zeros([width], self.variable_dtype)
+        return pad_bias(as_tensor(self.b), width)
 
     def context_term(self, context: tf.Tensor) -> tf.Tensor:
         """The terms that a context adds: c [..., 2n] → [C c | C_z c | C_r c] [..., 3n or 4n]."""

@@ -11,6 +11,10 @@ their papers.
     coverage                  See et al. 2017 (arXiv 1704.04368), eqs. 10-11
     layer normalization       Ba et al. 2016 (arXiv 1607.06450), each product of a unit by itself,
                               no shift
+    conditional order         Firat and Cho 2016 (dl4mt, cgru.pdf); Sennrich et al. 2017 (arXiv
+                              1703.04357), §2: attention between two units
+    deep transition           Miceli Barone et al. 2017 (arXiv 1707.07631), §2.1
+    tanh readout, mean state  Sennrich et al. 2017, §2
 
 Nothing of the package is imported. As in rnnsearch.py, weights come by symbol, input size
 first, and a bias that is absent is zero; a gain that is absent means no normalization.
@@ -36,8 +40,9 @@ def normalized(vector, weights, symbol):
 
 
 def total(weights, prefix, suffix, x, recurrent, context):
-    """W x + U h + C c + b of one gate (suffix) of a unit: (n,)."""
-    terms = [("W", x), ("U", recurrent)] + ([] if context is None else [("C", context)])
+    """W x + U h + C c + b of one gate (suffix) of a unit: (n,); without x or c if they are None."""
+    given = {"W": x, "U": recurrent, "C": context}
+    terms = [(letter, vector) for letter, vector in given.items() if vector is not None]
     symbols = [(f"{prefix}{letter}{suffix}", vector) for letter, vector in terms]
     return sum(
         normalized(vector @ weights[symbol], weights, symbol) for symbol, vector in symbols
@@ -83,29 +88,33 @@ def first(unit, h):
     return (h, np.zeros_like(h)) if unit == "lstm" else (h,)
 
 
-def read(weights, word_ids, unit, direction):
+def read(weights, word_ids, unit, direction, transitions):
     """h_j of one direction, (J, n)."""
     prefix = f"encoder.{direction}."
     state = first(unit, np.zeros(weights[f"{prefix}U"].shape[0]))
     outputs = []
     for word_id in word_ids:
         state = UNITS[unit](embed(weights, "source", word_id), state, weights, prefix)
+        for k in range(2, transitions + 1):
+            state = UNITS[unit](None, state, weights, f"{prefix}{k}.")
         outputs.append(state[0])
     return np.array(outputs)
 
 
 def annotations(weights, source_ids, options):
     """(J, 2n); of RNNencdec the forward half alone, (J, n)."""
-    forward = read(weights, source_ids, options["unit"], "forward")
+    how = options["unit"], options["encoder_transitions"]
+    forward = read(weights, source_ids, how[0], "forward", how[1])
     if options["system"] == "rnnencdec":
         return forward
-    backward = read(weights, source_ids[::-1], options["unit"], "backward")[::-1]
+    backward = read(weights, source_ids[::-1], how[0], "backward", how[1])[::-1]
     return np.concatenate([forward, backward], axis=1)
 
 
 def initial_state(weights, h, options):
-    """s_0 = tanh(W_s ←h_1), of RNNencdec tanh(W_s →h_{T_x})."""
-    shown = h[-1] if options["system"] == "rnnencdec" else h[0][h.shape[1] // 2 :]
+    """s_0 = tanh(W_s ←h_1), or of the mean of the h_j; of RNNencdec tanh(W_s →h_{T_x})."""
+    shown = h.mean(axis=0) if options["first_state"] == "mean" else h[0][h.shape[1] // 2 :]
+    shown = h[-1] if options["system"] == "rnnencdec" else shown
     return first(options["unit"], np.tanh(shown @ weights["W_s"] + bias(weights, "b_s")))
 
 
@@ -155,7 +164,22 @@ def is_the_papers(options):
         options["unit"] == "gru"
         and options["attention"] == "content"
         and not options["layer_normalization"]
+        and options["decoder_order"] != "conditional"
+        and options["encoder_transitions"] == 1
+        and options["first_state"] == "backward"
+        and options["readout"] == "maxout"
     )
+
+
+def tanh_output(weights, state, embedding, context):
+    """Logits of tanh units in place of maxout."""
+    hidden = state @ weights["U_o"] + embedding @ weights["V_o"] + context @ weights["C_o"]
+    readout = np.tanh(hidden + bias(weights, "b_o"))
+    if "W_o1" in weights:
+        readout = readout @ weights["W_o1"] @ weights["W_o2"]
+    else:
+        readout = readout @ weights["W_o"]
+    return readout + bias(weights, "b_softmax")
 
 
 def decode(weights, source_ids, target_ids, options):
@@ -167,7 +191,8 @@ def decode(weights, source_ids, target_ids, options):
     """
     order = options["decoder_order"]
     unit = UNITS[options["unit"]]
-    assert order in rnnsearch.ORDERS
+    assert order in (*rnnsearch.ORDERS, "conditional")
+    output = tanh_output if options["readout"] == "tanh" else deep_output
     h = annotations(weights, source_ids, options)
     look, carried = attention(weights, h, options)
     state = initial_state(weights, h, options)
@@ -179,10 +204,17 @@ def decode(weights, source_ids, target_ids, options):
         y_entering = (
             embed(weights, "target", target_id) if order == "look_generate_update" else y_before
         )
-        context, alignment, carried = look(weights, state[0], h, carried)
-        new = unit(y_entering, state, weights, context=context)
-        shown = new if order == "look_update_generate" else state
-        logits.append(deep_output(weights, shown[0], y_before, context))
+        if order == "conditional":
+            between = unit(y_before, state, weights)
+            context, alignment, carried = look(weights, between[0], h, carried)
+            new = unit(None, between, weights, "2.", context=context)
+            for k in range(3, options["decoder_transitions"] + 1):
+                new = unit(None, new, weights, f"{k}.")
+        else:
+            context, alignment, carried = look(weights, state[0], h, carried)
+            new = unit(y_entering, state, weights, context=context)
+        shown = new if order in ("look_update_generate", "conditional") else state
+        logits.append(output(weights, shown[0], y_before, context))
         alignments.append(alignment)
         state = new
         outputs.append(state[0])
