@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import difflib
 import inspect
+import math
 import random
 import typing
 import zlib
@@ -292,25 +293,64 @@ class PaperLayer(TracedLayer):
         seed = self.weight_seed + zlib.crc32(name.encode())
         return initializer(self.initialization, "bias", seed)
 
-    def paper_weights(self, prefix: str = "") -> dict[str, np.ndarray]:
+    def paper_weights(self, prefix: str | None = None) -> dict[str, np.ndarray]:
         """The weights of this layer and its sublayers: {prefix + the paper's letter: NumPy array};
-        a lower-case letter is a vector.
+        a lower-case letter is a vector. The prefix None is that of :meth:`blocks`.
         """
-        return weights_by_letter(self.weights, prefix)
+        blocks = self.blocks() if prefix is None else self.blocks(prefix)
+        return {name: block.read() for name, block in blocks.items()}
+
+    def blocks(self, prefix: str = "") -> dict[str, Block]:
+        """Where each of the :meth:`paper_weights` is stored."""
+        return blocks_of(self.weights, prefix)
 
 
-def weights_by_letter(weights: Iterable[keras.Variable], prefix: str = "") -> dict[str, np.ndarray]:
-    """{prefix + letter: NumPy array} of weights that :meth:`PaperLayer.matrix` made; one that stores
-    several matrices side by side is split.
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """A weight of the paper, as a part of a stored weight: equal parts stand side by side.
+
+    Attributes:
+        weight: the stored weight.
+        index: number of this part, from 0.
+        is_vector: whether the paper has a vector, stored perhaps as a matrix of one column.
     """
-    arrays: dict[str, np.ndarray] = {}
-    for weight in weights:
-        blocks = np.split(keras.ops.convert_to_numpy(weight), len(weight.letters), axis=-1)
-        arrays |= {
-            prefix + letter: block.ravel() if letter[0].islower() else block
-            for letter, block in zip(weight.letters, blocks)
-        }
-    return arrays
+
+    weight: keras.Variable
+    index: int
+    is_vector: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array of :meth:`read`."""
+        *rows, columns = self.weight.shape
+        columns //= len(self.weight.letters)
+        return (math.prod([*rows, columns]),) if self.is_vector else (*rows, columns)
+
+    def read(self) -> np.ndarray:
+        """The value, float array."""
+        parts = len(self.weight.letters)
+        block = np.split(keras.ops.convert_to_numpy(self.weight), parts, axis=-1)[self.index]
+        return block.ravel() if self.is_vector else block
+
+    def write(self, value: np.ndarray) -> None:
+        """Assign an array of the shape of :meth:`read`."""
+        *rows, columns = self.weight.shape
+        parts = len(self.weight.letters)
+        block = np.reshape(value, (*rows, columns // parts))
+        if parts > 1:
+            blocks = np.split(keras.ops.convert_to_numpy(self.weight), parts, axis=-1)
+            blocks[self.index] = block
+            block = np.concatenate(blocks, axis=-1)
+        self.weight.assign(block)
+
+
+def blocks_of(weights: Iterable[keras.Variable], prefix: str = "") -> dict[str, Block]:
+    """{prefix + letter: Block} of weights that :meth:`PaperLayer.matrix` made."""
+    return {
+        prefix + letter: Block(weight, index, letter[0].islower())
+        for weight in weights
+        for index, letter in enumerate(weight.letters)
+    }
 
 
 def _signature(layer_class: type[PaperLayer]) -> inspect.Signature:

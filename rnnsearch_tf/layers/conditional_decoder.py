@@ -11,11 +11,10 @@ Attention thus knows the word y_{i−1}, which in RNNsearch it does not.
 
 from __future__ import annotations
 
-import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.layers.base import State, weights_by_letter
+from rnnsearch_tf.layers.base import Block, State, blocks_of
 from rnnsearch_tf.layers.decoder import Decoder, Kernel
 from rnnsearch_tf.layers.deep_transition import DeepTransition
 from rnnsearch_tf.layers.initializers import seed_stream
@@ -62,11 +61,11 @@ class ConditionalDecoder(Decoder):
     def _kernel(self) -> Kernel | None:
         return None
 
-    def paper_weights(self, prefix: str = "") -> dict[str, np.ndarray]:
+    def blocks(self, prefix: str = "") -> dict[str, Block]:
         """The weights of the second unit are ``2.C`` and so on, those of further units ``3.U``."""
         units = self.after_attention.units
         later = {id(weight) for unit in units for weight in unit.weights}
-        weights = weights_by_letter([w for w in self.weights if id(w) not in later], prefix)
+        blocks = blocks_of([w for w in self.weights if id(w) not in later], prefix)
         for k, unit in enumerate(units, start=2):
-            weights |= unit.paper_weights(f"{prefix}{k}.")
-        return weights
+            blocks |= unit.blocks(f"{prefix}{k}.")
+        return blocks

@@ -5,8 +5,9 @@ One step attends, then updates:
     c_i = Σ_j α_ij h_j                attend
     s_i = unit(E y, s_{i−1}, c_i)     update
 
-(``conditional_decoder.py`` has another step before these two.) The unit uses c_i only in C c_i = Σ_j α_ij C h_j. So C is multiplied with all annotations once per
-sentence, in one large product, and each step sums the results (:meth:`Decoder.project_context`).
+(``conditional_decoder.py`` has another step before these two.) The unit uses c_i only in
+C c_i = Σ_j α_ij C h_j. So C is multiplied with all annotations once per sentence, in one large
+product, and each step sums the results (:meth:`Decoder.project_context`).
 
 The option ``decoder_order`` determines the word y, y_i or y_{i−1}; the model implements it by the
 ``inputs`` that it passes. Training computes all target positions in one loop; search computes one

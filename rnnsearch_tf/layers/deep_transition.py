@@ -11,11 +11,10 @@ first at the next word.
 
 from __future__ import annotations
 
-import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, State
+from rnnsearch_tf.layers.base import Block, PaperLayer, State
 from rnnsearch_tf.layers.initializers import seed_stream
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
@@ -80,7 +79,7 @@ class DeepTransition(PaperLayer):
         return self.units[0].initial_state(output)
 
     def advance(self, inputs: tf.Tensor, state: State) -> State:
-        """The state after all units: inputs [..., 3n or 4n] of the first, state {name: [..., n]}."""
+        """The state after all units, for the inputs [..., 3n or 4n] of the first."""
         for unit in self.units:
             state = unit.advance(inputs if unit is self.units[0] else unit.constant_inputs(), state)
         return state
@@ -100,9 +99,9 @@ class DeepTransition(PaperLayer):
         )
         return tf.nest.map_structure(turn, states)
 
-    def paper_weights(self, prefix: str = "") -> dict[str, np.ndarray]:
-        """The weights of every unit, prefixed with ``prefix`` and, from the second on, its number."""
-        weights: dict[str, np.ndarray] = {}
+    def blocks(self, prefix: str = "") -> dict[str, Block]:
+        """The weights of every unit; those of the second have the prefix ``2.`` and so on."""
+        blocks: dict[str, Block] = {}
         for k, unit in enumerate(self.units, start=1):
-            weights |= unit.paper_weights(prefix if k == 1 else f"{prefix}{k}.")
-        return weights
+            blocks |= unit.blocks(prefix if k == 1 else f"{prefix}{k}.")
+        return blocks

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, Shape, real_positions
+from rnnsearch_tf.layers.base import Block, PaperLayer, Shape, real_positions
 from rnnsearch_tf.layers.deep_transition import DeepTransition
 from rnnsearch_tf.layers.initializers import seed_stream
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
@@ -96,14 +95,14 @@ class Encoder(PaperLayer):
             [read(unit, backward=unit.name == "backward") for unit in self.units], axis=-1
         )
 
-    def paper_weights(self, prefix: str = "encoder.") -> dict[str, np.ndarray]:
+    def blocks(self, prefix: str = "encoder.") -> dict[str, Block]:
         """Weights by the paper's letters, prefixed with ``encoder.forward.`` or
         ``encoder.backward.``.
         """
         return {
             key: value
             for unit in self.units
-            for key, value in unit.paper_weights(f"{prefix}{unit.name}.").items()
+            for key, value in unit.blocks(f"{prefix}{unit.name}.").items()
         }
 
 

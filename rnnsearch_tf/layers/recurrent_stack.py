@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, State
+from rnnsearch_tf.layers.base import Block, PaperLayer, State
 from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.initializers import seed_stream
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
@@ -154,9 +153,9 @@ class RecurrentStack(PaperLayer):
             return values
         return tf.concat([values, below], axis=-1) if self.skips else below
 
-    def paper_weights(self, prefix: str = "") -> dict[str, np.ndarray]:
+    def blocks(self, prefix: str = "") -> dict[str, Block]:
         """The weights of every unit, prefixed with ``prefix`` and the layer's number from 1."""
-        weights: dict[str, np.ndarray] = {}
+        blocks: dict[str, Block] = {}
         for k, unit in enumerate(self.units):
-            weights |= unit.paper_weights(f"{prefix}{k + 1}.")
-        return weights
+            blocks |= unit.blocks(f"{prefix}{k + 1}.")
+        return blocks

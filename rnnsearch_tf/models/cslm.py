@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
+from rnnsearch_tf.layers.base import Block
 from rnnsearch_tf.layers.output import OutputMatrix
 from rnnsearch_tf.layers.rectified import RectifiedLayers
 from rnnsearch_tf.models.layered import no_alignment
@@ -89,5 +89,5 @@ class CSLM(TranslationModel):
         history = tf.reshape(vectors, tf.concat([tf.shape(previous_ids), [width]], axis=0))
         return self.rectified(history), no_alignment(previous_ids, memory), {"words": words}
 
-    def _layer_weights(self) -> dict[str, np.ndarray]:
-        return self.rectified.paper_weights() | self.output_layer.paper_weights()
+    def _blocks(self) -> dict[str, Block]:
+        return self.rectified.blocks() | self.output_layer.blocks()

@@ -21,7 +21,7 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import DeepOutput
-from rnnsearch_tf.layers.base import State, mean_of_words
+from rnnsearch_tf.layers.base import Block, State, mean_of_words
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
 from rnnsearch_tf.layers.summary import SummaryMatrices
@@ -136,9 +136,9 @@ class EncoderDecoder(TranslationModel):
             self.encoder.read(words, self.encoder.initial_state(zeros), mask)["state"][:, -1]
         )
 
-    def _layer_weights(self) -> dict[str, np.ndarray]:
-        decoder = self.decoder.paper_weights("decoder.") | self.summary_matrices.paper_weights()
-        return self.encoder.paper_weights("encoder.") | decoder | self.output_layer.paper_weights()
+    def _blocks(self) -> dict[str, Block]:
+        decoder = self.decoder.blocks("decoder.") | self.summary_matrices.blocks()
+        return self.encoder.blocks("encoder.") | decoder | self.output_layer.blocks()
 
     def paper_weights(self) -> dict[str, np.ndarray]:
         """See :class:`TranslationModel`; the output layer has the letters of Cho et al.: O_h, O_y,

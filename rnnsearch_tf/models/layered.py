@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
+from rnnsearch_tf.layers.base import Block
 from rnnsearch_tf.layers.output import OutputMatrix
 from rnnsearch_tf.layers.recurrent_stack import LayerStates, RecurrentStack
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -109,12 +109,12 @@ class LayeredModel(TranslationModel):
         )
         return states, mask
 
-    def _layer_weights(self) -> dict[str, np.ndarray]:
+    def _blocks(self) -> dict[str, Block]:
         """Weights of layer 1 of the encoder are ``encoder.1.W`` and so on; for the letters see
         :class:`RecurrentUnit`.
         """
-        decoder = self.decoder.paper_weights("decoder.")
-        return self.encoder.paper_weights("encoder.") | decoder | self.output_layer.paper_weights()
+        decoder = self.decoder.blocks("decoder.")
+        return self.encoder.blocks("encoder.") | decoder | self.output_layer.blocks()
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")

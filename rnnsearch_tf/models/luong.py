@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.attention import AttentionMemory
-from rnnsearch_tf.layers.base import mean_of_words
+from rnnsearch_tf.layers.base import Block, mean_of_words
 from rnnsearch_tf.layers.luong_attention import LuongAttention
 from rnnsearch_tf.layers.scan import scan
 from rnnsearch_tf.models.layered import LayeredModel, last_states, reverse_words
@@ -161,5 +160,5 @@ class LuongModel(LayeredModel):
         )
         return {"layers": layers, "attentional": attentional}, alignment
 
-    def _layer_weights(self) -> dict[str, np.ndarray]:
-        return super()._layer_weights() | self.attention.paper_weights()
+    def _blocks(self) -> dict[str, Block]:
+        return super()._blocks() | self.attention.blocks()

@@ -21,14 +21,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import Decoder, DeepOutput, Encoder
-from rnnsearch_tf.layers.base import State, mean_of_words
+from rnnsearch_tf.layers.base import Block, State, mean_of_words
 from rnnsearch_tf.layers.conditional_decoder import ConditionalDecoder
 from rnnsearch_tf.models.translation_model import TranslationModel
 
@@ -212,15 +211,11 @@ class RNNSearch(TranslationModel):
         )
         return self.decoder.initial_state(annotations, memory), memory
 
-    def _layer_weights(self) -> dict[str, np.ndarray]:
+    def _blocks(self) -> dict[str, Block]:
         """Encoder weights are ``encoder.forward.U`` and so on; the biases, if any, are b, b_s, b_o
         and b_softmax.
         """
-        return (
-            self.encoder.paper_weights()
-            | self.decoder.paper_weights()
-            | self.output_layer.paper_weights()
-        )
+        return self.encoder.blocks() | self.decoder.blocks() | self.output_layer.blocks()
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")

@@ -9,7 +9,7 @@ logits, ``fit`` takes x = {"source_ids", "target_ids"} and y = target ids, like 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
 from rnnsearch_tf.config.effects import check_effects
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers import WordEmbedding
-from rnnsearch_tf.layers.base import as_tensor
+from rnnsearch_tf.layers.base import Block, as_tensor
 from rnnsearch_tf.layers.dropout import Dropout, dropout
 from rnnsearch_tf.layers.guided_alignment import guided_alignment_losses
 from rnnsearch_tf.layers.initializers import seed_stream
@@ -73,7 +73,7 @@ class TranslationModel(KerasMethods):
         start(source_ids)    see search/interface.py
         step_pre_logits(previous_ids, state, memory)    like :meth:`step`, but returns the factor
             of the output matrix instead of logits
-        _layer_weights()    its weights by the paper's letters, without embeddings
+        _blocks()    where its weights are stored, by the paper's letters, without embeddings
         system, has_attention, reads_source, embedding_bias, paper_initialization    class
             attributes
 
@@ -387,17 +387,52 @@ class TranslationModel(KerasMethods):
         Embeddings are ``E_source`` and ``E_target``, scaled if the option says so, with the biases
         ``b_E_source`` and ``b_E_target`` if there are any.
         """
-        numpy = keras.ops.convert_to_numpy
-        weights = self._layer_weights()
-        for side, layer in (("source", self.source_embedding), ("target", self.target_embedding)):
-            if layer is None:
-                continue
-            weights[f"E_{side}"] = numpy(layer.E) * np.asarray(layer.factor, layer.E.dtype)
-            if layer.b_E is not None:
-                weights[f"b_E_{side}"] = numpy(layer.b_E)
+        weights = {name: block.read() for name, block in self.blocks().items()}
+        for side, layer in self._embeddings():
+            weights[f"E_{side}"] = weights[f"E_{side}"] * np.asarray(layer.factor, layer.E.dtype)
         if self.config.tie_target_embeddings:
-            weights[self.output_layer.symbol] = numpy(self.target_embedding.E).T
+            weights[self.output_layer.symbol] = keras.ops.convert_to_numpy(
+                self.target_embedding.E
+            ).T
         return weights
+
+    def blocks(self) -> dict[str, Block]:
+        """Where each of the :meth:`paper_weights` is stored, see ``layers/base.py``.
+
+        The embeddings are stored without their factor; the matrix of a tied output layer is not
+        among them.
+        """
+        blocks = self._blocks()
+        for side, layer in self._embeddings():
+            blocks |= {f"{name}_{side}": block for name, block in layer.blocks().items()}
+        return blocks
+
+    def assign_paper_weights(self, weights: Mapping[str, np.ndarray]) -> None:
+        """Set every weight.
+
+        Args:
+            weights: {name: array} with the names and shapes of :meth:`blocks`.
+
+        Raises:
+            UsageError: a name is missing or unknown, or an array has another shape; no weight was
+                set.
+        """
+        blocks = self.blocks()
+        for name in {**blocks, **weights}:
+            expected = blocks[name].shape if name in blocks else "no such weight"
+            got = tuple(weights[name].shape) if name in weights else "none"
+            if expected != got:
+                raise UsageError(
+                    f"assign_paper_weights: {name}: expected {expected}, got {got}; model.blocks()"
+                    " lists the names and their shapes"
+                )
+        for name, block in blocks.items():
+            block.write(weights[name])
+
+    def _embeddings(self) -> list[tuple[str, WordEmbedding]]:
+        """(side, layer) of the embeddings that the model has."""
+        layers = ("source", self.source_embedding), ("target", self.target_embedding)
+        return [(side, layer) for side, layer in layers if layer is not None]
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {
