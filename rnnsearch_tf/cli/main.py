@@ -36,6 +36,7 @@ GROUPS = {
         "init": "write a configuration for your own two text files",
         "doctor": "check training data for problems",
         "models": "list the trained models that come with the program",
+        "import": "make a RUN of a model that another program trained",
     },
     "training": {
         "train": "train a model and keep its best checkpoint",

@@ -27,8 +27,16 @@ def save_model(
     source: Text,
     target: Text,
     config: Config,
+    origin: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a RUN folder, complete or not at all; see ``Translator.save``."""
+    """Write a RUN folder, complete or not at all; see ``Translator.save``.
+
+    Args:
+        path: the folder.
+        model, source, target, config: parts of a Translator.
+        origin: rows of the model card that say where the weights are from; None: they were trained
+            in Python.
+    """
     if isinstance(model, Ensemble):
         raise UsageError(
             f"save: expected one model, got an ensemble of {len(model.models)}, which has no"
@@ -44,7 +52,8 @@ def save_model(
         source.save(run, "source")
         target.save(run, "target")
         run.write_weights(model)
-        write_card(run, _card(model, config))
+        rows = _trained_by_hand(model) if origin is None else dict(origin)
+        write_card(run, described(config, model) | rows | made_with())
         run.record()
 
 
@@ -88,16 +97,14 @@ def _check_config(model: TranslationModel, source: Text, target: Text, config: C
             )
 
 
-def _card(model: TranslationModel, config: Config) -> dict[str, str]:
+def _trained_by_hand(model: TranslationModel) -> dict[str, str]:
     optimizer = getattr(model, "optimizer", None)
     updates = int(optimizer.iterations.numpy()) if optimizer is not None else 0
     how = f"{updates:,} updates, {type(optimizer).__name__}" if updates else "not recorded"
     return {
-        **described(config, model),
         "trained on": "not recorded: the text was given in Python",
         "training": f"by hand, saved by Translator.save; {how}",
         "best development BLEU": "not recorded; `rnnsearch evaluate` measures the model",
-        **made_with(),
     }
 
 

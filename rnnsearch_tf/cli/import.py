@@ -1,0 +1,71 @@
+"""Make a RUN of a model that another program trained.
+
+  rnnsearch import groundhog search_model.npz search_state.pkl vocab.en.pkl vocab.fr.pkl --output RUN
+  rnnsearch import nematus model.npz model.npz.json vocab.en.json vocab.de.json --output RUN
+
+Vocabularies: source first. The RUN reads and writes the tokens of the other program, separated by
+spaces, until --set says how text becomes tokens, such as source.tokenization=moses. What no system
+here computes is refused, with the option of the other program that asks for it.
+"""
+
+import shlex
+import sys
+from argparse import ArgumentParser, Namespace
+
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files.reading import check_inputs
+from rnnsearch_tf.runtime.progress import announced
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
+
+PROGRAMS = ("groundhog", "nematus")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("program", metavar="FORMAT", choices=PROGRAMS, help=", ".join(PROGRAMS))
+    parser.add_argument(
+        "files", metavar="FILES", nargs="+", help="weights, options and vocabularies of the model"
+    )
+    parser.add_argument(
+        "--output", required=True, metavar="RUN", help="folder to write; it must not exist"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="section.key=value",
+        help="change one setting of the RUN; repeatable",
+    )
+    parser.add_argument(
+        "--check",
+        metavar="F",
+        help="compare with lines `source TAB translation TAB log-probability` that the other program"
+        " wrote (the log-probability may be left out); exit code 1 if log-probabilities differ",
+    )
+
+
+def run(arguments: Namespace) -> None:
+    if arguments.check:
+        check_inputs([arguments.check])
+    import_tensorflow()
+    from rnnsearch_tf.extras.importing.check import compare
+    from rnnsearch_tf.extras.importing.importer import import_model
+
+    with announced(f"importing a model of {arguments.program}"):
+        translator, found = import_model(
+            arguments.program, arguments.files, arguments.output, arguments.set
+        )
+    print("\n".join(found), file=sys.stderr)
+    print(arguments.output)
+    if arguments.check:
+        lines, near = compare(translator, arguments.check)
+        print("\n".join(lines), file=sys.stderr)
+        if not near:
+            raise UserError(
+                f"{arguments.output}: the log-probabilities are not those of {arguments.check}; is it"
+                " of the same model, in the same tokens?"
+            )
+    print(
+        "Next, to translate tokens separated by spaces: rnnsearch translate --model"
+        f" {shlex.quote(arguments.output)} F",
+        file=sys.stderr,
+    )

@@ -1,0 +1,70 @@
+"""Compare an imported model with what the other program made of the same sentences."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.files.reading import read_lines
+from rnnsearch_tf.translation.translator import Translator
+
+NEAR = 1e-3
+"""Largest difference of the log-probabilities of a sentence: float32 keeps seven digits of sums over
+30 words.
+"""
+
+
+def compare(translator: Translator, path: AnyPath) -> tuple[list[str], bool]:
+    """Compare log-probabilities and translations.
+
+    Args:
+        translator: the imported model.
+        path: a file of lines ``source TAB translation``, or ``source TAB translation TAB
+            log-probability``: what the other program made of each source; natural logarithms, with
+            the end symbol, not divided by the length. All lines have the same form.
+
+    Returns:
+        (lines that say how many translations are equal and by how much log-probabilities differ;
+        whether the log-probabilities are equal, or were not given).
+
+    Raises:
+        UserError: the file is missing or has lines of another form.
+    """
+    sources, targets, expected = _read(path)
+    found = [translation.text for translation in translator.translate(sources)]
+    equal = sum(ours == theirs for ours, theirs in zip(found, targets))
+    lines = [f"check: {equal} of {len(sources)} translations are equal"]
+    if not expected:
+        return lines, True
+    scores = translator.score(sources, targets)
+    differences = np.abs(np.array(scores) - expected)
+    worst = int(differences.argmax())
+    lines.append(
+        f"check: log-probabilities differ by at most {differences[worst]:.2g}, in line {worst + 1}:"
+        f" {scores[worst]:.6f} here, {expected[worst]:.6f} there"
+    )
+    return lines, bool(differences[worst] <= NEAR)
+
+
+def _read(path: AnyPath) -> tuple[list[str], list[str], list[float]]:
+    sources, targets, scores = [], [], []
+    for number, line in enumerate(read_lines(path), start=1):
+        source, *rest = line.split("\t")
+        try:
+            target, *score = rest
+            scores += [float(value) for value in score]
+            if len(scores) not in (0, number) or not all(map(math.isfinite, scores[-1:])):
+                raise ValueError
+        except ValueError:
+            raise UserError(
+                f"{path}:{number}: expected `source TAB translation` or `source TAB translation TAB"
+                f" log-probability`, like the lines before, got {len(rest) + 1} fields"
+            ) from None
+        sources.append(source)
+        targets.append(target)
+    if not sources:
+        raise UserError(f"{path}: expected sentences with their translations, got an empty file")
+    return sources, targets, scores

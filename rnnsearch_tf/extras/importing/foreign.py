@@ -1,0 +1,159 @@
+"""What the importers of all programs share: the description of a model of another program, and
+writing it as a RUN.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rnnsearch_tf.config import Config, load_config
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.extras.importing.vocabularies import Rows
+from rnnsearch_tf.models import build_model
+from rnnsearch_tf.text.pipeline import Text
+from rnnsearch_tf.text.vocabulary import Vocabulary
+from rnnsearch_tf.translation.translator import Translator
+
+
+@dataclasses.dataclass(frozen=True)
+class ForeignModel:
+    """A model of another program in the terms of this one.
+
+    Attributes:
+        program: its name.
+        values: the configuration, as nested dictionaries like a YAML file.
+        weights: {name: function that returns the float32 array} with the names of
+            ``TranslationModel.blocks``. Biases that are not among them are zero, gains one.
+        source, target: the vocabularies.
+        parameters: number of values that the other program's model has.
+        found: lines that say what was found.
+    """
+
+    program: str
+    values: dict[str, Any]
+    weights: Mapping[str, Callable[[], np.ndarray]]
+    source: Rows
+    target: Rows
+    parameters: int
+    found: Sequence[str]
+
+
+def option(options: Mapping[str, Any], name: str, kind: type, where: AnyPath) -> Any:
+    """An option of the other program.
+
+    Raises:
+        UserError: it is missing or has another type.
+    """
+    value = options.get(name)
+    if kind is int and isinstance(value, float) and value == int(value):
+        value = int(value)
+    if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
+        raise UserError(
+            f"{where}: {name}: expected {kind.__name__}, got {value!r}; is it the options of this"
+            " model?"
+        )
+    return value
+
+
+def refuse_others(
+    options: Mapping[str, Any],
+    supported: Mapping[str, Sequence[Any]],
+    where: AnyPath,
+    needs: Mapping[str, str],
+) -> None:
+    """Refuse options with values that no system here computes.
+
+    Args:
+        options: those of the other program.
+        supported: {name: values that can be imported}; an option that is missing is supported.
+        where: their file, for errors.
+        needs: {name: what importing it would need}.
+
+    Raises:
+        UserError: an option has another value.
+    """
+    for name, values in supported.items():
+        if name in options and options[name] not in values:
+            wanted = " or ".join(map(repr, values))
+            raise UserError(
+                f"{where}: {name}: expected {wanted}, got {options[name]!r}: no system here computes"
+                f" it; it needs {needs.get(name, 'another layer')}"
+            )
+
+
+def configuration(foreign: ForeignModel, overrides: Sequence[str] = ()) -> Config:
+    """The checked configuration of the imported model.
+
+    Args:
+        foreign: the model.
+        overrides: ``NAME=VALUE`` of options, such as the tokenization of the source side.
+    """
+    sizes = {side: len(getattr(foreign, side).tokens) for side in ("source", "target")}
+    text = {
+        side: {"tokenization": "space", "unicode_form": "none", "vocabulary_size": size}
+        for side, size in sizes.items()
+    }
+    return load_config(values=foreign.values | text, overrides=overrides)
+
+
+def to_translator(foreign: ForeignModel, overrides: Sequence[str] = ()) -> Translator:
+    """The imported model with its text handling.
+
+    Raises:
+        UserError: arrays are missing or do not fit the configuration.
+    """
+    config = configuration(foreign, overrides)
+    source, target = (
+        Text(text_config, Vocabulary(rows.tokens))
+        for text_config, rows in ((config.source, foreign.source), (config.target, foreign.target))
+    )
+    model = build_model(config, source.vocabulary.size, target.vocabulary.size)
+    for name, block in model.blocks().items():
+        if name in foreign.weights:
+            value = foreign.weights[name]()
+        elif name.rpartition(".")[2].startswith("b"):
+            value = np.zeros(block.shape, np.float32)
+        else:
+            raise UserError(
+                f"{foreign.program}: expected the weight {name}, found none in the files"
+            )
+        if value.shape != block.shape:
+            raise UserError(
+                f"{foreign.program}: {name}: expected {block.shape}, got {value.shape} from the files"
+            )
+        block.write(value)
+    unknown = set(foreign.weights) - set(model.blocks())
+    if unknown:
+        raise UserError(
+            f"{foreign.program}: no place for {', '.join(sorted(unknown))} in this configuration"
+        )
+    return Translator(model, source, target, config)
+
+
+def parameter_counts(foreign: ForeignModel, translator: Translator) -> list[str]:
+    """Lines that say how many parameters both sides have, why they differ, and which words could
+    not be written as tokens.
+    """
+    blocks = translator.model.blocks()
+    zero = sum(
+        math.prod(block.shape) for name, block in blocks.items() if name not in foreign.weights
+    )
+    lines = [
+        f"parameters: {foreign.parameters:,} there, {translator.model.count_params():,} here; only"
+        f" here: {zero:,} biases of zero, and the rows of the padding"
+    ]
+    for side in ("source", "target"):
+        rows = getattr(foreign, side)
+        lines.append(f"{side} vocabulary: {len(rows.tokens):,} entries with the padding")
+        if rows.renamed:
+            lines[-1] += (
+                f"; {rows.renamed:,} of them are no words of a text (spaces, spelled like special"
+                " tokens, or without a word) and are named <entry-NUMBER>"
+            )
+    return lines

@@ -1,0 +1,231 @@
+"""Models of Nematus (github.com/EdinburghNLP/nematus) and of the dl4mt tutorial that it began as:
+``model.npz``, its options ``model.npz.json`` and the two vocabularies, as the systems of Edinburgh
+at WMT 2016 and 2017 are published.
+
+The model is RNNsearch with ``decoder_order: conditional`` and its reset gate after the product:
+
+    h_j      two directions of gated units; deep transition repeats the unit without an input
+    s_0      = tanh(W_s · mean of the h_j + b_s)
+    s'_i     = unit(E y_{i−1}, s_{i−1}),  α_i from s'_i,  s_i = unit(c_i, s'_i)
+    t_i      = tanh(U_o s_i + V_o E y_{i−1} + C_o c_i + b_o)
+    p(y_i)   = softmax(W_o t_i + b),  W_o = Eᵀ if the embeddings are tied
+
+Nematus stores the gates as [reset | update]. Its constant c_tt, added to every energy, changes no
+attention weight and is left out. Dropout of early versions multiplied activations by 1 − p when it
+translated; here the weights are multiplied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.extras.importing.foreign import ForeignModel, option, refuse_others
+from rnnsearch_tf.extras.importing.npz import Arrays
+from rnnsearch_tf.extras.importing.vocabularies import arrange, as_words
+
+END_ID = 0
+UNKNOWN_ID = 1
+
+SUPPORTED: dict[str, Sequence[Any]] = {
+    "encoder": ("gru",),
+    "decoder": ("gru_cond",),
+    "enc_depth": (1,),
+    "dec_depth": (1,),
+    "factors": (1,),
+    "layer_normalisation": (False,),
+    "weight_normalisation": (False,),
+    "deep_fusion_lm": (False,),
+    "tie_encoder_decoder_embeddings": (False,),
+}
+NEEDS = {
+    "encoder": "another recurrent unit",
+    "decoder": "another recurrent unit",
+    "enc_depth": "layers with residual connections above the encoder",
+    "dec_depth": "layers with residual connections above the decoder",
+    "factors": "an embedding of several factors of a word",
+    "weight_normalisation": "weight normalization",
+    "deep_fusion_lm": "a language model beside the decoder",
+    "tie_encoder_decoder_embeddings": "one embedding for both languages",
+}
+DEFAULTS = {
+    "enc_recurrence_transition_depth": 1,
+    "dec_base_recurrence_transition_depth": 2,
+    "tie_decoder_embeddings": False,
+    "model_version": 0,
+    "use_dropout": False,
+    "dropout_embedding": 0.0,
+    "dropout_hidden": 0.0,
+    "dropout_source": 0.0,
+    "dropout_target": 0.0,
+}
+"""Options that early versions do not have, as later versions read them."""
+
+
+def read(
+    weights: AnyPath,
+    options: tuple[AnyPath, Mapping[str, Any]],
+    vocabularies: Sequence[tuple[AnyPath, Mapping[Any, Any]]],
+) -> ForeignModel:
+    """Describe a model of Nematus.
+
+    Args:
+        weights: ``model.npz``.
+        options: path and contents of ``model.npz.json`` (or ``.pkl``).
+        vocabularies: path and contents of both ``vocab.*.json``, source first.
+
+    Raises:
+        UserError: the files do not belong together, or the model cannot be imported.
+    """
+    path, given = options
+    given = DEFAULTS | dict(given)
+    refuse_others(given, SUPPORTED, path, NEEDS)
+    arrays = Arrays(weights)
+    reader = _Reader(arrays, path, given)
+    m, n = (option(given, name, int, path) for name in ("dim_word", "dim"))
+    sizes = [option(given, name, int, path) for name in ("n_words_src", "n_words")]
+    source, target = (
+        arrange(as_words(words, where), size, END_ID, UNKNOWN_ID, where)
+        for size, (where, words) in zip(sizes, vocabularies)
+    )
+    encoder_transitions, decoder_transitions = (
+        option(given, f"{part}_recurrence_transition_depth", int, path)
+        for part in ("enc", "dec_base")
+    )
+    tied = option(given, "tie_decoder_embeddings", bool, path)
+    embedding, hidden = reader.kept("dropout_embedding"), reader.kept("dropout_hidden")
+    target_words = embedding * reader.kept("dropout_target")
+
+    reader.take(
+        "E_source", "Wemb", (sizes[0], m), lambda E: source.rows(E) * reader.kept("dropout_source")
+    )
+    reader.take("E_target", "Wemb_dec", (sizes[1], m), target.rows)
+    for direction, prefix in (("forward", "encoder"), ("backward", "encoder_r")):
+        ours = f"encoder.{direction}."
+        reader.unit(ours, f"{prefix}_", "", n, hidden, input_size=m, kept_of_input=embedding)
+        for k in range(1, encoder_transitions):
+            reader.unit(f"{ours}{k + 1}.", f"{prefix}_", f"_drt_{k}", n, hidden)
+    reader.take("W_s", "ff_state_W", (2 * n, n), lambda W: W * hidden)
+    reader.take("b_s", "ff_state_b", (n,))
+    reader.unit("", "decoder_", "", n, hidden, input_size=m, kept_of_input=target_words)
+    for k in range(1, decoder_transitions):
+        reader.unit_after_attention(f"{k + 1}.", "" if k == 1 else f"_drt_{k - 1}", n, hidden)
+    reader.take("W_a", "decoder_W_comb_att", (n, 2 * n), lambda W: W * hidden)
+    reader.take("U_a", "decoder_Wc_att", (2 * n, 2 * n), lambda W: W * hidden)
+    reader.take("b_a", "decoder_b_att", (2 * n,))
+    reader.take("v_a", "decoder_U_att", (2 * n, 1), lambda W: W[:, 0] * hidden)
+    reader.take("U_o", "ff_logit_lstm_W", (n, m), lambda W: W * hidden)
+    reader.take("V_o", "ff_logit_prev_W", (m, m), lambda W: W * target_words)
+    reader.take("C_o", "ff_logit_ctx_W", (2 * n, m), lambda W: W * hidden)
+    reader.take_sum("b_o", [f"ff_logit_{part}_b" for part in ("lstm", "prev", "ctx")], (m,))
+    if not tied:
+        reader.take("W_o", "ff_logit_W", (m, sizes[1]), lambda W: target.columns(W) * hidden)
+    reader.take("b_softmax", "ff_logit_b", (sizes[1],), target.biases)
+    arrays.check(reader.shapes)
+    model = dict(
+        system="rnnsearch",
+        unit="gru_reset_after",
+        decoder_order="conditional",
+        decoder_transitions=decoder_transitions,
+        encoder_transitions=encoder_transitions,
+        first_state="mean",
+        readout="tanh",
+        biases="all",
+        embedding_size=m,
+        hidden_size=n,
+        alignment_size=2 * n,
+        maxout_size=m,
+        output_rank=None,
+        tie_target_embeddings=tied,
+    )
+    search = dict(length_penalty=1.0, normalize_after=True)
+    return ForeignModel(
+        program="Nematus",
+        values={"model": model, "search": search},
+        weights=reader.weights,
+        source=source,
+        target=target,
+        parameters=arrays.count(list(reader.shapes)),
+        found=[
+            f"conditional GRU, {n} units, embeddings of {m},"
+            f" {encoder_transitions} and {decoder_transitions} transitions a word"
+            + (", tied embeddings" if tied else ""),
+        ],
+    )
+
+
+class _Reader:
+    """Collects which array becomes which weight, and the shape that it must have."""
+
+    def __init__(self, arrays: Arrays, path: AnyPath, options: Mapping[str, Any]) -> None:
+        self.arrays = arrays
+        self.path = path
+        self.options = options
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.weights: dict[str, Callable[[], np.ndarray]] = {}
+
+    def kept(self, name: str) -> float:
+        """The factor that replaces a dropout when the program translates: 1 − p in versions that
+        do not divide by it in training.
+        """
+        if not self.options["use_dropout"] or self.options["model_version"] >= 0.1:
+            return 1.0
+        return 1.0 - float(self.options[name])
+
+    def take(
+        self,
+        ours: str,
+        theirs: str,
+        shape: tuple[int, ...],
+        change: Callable[[np.ndarray], np.ndarray] = lambda values: values,
+    ) -> None:
+        """Map an array to a weight."""
+        self.shapes[theirs] = shape
+        self.weights[ours] = lambda: change(self.arrays.read(theirs))
+
+    def take_sum(self, ours: str, theirs: Sequence[str], shape: tuple[int, ...]) -> None:
+        """Map the sum of several arrays to a weight."""
+        self.shapes |= dict.fromkeys(theirs, shape)
+        self.weights[ours] = lambda: np.sum([self.arrays.read(name) for name in theirs], axis=0)
+
+    def gates(self, letter: str, theirs: str, shape: tuple[int, ...], factor: float) -> None:
+        """Map [reset | update] to two weights."""
+        for number, gate in enumerate(("_r", "_z")):
+            self.take(
+                letter + gate,
+                theirs,
+                (*shape[:-1], 2 * shape[-1]),
+                lambda W, number=number: np.split(W, 2, axis=-1)[number] * factor,
+            )
+
+    def unit(
+        self,
+        ours: str,
+        theirs: str,
+        suffix: str,
+        n: int,
+        kept: float,
+        input_size: int | None = None,
+        kept_of_input: float = 1.0,
+    ) -> None:
+        """A unit whose biases are outside of the reset gate."""
+        if input_size is not None:
+            self.gates(f"{ours}W", f"{theirs}W", (input_size, n), kept_of_input)
+            self.take(f"{ours}W", f"{theirs}Wx", (input_size, n), lambda W: W * kept_of_input)
+        self.gates(f"{ours}U", f"{theirs}U{suffix}", (n, n), kept)
+        self.take(f"{ours}U", f"{theirs}Ux{suffix}", (n, n), lambda W: W * kept)
+        self.gates(f"{ours}b", f"{theirs}b{suffix}", (n,), 1.0)
+        self.take(f"{ours}b", f"{theirs}bx{suffix}", (n,))
+
+    def unit_after_attention(self, ours: str, suffix: str, n: int, kept: float) -> None:
+        """A unit of the decoder that reads no word: its reset gate also scales the bias."""
+        self.gates(f"{ours}U", f"decoder_U_nl{suffix}", (n, n), kept)
+        self.take(f"{ours}U", f"decoder_Ux_nl{suffix}", (n, n), lambda W: W * kept)
+        self.gates(f"{ours}b", f"decoder_b_nl{suffix}", (n,), 1.0)
+        self.take(f"{ours}b_U", f"decoder_bx_nl{suffix}", (n,))
+        if not suffix:
+            self.gates(f"{ours}C", "decoder_Wc", (2 * n, n), kept)
+            self.take(f"{ours}C", "decoder_Wcx", (2 * n, n), lambda W: W * kept)

@@ -1,0 +1,95 @@
+"""Read pickles of plain values without running anything from them.
+
+The programs of 2014 kept options and vocabularies as Python 2 pickles. A pickle is a program that
+may call any function; here only the instructions that make dictionaries, lists, strings and numbers
+are allowed, and all instructions are looked at before the first is carried out.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import pickletools
+from typing import Any
+
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import AnyPath
+
+MOST_BYTES = 1 << 28
+"""Most bytes of a pickle."""
+
+MOST_MEMO = 1 << 24
+"""Highest number under which an instruction may store a value; unpickling reserves memory for it."""
+
+PLAIN = frozenset(
+    """
+    PROTO FRAME STOP MARK POP POP_MARK DUP MEMOIZE PUT BINPUT LONG_BINPUT GET BINGET LONG_BINGET
+    NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT BINFLOAT
+    STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8
+    BINBYTES SHORT_BINBYTES BINBYTES8
+    EMPTY_DICT DICT SETITEM SETITEMS EMPTY_LIST LIST APPEND APPENDS
+    EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3
+""".split()
+)
+"""The instructions that make plain values."""
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        raise pickle.UnpicklingError(f"{module}.{name}")
+
+
+def read_pickle(path: AnyPath) -> Any:
+    """Read a pickle that consists of dictionaries, lists, tuples, strings, numbers, True, False and
+    None.
+
+    Args:
+        path: the file. Strings of Python 2 are read as UTF-8; invalid bytes become U+FFFD.
+
+    Raises:
+        UserError: the file is missing, damaged or too large, or it contains anything else.
+    """
+    try:
+        size = os.path.getsize(path)
+        if size > MOST_BYTES:
+            raise UserError(
+                f"{path}: refused: expected a pickle of at most {MOST_BYTES:,} bytes, got {size:,}"
+            )
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise UserError(
+            f"{path}: expected a pickle, got: {error.strerror}; check the path"
+        ) from None
+    _check_instructions(path, data)
+    try:
+        return _PlainUnpickler(io.BytesIO(data), encoding="utf-8", errors="replace").load()
+    except Exception as error:  # a damaged pickle may raise anything
+        raise _damaged(path, error) from None
+
+
+def _check_instructions(path: AnyPath, data: bytes) -> None:
+    try:
+        for instruction, argument, position in pickletools.genops(data):
+            if instruction.name not in PLAIN:
+                raise UserError(
+                    f"{path}: refused: expected dictionaries, lists, strings and numbers, got the"
+                    f" instruction {instruction.name} {argument or ''} at byte {position}; nothing of"
+                    " this file was carried out"
+                )
+            if instruction.name.endswith("PUT") and int(argument) > MOST_MEMO:
+                raise UserError(
+                    f"{path}: refused: expected numbers of values up to {MOST_MEMO:,}, got"
+                    f" {argument} at byte {position}"
+                )
+    except UserError:
+        raise
+    except Exception as error:  # genops raises what the damage causes
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: AnyPath, error: Exception) -> UserError:
+    return UserError(
+        f"{path}: expected a pickle, got a damaged or other file ({error}); copy it again"
+    )

@@ -1,0 +1,148 @@
+"""Vocabularies of other programs, and the order of their rows here.
+
+Here the first entries are ``<pad>``, ``</s>`` and ``<unk>``; a token has no spaces and occurs once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rnnsearch_tf.config import SPECIAL_TOKENS
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.files.untrusted import MOST_TOKENS
+from rnnsearch_tf.extras.importing.pickles import MOST_BYTES, read_pickle
+
+NEVER = -1e4
+"""Bias of a symbol that the other model does not have, the padding: its probability is 0."""
+
+_NO_TOKEN = re.compile(r"[\s\x00]")
+
+
+class Rows(NamedTuple):
+    """The vocabulary of one side.
+
+    Attributes:
+        tokens: the tokens in the order of their ids here.
+        theirs: int64 [V], the id of each in the other program; −1: it has none.
+        renamed: number of entries that could not be written as tokens.
+    """
+
+    tokens: list[str]
+    theirs: np.ndarray
+    renamed: int
+
+    def rows(self, matrix: np.ndarray, missing: float = 0.0) -> np.ndarray:
+        """Bring the rows [V', …] of a matrix, or the values of a vector, into the order here."""
+        chosen = matrix[np.maximum(self.theirs, 0)]
+        chosen[self.theirs < 0] = missing
+        return chosen
+
+    def columns(self, matrix: np.ndarray) -> np.ndarray:
+        """Bring the columns [l, V'] of an output matrix into the order here."""
+        return np.ascontiguousarray(self.rows(matrix.T).T)
+
+    def biases(self, vector: np.ndarray) -> np.ndarray:
+        """Bring the biases [V'] of the softmax into the order here."""
+        return self.rows(vector, NEVER)
+
+
+def arrange(
+    words: Mapping[str, int], size: int, end_id: int, unknown_id: int | None, path: AnyPath
+) -> Rows:
+    """The Rows of a vocabulary.
+
+    Args:
+        words: {word: id}.
+        size: number of rows of the other model's matrices; words with higher ids are unknown.
+        end_id, unknown_id: ids of the end symbol and of the unknown word; None: there is none.
+        path: where the words are from, for errors.
+
+    Raises:
+        UserError: there are no words, or the ids do not fit the size.
+    """
+    by_id: dict[int, str] = {}
+    for word, number in words.items():
+        if 0 <= number < size:
+            by_id.setdefault(number, word)
+    if not set(by_id) - {end_id, unknown_id}:
+        raise UserError(
+            f"{path}: expected words with ids below {size:,}, got {len(words):,} words, none of them"
+            " below; do vocabulary and model belong together?"
+        )
+    special = {end_id, unknown_id}
+    theirs = [-1, end_id, -1 if unknown_id is None else unknown_id]
+    tokens = list(SPECIAL_TOKENS)
+    seen = set(tokens)
+    renamed = 0
+    for number in range(size):
+        if number in special:
+            continue
+        token = by_id.get(number, "")
+        if not token or token in seen or _NO_TOKEN.search(token):
+            token = f"<entry-{number}>"
+            renamed += 1
+        seen.add(token)
+        tokens.append(token)
+        theirs.append(number)
+    return Rows(tokens, np.array(theirs), renamed)
+
+
+def read_dictionary(path: AnyPath) -> dict[str, Any]:
+    """Read a dictionary with strings as keys from a JSON file or a pickle.
+
+    Raises:
+        UserError: the file is missing, damaged or too large, or contains anything else.
+    """
+    try:
+        size = os.path.getsize(path)
+        with open(path, "rb") as file:
+            begin = file.read(1)
+    except OSError as error:
+        raise UserError(
+            f"{path}: expected a JSON file or a pickle, got: {error.strerror}; check the path"
+        ) from None
+    tree = read_pickle(path) if begin not in (b"{", b"[") else _read_json(path, size)
+    if not isinstance(tree, dict) or not all(isinstance(key, (str, int)) for key in tree):
+        raise UserError(
+            f"{path}: expected a dictionary, got {type(tree).__name__}; is it the file of another"
+            " purpose?"
+        )
+    return tree
+
+
+def as_words(tree: Mapping[Any, Any], path: AnyPath) -> dict[str, int]:
+    """{word: id} of a dictionary from words to ids, or from ids to words.
+
+    Raises:
+        UserError: it is neither.
+    """
+    if len(tree) > MOST_TOKENS:
+        raise UserError(f"{path}: expected at most {MOST_TOKENS:,} words, got {len(tree):,}")
+    if all(isinstance(key, int) and isinstance(value, str) for key, value in tree.items()):
+        return {word: number for number, word in tree.items()}
+    for key, value in tree.items():
+        if not isinstance(key, str) or isinstance(value, bool) or not isinstance(value, int):
+            raise UserError(
+                f"{path}: expected a vocabulary, words with their ids, got {key!r}: {value!r}; give"
+                " the files in the order: weights, options, source vocabulary, target vocabulary"
+            )
+    return dict(tree)
+
+
+def _read_json(path: AnyPath, size: int) -> Any:
+    if size > MOST_BYTES:
+        raise UserError(f"{path}: refused: expected at most {MOST_BYTES:,} bytes, got {size:,}")
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (ValueError, RecursionError, OSError) as error:
+        raise UserError(
+            f"{path}: expected JSON, got a damaged or other file ({error}); copy it again"
+        ) from None
