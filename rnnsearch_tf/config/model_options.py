@@ -34,6 +34,17 @@ class ModelConfig:
         "normalize the matrix products of every recurrent unit (Ba et al. 2016)",
         only_with={"system": ("rnnsearch", "rnnencdec", *LAYERED)},
     )
+    normalized: str = option(
+        "recurrent",
+        "with layer_normalization: recurrent: each gate by itself, gains only; all: also attention,"
+        " s_0 and the deep output, all gates of a product together, gains and shifts (Nematus)",
+        choices=("recurrent", "all"),
+        only_with={
+            "system": ("rnnsearch",),
+            "layer_normalization": (True,),
+            "attention": ("content",),
+        },
+    )
     forget_bias: float = option(
         0.0,
         "initial bias of every recurrent unit towards keeping its state; 1 carries the state"

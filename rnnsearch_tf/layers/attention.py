@@ -26,6 +26,7 @@ from rnnsearch_tf.layers.base import (
     real_positions,
 )
 from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stream
+from rnnsearch_tf.layers.normalization import normalized_parts
 
 
 class AttentionMemory(NamedTuple):
@@ -109,6 +110,7 @@ class BahdanauAttention(Attention):
 
     Args:
         alignment_size: n', hidden units of the alignment model.
+        layer_normalization: normalize W_a s_{i−1} and U_a h_j, see ``normalization.py``.
         biases: ``all`` adds a bias inside the tanh; otherwise there is none.
 
     Call arguments and results: see :class:`Attention`; K may also be the target positions. The
@@ -116,6 +118,7 @@ class BahdanauAttention(Attention):
     """
 
     alignment_size: int
+    layer_normalization: bool = False
 
     def build(self, state_shape: Shape, annotations_shape: Shape | None = None) -> None:
         state_size, annotation_size = (
@@ -134,11 +137,27 @@ class BahdanauAttention(Attention):
             "v_a", (self.alignment_size, 1), initializer(self.initialization, "energy", next(seeds))
         )
         self.b_a = self.vector("b_a", self.alignment_size) if self.biases == "all" else None
+        if self.layer_normalization:
+            for name in ("W_a", "U_a"):
+                gain = self.matrix(f"{name}_gain", (self.alignment_size,), "ones")
+                shift = self.matrix(f"{name}_shift", (self.alignment_size,), "zeros")
+                setattr(self, f"{name}_gain", gain)
+                setattr(self, f"{name}_shift", shift)
         self.built = True
+
+    def _product(
+        self, values: tf.Tensor, name: str, bias: keras.Variable | None = None
+    ) -> tf.Tensor:
+        """The product with W_a or U_a, normalized if the option says so."""
+        total = self.matmul(values, getattr(self, name), bias)
+        if not self.layer_normalization:
+            return total
+        gain = getattr(self, f"{name}_gain")
+        return normalized_parts(total, gain, getattr(self, f"{name}_shift"), [self.alignment_size])
 
     def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> AttentionMemory:
         """AttentionMemory, with U_a h_j, of annotations [B, J, 2n] and mask [B, J]."""
-        projected = self.matmul(annotations, self.U_a, self.b_a)
+        projected = self._product(annotations, "U_a", self.b_a)
         return AttentionMemory(annotations, projected, mask)
 
     def state_weights(self) -> State:
@@ -152,7 +171,7 @@ class BahdanauAttention(Attention):
         :meth:`memory`.
         """
         return (
-            *additive_attention(self.matmul(query, self.W_a), memory, self.v_a, self.product_dtype),
+            *additive_attention(self._product(query, "W_a"), memory, self.v_a, self.product_dtype),
             {},
         )
 

@@ -39,6 +39,7 @@ class ConditionalDecoder(Decoder):
             self.unit,
             self.layer_normalization,
             self.forget_bias,
+            self.normalized,
             seed=next(seed_stream(self.weight_seed + 2)),
             name="after_attention",
             **self.shared_options(),

@@ -38,6 +38,7 @@ from rnnsearch_tf.layers.fixed_context import FixedContext
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
 from rnnsearch_tf.layers.kernels import KERNELS
+from rnnsearch_tf.layers.normalization import normalized_parts
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
 
@@ -64,6 +65,7 @@ class Decoder(PaperLayer):
         layer_normalization, forget_bias: options of the unit, see :class:`RecurrentUnit`.
         first_state: ``backward``: s_0 from ←h_1; ``mean``: from the mean annotation. RNNencdec has
             neither.
+        normalized: form of the layer normalization; ``all`` is for content attention.
 
     Call arguments:
         embeddings: float [B, I, m]: the input word at each target position.
@@ -84,6 +86,7 @@ class Decoder(PaperLayer):
     layer_normalization: bool = False
     forget_bias: float = 0.0
     first_state: str = "backward"
+    normalized: str = "recurrent"
 
     shapes = {"embeddings": "B I m", "annotations": "B J h", "annotations_mask": "B J"}
 
@@ -95,6 +98,7 @@ class Decoder(PaperLayer):
             self.unit,
             self.layer_normalization,
             forget_bias=self.forget_bias,
+            normalized=self.normalized,
             seed=next(seeds),
             name="unit",
             **shared,
@@ -103,6 +107,8 @@ class Decoder(PaperLayer):
             self.alignment_model = FixedContext(name="attention", dtype=self.dtype_policy)
         else:
             attention = ATTENTIONS[self.attention]
+            if self._normalizes_all():
+                shared["layer_normalization"] = True
             self.alignment_model = attention(
                 self.alignment_size, seed=next(seeds), name="attention", **shared
             )
@@ -119,6 +125,9 @@ class Decoder(PaperLayer):
             initializer(self.initialization, "other", next(seed_stream(self.weight_seed + 1))),
         )
         self.b_s = self.vector("b_s", n) if self.biased else None
+        if self._normalizes_all():
+            self.W_s_gain = self.matrix("W_s_gain", (n,), "ones")
+            self.W_s_shift = self.matrix("W_s_shift", (n,), "zeros")
         self._build_units(embeddings_shape[-1], annotation_size)
         self.alignment_model.build((None, None, n), annotations_shape)
         self.output_size = n
@@ -126,6 +135,9 @@ class Decoder(PaperLayer):
 
     def _build_units(self, embedding_size: int, annotation_size: int) -> None:
         self.recurrent_unit.build(embedding_size, annotation_size)
+
+    def _normalizes_all(self) -> bool:
+        return self.layer_normalization and self.normalized == "all"
 
     def _context_unit(self) -> RecurrentUnit | DeepTransition:
         """The unit that reads the context."""
@@ -163,7 +175,10 @@ class Decoder(PaperLayer):
             first = mean_of_words(annotations, memory.mask)
         else:
             first = annotations[:, 0, annotations.shape[-1] // 2 :]
-        s_0 = tf.tanh(self.matmul(first, self.W_s, self.b_s))
+        total = self.matmul(first, self.W_s, self.b_s)
+        if self._normalizes_all():
+            total = normalized_parts(total, self.W_s_gain, self.W_s_shift, [self.hidden_size])
+        s_0 = tf.tanh(total)
         return self.recurrent_unit.initial_state(s_0) | self.alignment_model.initial_state(memory)
 
     def inputs(self, embeddings: tf.Tensor) -> tf.Tensor:

@@ -27,7 +27,8 @@ class DeepTransition(PaperLayer):
     Args:
         hidden_size: n.
         transitions: L, number of units.
-        unit, layer_normalization, forget_bias: options of every unit, see :class:`RecurrentUnit`.
+        unit, layer_normalization, forget_bias, normalized: options of every unit, see
+            :class:`RecurrentUnit`.
     """
 
     hidden_size: int
@@ -35,6 +36,7 @@ class DeepTransition(PaperLayer):
     unit: str = "gru"
     layer_normalization: bool = False
     forget_bias: float = 0.0
+    normalized: str = "recurrent"
 
     def __post_init__(self) -> None:
         seeds = seed_stream(self.weight_seed)
@@ -44,6 +46,7 @@ class DeepTransition(PaperLayer):
                 self.unit,
                 self.layer_normalization,
                 forget_bias=self.forget_bias,
+                normalized=self.normalized,
                 seed=next(seeds),
                 name=f"transition_{k + 1}",
                 **self.shared_options(),

@@ -32,6 +32,7 @@ class Encoder(PaperLayer):
         layer_normalization, forget_bias: options of the units, see :class:`RecurrentUnit`.
         encoder_transitions: transitions of each direction for one word, see
             :class:`DeepTransition`; 1: one unit.
+        normalized: form of the layer normalization.
 
     Call arguments:
         embeddings: float [B, J, m]: source words.
@@ -50,6 +51,7 @@ class Encoder(PaperLayer):
     layer_normalization: bool = False
     forget_bias: float = 0.0
     encoder_transitions: int = 1
+    normalized: str = "recurrent"
 
     shapes = {"embeddings": "B J m", "mask": "B J"}
 
@@ -60,6 +62,7 @@ class Encoder(PaperLayer):
             unit=self.unit,
             layer_normalization=self.layer_normalization,
             forget_bias=self.forget_bias,
+            normalized=self.normalized,
         )
 
         def unit(**named: Any) -> RecurrentUnit | DeepTransition:

@@ -1,16 +1,25 @@
-"""Layer normalization (Ba et al. 2016), separately for each gate of each product.
+"""Layer normalization (Ba et al. 2016), of the products of a layer.
 
-    LN(a) = g ∘ (a − mean(a)) / √(variance(a) + ε)
+    LN(a) = g ∘ (a − mean(a)) / √(variance(a) + ε) + shift
 
-Departures from Ba et al.: the blocks of [W | W_z | W_r] are normalized separately, not together,
-and there is no shift; the option ``biases`` adds biases to a unit.
+Two forms, by the option ``normalized``:
+
+    recurrent    the products of the recurrent units, each gate by itself, without a shift
+    all          those of attention, s_0 and deep output too; the gates of a product together, the
+                 candidate by itself; after the bias of the product; with a shift (Nematus)
+
+Departure of the first from Ba et al.: they normalize all blocks of [W | W_z | W_r] together, with a
+shift.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import tensorflow as tf
 
 EPSILON = 1e-5
+FORMS = ("recurrent", "all")
 
 
 def normalized(values: tf.Tensor, gain: tf.Tensor | None, size: int) -> tf.Tensor:
@@ -38,3 +47,27 @@ def normalized(values: tf.Tensor, gain: tf.Tensor | None, size: int) -> tf.Tenso
     result = tf.reshape(blocks, shape) * gain
     result.set_shape(values.shape)
     return result
+
+
+def normalized_parts(
+    values: tf.Tensor, gain: tf.Tensor, shift: tf.Tensor, sizes: Sequence[int]
+) -> tf.Tensor:
+    """Normalize parts of these sizes of the last axis, each by itself.
+
+    Args:
+        values, gain, shift: float [..., sum of the sizes], the latter two without leading axes.
+        sizes: sizes of the parts.
+
+    Returns:
+        float [..., sum of the sizes].
+
+    Example:
+        >>> values = tf.constant([[1.0, 3.0, 5.0, 8.0, 2.0]])
+        >>> normalized_parts(values, tf.ones(5), tf.zeros(5), [3, 2]).numpy().round(2).tolist()
+        [[-1.22, 0.0, 1.22, 1.0, -1.0]]
+    """
+    parts = []
+    for part in tf.split(values, sizes, axis=-1):
+        mean, variance = tf.nn.moments(part, axes=[-1], keepdims=True)
+        parts.append((part - mean) * tf.math.rsqrt(variance + EPSILON))
+    return tf.concat(parts, axis=-1) * gain + shift

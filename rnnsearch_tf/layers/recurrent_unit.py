@@ -8,7 +8,7 @@ context.
     lstm              see ``kernels/lstm.py``
 
 Layer normalization is applied to every product with a weight, and to the cell inside an LSTM's
-tanh(cell).
+tanh(cell); ``normalization.py`` has its two forms.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rnnsearch_tf.layers.kernels.gru_reset_after import (
     right_padded,
 )
 from rnnsearch_tf.layers.kernels.lstm import lstm_unit
-from rnnsearch_tf.layers.normalization import normalized
+from rnnsearch_tf.layers.normalization import normalized, normalized_parts
 from rnnsearch_tf.layers.scan import scan
 
 _GATED = ("", "_z", "_r")
@@ -68,6 +68,8 @@ class RecurrentUnit(PaperLayer):
         hidden_size: n.
         unit: ``gru``, ``gru_reset_after``, ``cho`` or ``lstm``.
         layer_normalization: normalize the products.
+        normalized: form of the normalization, ``recurrent`` or ``all``. The second adds to
+            gru_reset_after, with ``biases: all``, a b_U of all gates.
         peepholes: the gates of an LSTM also read its cell.
         forget_bias: float, initial bias towards keeping the state: b_forget of an LSTM; of a gated
             unit b_z, with its sign in KEEP_GATES, which requires ``biases: all``.
@@ -80,6 +82,7 @@ class RecurrentUnit(PaperLayer):
     layer_normalization: bool = False
     peepholes: bool = False
     forget_bias: float = 0.0
+    normalized: str = "recurrent"
 
     limits = PaperLayer.limits | {"unit": {"choices": tuple(GATES)}}
 
@@ -118,30 +121,25 @@ class RecurrentUnit(PaperLayer):
         def draw(role: str, rows: Sequence[int] | None = None) -> Initializer:
             return initializer(self.initialization, role, next(seeds), rows, n, terms)
 
-        self.W = self.W_gain = None
+        self.W = None
         if input_sizes:
             # [W | W_z | W_r]
-            self.W, self.W_gain = self._matrix(
-                "W", gates, sum(input_sizes), draw("other", input_sizes)
-            )
+            self.W = self._matrix("W", gates, sum(input_sizes), draw("other", input_sizes))
         # The candidate of a gated unit reads r ∘ h', not h', so U is separate from [U_z | U_r].
         separate_U = self.unit == "gru"
         recurrent = "small recurrent" if self.unit == "cho" else "recurrent"
-        self.U, self.U_gain = self._matrix(
-            "U", gates[:1] if separate_U else gates, n, draw(recurrent)
-        )
-        self.U_gates = self.U_gates_gain = None
+        self.U = self._matrix("U", gates[:1] if separate_U else gates, n, draw(recurrent))
+        self.U_gates = None
         if separate_U:
-            self.U_gates, self.U_gates_gain = self._matrix("U", gates[1:], n, draw("recurrent"))
-        self.C = self.C_gain = None
+            self.U_gates = self._matrix("U", gates[1:], n, draw("recurrent"))
+        self.C = None
         if context_size:
-            self.C, self.C_gain = self._matrix("C", gates, context_size, draw("other"))
+            self.C = self._matrix("C", gates, context_size, draw("other"))
         self.b = self._bias(gates)
-        self.b_U = (
-            self.vector("b_U", n)
-            if self.unit == "gru_reset_after" and self.biases == "all"
-            else None
-        )
+        self.b_U = None
+        if self.unit == "gru_reset_after" and self.biases == "all":
+            letters = [f"b_U{gate}" for gate in (gates if self._with_shift() else gates[:1])]
+            self.b_U = self.vector("b_U", len(letters) * n, letters)
         self.cell_gain = (
             self.matrix("cell_gain", (n,), "ones")
             if self.layer_normalization and self.unit == "lstm"
@@ -154,18 +152,25 @@ class RecurrentUnit(PaperLayer):
 
     def _matrix(
         self, letter: str, gates: Sequence[str], size: int, initializer: Initializer
-    ) -> tuple[keras.Variable, keras.Variable | None]:
-        """(weight [size, gates · n], gain of the layer normalization of its product or None)."""
+    ) -> keras.Variable:
+        """A weight [size, gates · n]; with layer normalization of its product, add the gain and the
+        shift too, see :meth:`_product`.
+        """
         width = len(gates) * self.hidden_size
         name = letter if not gates[0] else f"{letter}_gates"
         letters = [f"{letter}{gate}" for gate in gates]
         weight = self.matrix(name, (size, width), initializer, letters)
-        gains = [f"{letter}_gain" for letter in letters]
-        return weight, (
-            self.matrix(f"{name}_gain", (width,), "ones", gains)
-            if self.layer_normalization
-            else None
-        )
+        if self.layer_normalization:
+            gains = [f"{letter}_gain" for letter in letters]
+            setattr(self, f"{name}_gain", self.matrix(f"{name}_gain", (width,), "ones", gains))
+        if self._with_shift():
+            shifts = [f"{letter}_shift" for letter in letters]
+            setattr(self, f"{name}_shift", self.matrix(f"{name}_shift", (width,), "zeros", shifts))
+        return weight
+
+    def _with_shift(self) -> bool:
+        """Whether the form of the layer normalization is ``all``."""
+        return self.layer_normalization and self.normalized == "all"
 
     def _bias(self, gates: Sequence[str]) -> keras.Variable | None:
         """b; the forget bias is added to the gate in KEEP_GATES."""
@@ -191,7 +196,7 @@ class RecurrentUnit(PaperLayer):
         """The terms that do not depend on the state: e [..., m] → [W e | W_z e | W_r e] + b
         [..., 3n]; 4n for an LSTM.
         """
-        return self._product(values, self.W, self.W_gain, self.b)
+        return self._product(values, "W", self.b)
 
     def constant_inputs(self) -> tf.Tensor:
         """The :meth:`inputs` of a unit that reads no input: b, float [3n]; 4n for an LSTM."""
@@ -202,7 +207,7 @@ class RecurrentUnit(PaperLayer):
 
     def context_term(self, context: tf.Tensor) -> tf.Tensor:
         """The terms that a context adds: c [..., 2n] → [C c | C_z c | C_r c] [..., 3n or 4n]."""
-        return self._product(context, self.C, self.C_gain)
+        return self._product(context, "C")
 
     def initial_state(self, output: tf.Tensor) -> State:
         """The state with this output [..., n]; the cell of an LSTM starts at zero."""
@@ -233,22 +238,22 @@ class RecurrentUnit(PaperLayer):
                 if self.unit == "lstm"
                 else self._advance_reset_after(inputs, state, context_term)
             )
-        state_gates = self._product(state["state"], self.U_gates, self.U_gates_gain)
+        state_gates = self._product(state["state"], "U_gates")
 
         def times_U(values: tf.Tensor) -> tf.Tensor:
-            return self._product(values, self.U, self.U_gain)
+            return self._product(values, "U")
 
         return {"state": gated_unit(inputs, state_gates, state["state"], times_U)[0]}
 
     def _advance_reset_after(
         self, inputs: tf.Tensor, state: State, context_term: tf.Tensor | None
     ) -> State:
-        products = self._product(state["state"], self.U, self.U_gain, self.b_U)
+        products = self._product(state["state"], "U", self.b_U)
         products = products if context_term is None else products + context_term
         return {"state": reset_after_unit(inputs, products, state["state"])}
 
     def _advance_lstm(self, inputs: tf.Tensor, state: State) -> State:
-        total = inputs + self._product(state["state"], self.U, self.U_gain)
+        total = inputs + self._product(state["state"], "U")
 
         def normalize(cell: tf.Tensor) -> tf.Tensor:
             return normalized(cell, self.cell_gain, self.hidden_size)
@@ -257,15 +262,21 @@ class RecurrentUnit(PaperLayer):
         return {"state": new_state, "cell": cell}
 
     def _product(
-        self,
-        values: tf.Tensor,
-        weight: keras.Variable,
-        gain: keras.Variable | None,
-        bias: keras.Variable | None = None,
+        self, values: tf.Tensor, name: str, bias: keras.Variable | None = None
     ) -> tf.Tensor:
-        if gain is None:
+        """The product with the weight of this name, normalized by its gain and shift, if any."""
+        weight = getattr(self, name)
+        if not self.layer_normalization:
             return self.matmul(values, weight, bias)
-        normal = normalized(self.matmul(values, weight), gain, self.hidden_size)
+        gain = getattr(self, f"{name}_gain")
+        n = self.hidden_size
+        if self._with_shift():
+            width = weight.shape[1]
+            together = name == "U_gates" or width == n
+            sizes = [width] if together else [n, width - n]
+            total = self.matmul(values, weight, bias)
+            return normalized_parts(total, gain, getattr(self, f"{name}_shift"), sizes)
+        normal = normalized(self.matmul(values, weight), gain, n)
         return normal if bias is None else normal + pad_bias(bias, weight.shape[1])
 
     def read(

@@ -55,6 +55,10 @@ class RNNSearch(TranslationModel):
         """The attention of the decoder, see :class:`~rnnsearch_tf.layers.Decoder`."""
         return self.config.attention
 
+    def _normalizes_all(self) -> bool:
+        """Whether attention and deep output are normalized too."""
+        return self.config.layer_normalization and self.config.normalized == "all"
+
     def _reads_new_state(self) -> bool:
         """Whether the readout of y_i reads s_i instead of s_{i−1}."""
         return self.config.decoder_order in ("look_update_generate", "conditional")
@@ -67,6 +71,7 @@ class RNNSearch(TranslationModel):
             unit=config.unit,
             layer_normalization=config.layer_normalization,
             forget_bias=config.forget_bias,
+            normalized=config.normalized,
         )
         self.encoder = Encoder(
             n,
@@ -95,6 +100,7 @@ class RNNSearch(TranslationModel):
             config.maxout_size,
             config.output_rank,
             readout=config.readout,
+            layer_normalization=self._normalizes_all(),
             dropout=config.readout_dropout,
             seed=next(seeds),
             tied=config.tie_target_embeddings,
@@ -164,8 +170,11 @@ class RNNSearch(TranslationModel):
             state["projected_context"] = tf.zeros(
                 [tf.shape(source_ids)[0], projected.shape[-1]], projected.dtype
             )
-        both = tf.concat([projected, self.output_layer.context_term(memory.values)], axis=-1)
-        return state, memory._replace(values=self.decoder.cast_values(both))
+        if not self._normalizes_all():  # else C_o c_i is not a sum over j
+            projected = tf.concat(
+                [projected, self.output_layer.context_term(memory.values)], axis=-1
+            )
+        return state, memory._replace(values=self.decoder.cast_values(projected))
 
     def step_pre_logits(
         self, previous_ids: tf.Tensor, state: State, memory: Nest
@@ -185,10 +194,14 @@ class RNNSearch(TranslationModel):
             )
         query, inputs = self.decoder.before_attention(state, inputs)
         both, alignment, after = self.decoder.attend(query, memory)
-        readout = self.output_layer.hidden_size
-        projected_context, context_term = tf.split(
-            both, [both.shape[-1] - readout, readout], axis=-1
-        )
+        if self._normalizes_all():
+            projected_context = both
+            context_term = self.output_layer.context_term(both)
+        else:
+            readout = self.output_layer.hidden_size
+            projected_context, context_term = tf.split(
+                both, [both.shape[-1] - readout, readout], axis=-1
+            )
         if order == "look_generate_update":
             after = {**after, "projected_context": projected_context}
         else:

@@ -71,6 +71,7 @@ DEFAULTS = {
         system="rnnsearch",
         unit="gru",
         layer_normalization=False,
+        normalized="recurrent",
         forget_bias=0.0,
         peepholes=False,
         layers=1,

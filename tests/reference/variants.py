@@ -23,7 +23,7 @@ What the two files share (embedding, deep output, orders) is taken from there.
 
 import numpy as np
 from reference import rnnsearch
-from reference.rnnsearch import bias, deep_output, embed, log_softmax, sigmoid
+from reference.rnnsearch import bias, embed, log_softmax, sigmoid
 
 EPSILON = 1e-5  # under the root of the normalization
 
@@ -37,6 +37,54 @@ def normalized(vector, weights, symbol):
         return vector
     centred = vector - vector.mean()
     return gain * centred / np.sqrt((centred**2).mean() + EPSILON)
+
+
+def normalized_by_nematus(vector, weights, symbols):
+    """gain ∘ (vector - mean) / deviation + shift of a vector that consists of the products with
+    these symbols side by side.
+    """
+    centred = vector - vector.mean()
+    gain, shift = (
+        np.concatenate([weights[f"{symbol}_{kind}"] for symbol in symbols])
+        for kind in ("gain", "shift")
+    )
+    return gain * centred / np.sqrt((centred**2).mean() + EPSILON) + shift
+
+
+def product_of_nematus(x, weights, symbols, biases=()):
+    """LN(x W + b), W and b side by side."""
+    matrix = np.concatenate([weights[symbol] for symbol in symbols], axis=1)
+    b = (
+        np.concatenate(
+            [bias(weights, name) + np.zeros(weights[symbols[0]].shape[1]) for name in biases]
+        )
+        if biases
+        else 0.0
+    )
+    return normalized_by_nematus(x @ matrix + b, weights, symbols)
+
+
+def gru_of_nematus(x, state, weights, prefix="", context=None):
+    """The gated unit of cuDNN with layer normalization in the form of Nematus 0.2: the two gates of
+    a product together, the candidate by itself, gain and shift, the bias of a product inside.
+    """
+    (h,) = state
+    names = {letter: [f"{prefix}{letter}{gate}" for gate in ("", "_z", "_r")] for letter in "WUC"}
+    b = [f"{prefix}b{gate}" for gate in ("", "_z", "_r")]
+    b_U = [f"{prefix}b_U{gate}" for gate in ("", "_z", "_r")]
+    if x is None:
+        entering = bias(weights, b[0])
+        gates = np.concatenate([bias(weights, name) + np.zeros_like(h) for name in b[1:]])
+    else:
+        entering = product_of_nematus(x, weights, names["W"][:1], b[:1])
+        gates = product_of_nematus(x, weights, names["W"][1:], b[1:])
+    if context is not None:
+        entering = entering + product_of_nematus(context, weights, names["C"][:1])
+        gates = gates + product_of_nematus(context, weights, names["C"][1:])
+    gates = gates + product_of_nematus(h, weights, names["U"][1:], b_U[1:])
+    z, r = np.split(sigmoid(gates), 2)
+    recurrent = product_of_nematus(h, weights, names["U"][:1], b_U[:1])
+    return (z * h + (1.0 - z) * np.tanh(entering + r * recurrent),)
 
 
 def total(weights, prefix, suffix, x, recurrent, context):
@@ -80,7 +128,12 @@ def lstm(x, state, weights, prefix="", context=None):
     return show * np.tanh(normalized(cell, weights, f"{prefix}cell")), cell
 
 
-UNITS = {"gru": gru, "gru_reset_after": gru_reset_after, "lstm": lstm}
+UNITS = {
+    "gru": gru,
+    "gru_reset_after": gru_reset_after,
+    "lstm": lstm,
+    "gru_reset_after of Nematus": gru_of_nematus,
+}
 
 
 def first(unit, h):
@@ -101,9 +154,17 @@ def read(weights, word_ids, unit, direction, transitions):
     return np.array(outputs)
 
 
+def normalizes_all(options):
+    return options["layer_normalization"] and options["normalized"] == "all"
+
+
+def unit_name(options):
+    return options["unit"] + " of Nematus" * normalizes_all(options)
+
+
 def annotations(weights, source_ids, options):
     """(J, 2n); of RNNencdec the forward half alone, (J, n)."""
-    how = options["unit"], options["encoder_transitions"]
+    how = unit_name(options), options["encoder_transitions"]
     forward = read(weights, source_ids, how[0], "forward", how[1])
     if options["system"] == "rnnencdec":
         return forward
@@ -115,6 +176,8 @@ def initial_state(weights, h, options):
     """s_0 = tanh(W_s ←h_1), or of the mean of the h_j; of RNNencdec tanh(W_s →h_{T_x})."""
     shown = h.mean(axis=0) if options["first_state"] == "mean" else h[0][h.shape[1] // 2 :]
     shown = h[-1] if options["system"] == "rnnencdec" else shown
+    if normalizes_all(options):
+        return (np.tanh(product_of_nematus(shown, weights, ["W_s"], ["b_s"])),)
     return first(options["unit"], np.tanh(shown @ weights["W_s"] + bias(weights, "b_s")))
 
 
@@ -124,11 +187,15 @@ def fixed_context(weights, s, h, carried):
 
 def content(weights, s, h, coverage):
     """(c_i, α_i, coverage): with a weight w_c, the energies see Σ_{k<i} α_kj; without it this is
-    rnnsearch.align.
+    rnnsearch.align; with a gain, both products are normalized.
     """
     energies = []
     for j in range(len(h)):
-        hidden = s @ weights["W_a"] + h[j] @ weights["U_a"] + bias(weights, "b_a")
+        if "W_a_gain" in weights:
+            hidden = product_of_nematus(s, weights, ["W_a"])
+            hidden = hidden + product_of_nematus(h[j], weights, ["U_a"], ["b_a"])
+        else:
+            hidden = s @ weights["W_a"] + h[j] @ weights["U_a"] + bias(weights, "b_a")
         if "w_c" in weights:
             hidden = hidden + coverage[j] * weights["w_c"]
         energies.append(np.tanh(hidden) @ weights["v_a"])
@@ -171,15 +238,24 @@ def is_the_papers(options):
     )
 
 
-def tanh_output(weights, state, embedding, context):
-    """Logits of tanh units in place of maxout."""
-    hidden = state @ weights["U_o"] + embedding @ weights["V_o"] + context @ weights["C_o"]
-    readout = np.tanh(hidden + bias(weights, "b_o"))
-    if "W_o1" in weights:
-        readout = readout @ weights["W_o1"] @ weights["W_o2"]
+def output_of_variants(weights, state, embedding, context, readout):
+    """Logits of the deep output with tanh or maxout units, normalized if there are gains."""
+    terms = {"U": state, "V": embedding, "C": context}
+    if "U_o_gain" in weights:
+        biases = {"U": "b_o", "V": "b_V", "C": "b_C"}
+        hidden = sum(
+            product_of_nematus(x, weights, [f"{letter}_o"], [biases[letter]])
+            for letter, x in terms.items()
+        )
     else:
-        readout = readout @ weights["W_o"]
-    return readout + bias(weights, "b_softmax")
+        hidden = sum(x @ weights[f"{letter}_o"] for letter, x in terms.items())
+        hidden = hidden + bias(weights, "b_o")
+    units = np.tanh(hidden) if readout == "tanh" else hidden.reshape(-1, 2).max(axis=1)
+    if "W_o1" in weights:
+        units = units @ weights["W_o1"] @ weights["W_o2"]
+    else:
+        units = units @ weights["W_o"]
+    return units + bias(weights, "b_softmax")
 
 
 def decode(weights, source_ids, target_ids, options):
@@ -190,9 +266,8 @@ def decode(weights, source_ids, target_ids, options):
         options: system, unit, attention and decoder_order.
     """
     order = options["decoder_order"]
-    unit = UNITS[options["unit"]]
+    unit = UNITS[unit_name(options)]
     assert order in (*rnnsearch.ORDERS, "conditional")
-    output = tanh_output if options["readout"] == "tanh" else deep_output
     h = annotations(weights, source_ids, options)
     look, carried = attention(weights, h, options)
     state = initial_state(weights, h, options)
@@ -214,7 +289,7 @@ def decode(weights, source_ids, target_ids, options):
             context, alignment, carried = look(weights, state[0], h, carried)
             new = unit(y_entering, state, weights, context=context)
         shown = new if order in ("look_update_generate", "conditional") else state
-        logits.append(output(weights, shown[0], y_before, context))
+        logits.append(output_of_variants(weights, shown[0], y_before, context, options["readout"]))
         alignments.append(alignment)
         state = new
         outputs.append(state[0])

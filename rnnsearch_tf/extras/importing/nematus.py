@@ -10,13 +10,15 @@ The model is RNNsearch with ``decoder_order: conditional`` and its reset gate af
     t_i      = tanh(U_o s_i + V_o E y_{i−1} + C_o c_i + b_o)
     p(y_i)   = softmax(W_o t_i + b),  W_o = Eᵀ if the embeddings are tied
 
-Nematus stores the gates as [reset | update]. Its constant c_tt, added to every energy, changes no
+With layer_normalisation, every product is normalized (``normalized: all``): a gain and a shift of
+each, with the bias inside. Nematus stores the gates as [reset | update]. Its constant c_tt, added to every energy, changes no
 attention weight and is left out. Dropout of early versions multiplied activations by 1 − p when it
 translated; here the weights are multiplied.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -36,7 +38,6 @@ SUPPORTED: dict[str, Sequence[Any]] = {
     "enc_depth": (1,),
     "dec_depth": (1,),
     "factors": (1,),
-    "layer_normalisation": (False,),
     "weight_normalisation": (False,),
     "deep_fusion_lm": (False,),
     "tie_encoder_decoder_embeddings": (False,),
@@ -55,6 +56,7 @@ DEFAULTS = {
     "enc_recurrence_transition_depth": 1,
     "dec_base_recurrence_transition_depth": 2,
     "tie_decoder_embeddings": False,
+    "layer_normalisation": False,
     "model_version": 0,
     "use_dropout": False,
     "dropout_embedding": 0.0,
@@ -96,6 +98,7 @@ def read(
         for part in ("enc", "dec_base")
     )
     tied = option(given, "tie_decoder_embeddings", bool, path)
+    normalizes = option(given, "layer_normalisation", bool, path)
     embedding, hidden = reader.kept("dropout_embedding"), reader.kept("dropout_hidden")
     target_words = embedding * reader.kept("dropout_target")
 
@@ -108,19 +111,21 @@ def read(
         reader.unit(ours, f"{prefix}_", "", n, hidden, input_size=m, kept_of_input=embedding)
         for k in range(1, encoder_transitions):
             reader.unit(f"{ours}{k + 1}.", f"{prefix}_", f"_drt_{k}", n, hidden)
-    reader.take("W_s", "ff_state_W", (2 * n, n), lambda W: W * hidden)
-    reader.take("b_s", "ff_state_b", (n,))
+    reader.layer("W_s", "b_s", "ff_state", (2 * n, n), hidden)
     reader.unit("", "decoder_", "", n, hidden, input_size=m, kept_of_input=target_words)
     for k in range(1, decoder_transitions):
         reader.unit_after_attention(f"{k + 1}.", "" if k == 1 else f"_drt_{k - 1}", n, hidden)
     reader.take("W_a", "decoder_W_comb_att", (n, 2 * n), lambda W: W * hidden)
     reader.take("U_a", "decoder_Wc_att", (2 * n, 2 * n), lambda W: W * hidden)
     reader.take("b_a", "decoder_b_att", (2 * n,))
+    reader.normalization("W_a", "decoder_W_comb_att", 2 * n)
+    reader.normalization("U_a", "decoder_Wc_att", 2 * n)
     reader.take("v_a", "decoder_U_att", (2 * n, 1), lambda W: W[:, 0] * hidden)
-    reader.take("U_o", "ff_logit_lstm_W", (n, m), lambda W: W * hidden)
-    reader.take("V_o", "ff_logit_prev_W", (m, m), lambda W: W * target_words)
-    reader.take("C_o", "ff_logit_ctx_W", (2 * n, m), lambda W: W * hidden)
-    reader.take_sum("b_o", [f"ff_logit_{part}_b" for part in ("lstm", "prev", "ctx")], (m,))
+    reader.layer("U_o", "b_o", "ff_logit_lstm", (n, m), hidden)
+    reader.layer("V_o", "b_V", "ff_logit_prev", (m, m), target_words)
+    reader.layer("C_o", "b_C", "ff_logit_ctx", (2 * n, m), hidden)
+    if not normalizes:  # one bias is enough
+        reader.add_up("b_o", ("b_o", "b_V", "b_C"))
     if not tied:
         reader.take("W_o", "ff_logit_W", (m, sizes[1]), lambda W: target.columns(W) * hidden)
     reader.take("b_softmax", "ff_logit_b", (sizes[1],), target.biases)
@@ -131,6 +136,8 @@ def read(
         decoder_order="conditional",
         decoder_transitions=decoder_transitions,
         encoder_transitions=encoder_transitions,
+        layer_normalization=normalizes,
+        normalized="all" if normalizes else "recurrent",
         first_state="mean",
         readout="tanh",
         biases="all",
@@ -152,7 +159,8 @@ def read(
         found=[
             f"conditional GRU, {n} units, embeddings of {m},"
             f" {encoder_transitions} and {decoder_transitions} transitions a word"
-            + (", tied embeddings" if tied else ""),
+            + ", tied embeddings" * tied
+            + ", layer normalization" * normalizes,
         ],
     )
 
@@ -186,19 +194,46 @@ class _Reader:
         self.shapes[theirs] = shape
         self.weights[ours] = lambda: change(self.arrays.read(theirs))
 
-    def take_sum(self, ours: str, theirs: Sequence[str], shape: tuple[int, ...]) -> None:
-        """Map the sum of several arrays to a weight."""
-        self.shapes |= dict.fromkeys(theirs, shape)
-        self.weights[ours] = lambda: np.sum([self.arrays.read(name) for name in theirs], axis=0)
+    def add_up(self, ours: str, names: Sequence[str]) -> None:
+        """Replace several weights by their sum."""
+        parts = [self.weights.pop(name) for name in names]
+        self.weights[ours] = lambda: np.sum([part() for part in parts], axis=0)
 
-    def gates(self, letter: str, theirs: str, shape: tuple[int, ...], factor: float) -> None:
+    def normalization(self, ours: str, theirs: str, size: int) -> None:
+        """The gain and the shift of a product, if the model has layer normalization."""
+        if self.options["layer_normalisation"]:
+            self.take(f"{ours}_gain", f"{theirs}_lns", (size,))
+            self.take(f"{ours}_shift", f"{theirs}_lnb", (size,))
+
+    def layer(self, W: str, b: str, theirs: str, shape: tuple[int, int], kept: float) -> None:
+        """A dense layer: W, b and the normalization of its product."""
+        self.take(W, f"{theirs}_W", shape, lambda values: values * kept)
+        self.take(b, f"{theirs}_b", shape[1:])
+        if self.options["layer_normalisation"]:
+            self.take(f"{W}_gain", f"{theirs}_ln_s", shape[1:])
+            self.take(f"{W}_shift", f"{theirs}_ln_b", shape[1:])
+
+    def product(
+        self, ours: str, gates: str, candidate: str, rows: int, n: int, kept: float
+    ) -> None:
+        """The matrices [reset | update] and that of the candidate, with their normalizations."""
+        self.gates(ours, gates, (rows, n), kept)
+        self.take(ours, candidate, (rows, n), lambda W: W * kept)
+        if self.options["layer_normalisation"]:
+            for here, there in (("gain", "lns"), ("shift", "lnb")):
+                self.gates(ours, f"{gates}_{there}", (n,), 1.0, f"_{here}")
+                self.take(f"{ours}_{here}", f"{candidate}_{there}", (n,))
+
+    def gates(
+        self, letter: str, theirs: str, shape: tuple[int, ...], factor: float, end: str = ""
+    ) -> None:
         """Map [reset | update] to two weights."""
         for number, gate in enumerate(("_r", "_z")):
             self.take(
-                letter + gate,
+                letter + gate + end,
                 theirs,
                 (*shape[:-1], 2 * shape[-1]),
-                lambda W, number=number: np.split(W, 2, axis=-1)[number] * factor,
+                functools.partial(_half, number=number, factor=factor),
             )
 
     def unit(
@@ -211,21 +246,25 @@ class _Reader:
         input_size: int | None = None,
         kept_of_input: float = 1.0,
     ) -> None:
-        """A unit whose biases are outside of the reset gate."""
+        """A unit whose candidate has its bias outside of the reset gate."""
         if input_size is not None:
-            self.gates(f"{ours}W", f"{theirs}W", (input_size, n), kept_of_input)
-            self.take(f"{ours}W", f"{theirs}Wx", (input_size, n), lambda W: W * kept_of_input)
-        self.gates(f"{ours}U", f"{theirs}U{suffix}", (n, n), kept)
-        self.take(f"{ours}U", f"{theirs}Ux{suffix}", (n, n), lambda W: W * kept)
+            self.product(f"{ours}W", f"{theirs}W", f"{theirs}Wx", input_size, n, kept_of_input)
+        self.product(f"{ours}U", f"{theirs}U{suffix}", f"{theirs}Ux{suffix}", n, n, kept)
         self.gates(f"{ours}b", f"{theirs}b{suffix}", (n,), 1.0)
         self.take(f"{ours}b", f"{theirs}bx{suffix}", (n,))
 
     def unit_after_attention(self, ours: str, suffix: str, n: int, kept: float) -> None:
-        """A unit of the decoder that reads no word: its reset gate also scales the bias."""
-        self.gates(f"{ours}U", f"decoder_U_nl{suffix}", (n, n), kept)
-        self.take(f"{ours}U", f"decoder_Ux_nl{suffix}", (n, n), lambda W: W * kept)
-        self.gates(f"{ours}b", f"decoder_b_nl{suffix}", (n,), 1.0)
+        """A unit of the decoder that reads no word: its reset gate also scales the bias, and the
+        normalization of the product of the state has the biases inside.
+        """
+        self.product(f"{ours}U", f"decoder_U_nl{suffix}", f"decoder_Ux_nl{suffix}", n, n, kept)
+        gates = "b_U" if self.options["layer_normalisation"] else "b"
+        self.gates(f"{ours}{gates}", f"decoder_b_nl{suffix}", (n,), 1.0)
         self.take(f"{ours}b_U", f"decoder_bx_nl{suffix}", (n,))
         if not suffix:
-            self.gates(f"{ours}C", "decoder_Wc", (2 * n, n), kept)
-            self.take(f"{ours}C", "decoder_Wcx", (2 * n, n), lambda W: W * kept)
+            self.product(f"{ours}C", "decoder_Wc", "decoder_Wcx", 2 * n, n, kept)
+
+
+def _half(values: np.ndarray, number: int, factor: float) -> np.ndarray:
+    """The reset or the update half of the columns."""
+    return np.split(values, 2, axis=-1)[number] * factor
