@@ -1,7 +1,8 @@
 """Make a RUN of a model that another program trained.
 
-  rnnsearch import groundhog search_model.npz search_state.pkl vocab.en.pkl vocab.fr.pkl --output RUN
   rnnsearch import nematus model.npz model.npz.json vocab.en.json vocab.de.json --output RUN
+  rnnsearch import groundhog search_model.npz search_state.pkl vocab.en.pkl vocab.fr.pkl \\
+      --output RUN
 
 Vocabularies: source first. The RUN reads and writes the tokens of the other program, separated by
 spaces, until --set says how text becomes tokens, such as source.tokenization=moses. What no system
@@ -38,8 +39,8 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         metavar="F",
-        help="compare with lines `source TAB translation TAB log-probability` that the other program"
-        " wrote (the log-probability may be left out); exit code 1 if log-probabilities differ",
+        help="compare with lines `source TAB translation TAB log-probability` of the other program"
+        " (the log-probability may be left out); exit code 1 if log-probabilities differ",
     )
 
 
@@ -61,8 +62,8 @@ def run(arguments: Namespace) -> None:
         print("\n".join(lines), file=sys.stderr)
         if not near:
             raise UserError(
-                f"{arguments.output}: the log-probabilities are not those of {arguments.check}; is it"
-                " of the same model, in the same tokens?"
+                f"{arguments.output}: the log-probabilities are not those of {arguments.check}; is"
+                " it of the same model, in the same tokens?"
             )
     print(
         "Next, to translate tokens separated by spaces: rnnsearch translate --model"

@@ -81,6 +81,33 @@ class ModelConfig:
         "read the source words last to first; the end symbol stays last",
         only_with={"system": LAYERED},
     )
+    bidirectional: str = option(
+        "none",
+        "none: the encoder reads forward; layers: in both directions, each layer reads both of the"
+        " layer below (PyTorch); stacks: in both directions, one stack each (tensorflow/nmt)",
+        choices=("none", "layers", "stacks"),
+        only_with={"system": ("luong",), "reverse_source": (False,)},
+    )
+    encoder_size: int | None = option(
+        None,
+        "units of each direction of the encoder; null: hidden_size",
+        unit="units",
+        minimum=1,
+        only_with={"system": ("luong",), "bidirectional": ("layers", "stacks")},
+    )
+    bridge: str = option(
+        "copy",
+        "first states of the decoder's layers: copy: the last ones of the encoder's layers; zero;"
+        " top: the last one of its top layer; tanh: a layer of that one; alternate: of the forward"
+        " and the backward layers in turn; dense: a linear layer of all of them",
+        choices=("copy", "zero", "top", "tanh", "alternate", "dense"),
+        only_with={"system": ("luong",)},
+    )
+    residual: bool = option(
+        False,
+        "add the input of a layer to its output, from the second layer on (Wu et al. 2016)",
+        only_with={"system": ("deep_lstm", "luong")},
+    )
     attention: str = option(
         "content",
         "content: by the annotations (Bahdanau et al. 2015); coverage: also by earlier attention"
@@ -107,6 +134,17 @@ class ModelConfig:
         "the decoder also reads the last attentional state ŝ_{t−1}",
         only_with={"system": ("luong",)},
     )
+    attentional_bias: bool = option(
+        False,
+        "add a bias inside of ŝ_t = tanh(W_c [c_t ; s_t])",
+        only_with={"system": ("luong",)},
+    )
+    attentional_activation: str = option(
+        "tanh",
+        "ŝ_t = tanh(W_c [c_t ; s_t]); linear: ŝ_t = W_c [c_t ; s_t] (tensorflow/nmt)",
+        choices=("tanh", "linear"),
+        only_with={"system": ("luong",)},
+    )
     ngram_order: int = option(
         7,
         "n: the predicted word and the n − 1 words before it",
@@ -122,6 +160,23 @@ class ModelConfig:
         only_with={"system": ("cslm",)},
     )
     embedding_size: int = option(620, "word embedding, m", unit="units", minimum=1)
+    source_embedding_size: int | None = option(
+        None,
+        "word embedding of the source side, if it has another size; null: embedding_size",
+        unit="units",
+        minimum=1,
+        only_with={"system": LAYERED},
+    )
+    begin_symbol: bool = option(
+        False,
+        "a learned vector stands before the first target word; false: zeros",
+        only_with={"system": LAYERED},
+    )
+    read_end_symbol: bool = option(
+        True,
+        "false: the encoder does not read the end symbol of the source (OpenNMT, tensorflow/nmt)",
+        only_with={"system": LAYERED},
+    )
     hidden_size: int = option(
         1000, "gated units of the decoder and of each encoder direction, n", unit="units", minimum=1
     )
@@ -247,6 +302,28 @@ def check_conditional(model: ModelConfig) -> None:
             "model.decoder_order: conditional has attention between two units, expected"
             f" model.system=rnnsearch beside it, got {model.system}; set"
             " model.decoder_order=look_update_generate"
+        )
+
+
+def check_bridge(model: ModelConfig) -> None:
+    """Raise UsageError if the states of encoder and decoder do not fit the bridge or the score."""
+    if model.system != "luong":
+        return
+    width = model.hidden_size
+    if model.bidirectional != "none":
+        width = 2 * (model.encoder_size or model.hidden_size)
+    n = model.hidden_size
+    sizes = {"copy": (n,), "top": (n, 2 * n), "alternate": (2 * n,)}.get(model.bridge, (width,))
+    if width not in sizes:
+        raise UsageError(
+            f"model.bridge: {model.bridge} needs encoder states of"
+            f" {' or '.join(map(str, sizes))} units, both directions together, beside"
+            f" model.hidden_size={n}, got {width}; set model.encoder_size, or model.bridge=tanh"
+        )
+    if model.attention_score == "dot" and width != n:
+        raise UsageError(
+            f"model.attention_score: dot needs annotations of model.hidden_size={n} units, got"
+            f" {width}; set model.attention_score=general"
         )
 
 

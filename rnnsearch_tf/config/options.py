@@ -11,7 +11,12 @@ import dataclasses
 
 from rnnsearch_tf.config.data_options import DataConfig
 from rnnsearch_tf.config.effects import GIVEN, check_effects, sections_of
-from rnnsearch_tf.config.model_options import ModelConfig, check_conditional, check_tied
+from rnnsearch_tf.config.model_options import (
+    ModelConfig,
+    check_bridge,
+    check_conditional,
+    check_tied,
+)
 from rnnsearch_tf.config.option import option
 from rnnsearch_tf.config.presets import ATTENDING, TRANSLATING
 from rnnsearch_tf.config.training_text import (
@@ -469,6 +474,7 @@ def _check_together(config: Config) -> None:
     """Checks that need more than one option."""
     training = config.training
     check_effects(sections_of(config))
+    check_bridge(config.model)
     check_conditional(config.model)
     check_tied(config.model)
     check_training_text(config.data)

@@ -15,6 +15,7 @@ from rnnsearch_tf.layers.attention import (
     Attention,
     AttentionMemory,
     additive_attention,
+    query_and_value,
     weighted_sum,
 )
 from rnnsearch_tf.layers.base import Shape, State
@@ -26,9 +27,11 @@ class LuongAttention(Attention):
     """Maps decoder states to attentional states ŝ_t, which it returns in place of contexts.
 
     Args:
-        hidden_size: n, of states, annotations and attentional states.
+        hidden_size: n, of states and attentional states.
         score: ``dot``, ``general`` or ``concat``.
         alignment_size: n', hidden units of ``concat``; unused by the other scores.
+        attentional_bias: add a bias b_c to ŝ_t = tanh(W_c [c_t ; s_t] + b_c).
+        attentional_activation: ``tanh``, or ``linear``: ŝ_t = W_c [c_t ; s_t].
         biases: ``all`` adds a bias b_a inside the tanh of ``concat``; otherwise there is none.
 
     Call arguments and results: see :class:`Attention`; s_t is of K hypotheses of each sentence or
@@ -38,11 +41,13 @@ class LuongAttention(Attention):
     hidden_size: int
     score: str = "general"
     alignment_size: int | None = None
+    attentional_bias: bool = False
+    attentional_activation: str = "tanh"
 
     limits = Attention.limits | {"score": {"choices": ("dot", "general", "concat")}}
     shapes = {
         "state": "B K hidden_size",
-        "annotations": "B J hidden_size",
+        "annotations": "B J h",
         "annotations_mask": "B J",
     }
 
@@ -55,6 +60,7 @@ class LuongAttention(Attention):
 
     def build(self, state_shape: Shape, annotations_shape: Shape | None = None) -> None:
         n = self.hidden_size
+        h = query_and_value(state_shape, annotations_shape)[1][-1]
         seeds = seed_stream(self.weight_seed)
         self.output_size = n
         size = self.alignment_size or n  # n', which concat always has
@@ -62,20 +68,21 @@ class LuongAttention(Attention):
         def draw(role: str) -> Initializer:
             return initializer(self.initialization, role, next(seeds))
 
-        self.W_c = self.matrix("W_c", (2 * n, n), draw("other"))
+        self.W_c = self.matrix("W_c", (h + n, n), draw("other"))
         concat = self.score == "concat"
         # concat: rows :n of W_a are for the decoder's state, rows n: for the annotation. general:
         # all rows are for the annotation.
-        rows, columns = (2 * n, size) if concat else (n, n)
+        rows, columns = (n + h, size) if concat else (n, h)
         self.W_a: keras.Variable = None  # with dot
         if self.score != "dot":
             self.W_a = self.matrix("W_a", (rows, columns), draw("alignment"))
         self.v_a = self.matrix("v_a", (size, 1), draw("energy")) if concat else None
         self.b_a = self.vector("b_a", size) if concat and self.biases == "all" else None
+        self.b_c = self.vector("b_c", n) if self.attentional_bias else None
         self.built = True
 
     def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> AttentionMemory:
-        """AttentionMemory of annotations [B, J, n] and mask [B, J], computed once per sentence."""
+        """AttentionMemory of annotations [B, J, h] and mask [B, J], computed once per sentence."""
         if self.score == "dot":
             projected = annotations
         elif self.score == "general":
@@ -97,5 +104,8 @@ class LuongAttention(Attention):
         else:
             energies = tf.matmul(state, memory.keys, transpose_b=True)  # [B, K, J]
             context, alignment = weighted_sum(energies, memory, self.product_dtype)
-        both = tf.concat([context, state], axis=-1)  # [B, K, 2n]
-        return tf.tanh(self.matmul(both, self.W_c)), alignment, {}
+        both = tf.concat([context, state], axis=-1)  # [B, K, h + n]
+        attentional = self.matmul(both, self.W_c, self.b_c)
+        if self.attentional_activation == "tanh":
+            attentional = tf.tanh(attentional)
+        return attentional, alignment, {}

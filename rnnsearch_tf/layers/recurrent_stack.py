@@ -31,6 +31,8 @@ class RecurrentStack(PaperLayer):
         layers: number of layers.
         hidden_size: n, of each layer.
         skips: skip connections: every layer reads the input, and the output has every layer.
+        residual: add the input of a layer to its output, from the second layer on; the output of
+            the stack is then the sum of all layers.
         dropout: rate of dropout between the layers in training (Zaremba et al. 2014).
         unit, layer_normalization, peepholes, forget_bias: options of every unit, see
             :class:`RecurrentUnit`.
@@ -39,6 +41,7 @@ class RecurrentStack(PaperLayer):
     layers: int
     hidden_size: int
     skips: bool = False
+    residual: bool = False
     dropout: float = 0.0
     unit: str = "gru"
     layer_normalization: bool = False
@@ -94,12 +97,13 @@ class RecurrentStack(PaperLayer):
             The states after every position: a tuple of dictionaries of float [B, T, n].
         """
         states = []
-        below = None
+        below = total = None
         for unit, initial_state in zip(self.units, state):
             states.append(
                 unit.read(self._layer_input(values, below), initial_state, mask, training=training)
             )
-            below = self.drop(states[-1]["state"], training=training)
+            total = self._below(states[-1]["state"], total)
+            below = self.drop(total, training=training)
         return tuple(states)
 
     def advance(
@@ -117,13 +121,16 @@ class RecurrentStack(PaperLayer):
             The next state.
         """
         states = []
-        below = None
+        below = total = None
         for k, (unit, before) in enumerate(zip(self.units, state)):
             states.append(unit.advance(unit.inputs(self._layer_input(values, below)), before))
-            below = (
-                states[-1]["state"] if factors is None else states[-1]["state"] * factors[..., k, :]
-            )
+            total = self._below(states[-1]["state"], total)
+            below = total if factors is None else total * factors[..., k, :]
         return tuple(states)
+
+    def _below(self, state: tf.Tensor, total: tf.Tensor | None) -> tf.Tensor:
+        """The output of a layer, from its state and the output of the layer below."""
+        return state + total if self.residual and total is not None else state
 
     def dropout_factors(self, values: tf.Tensor, training: bool) -> tf.Tensor:
         """Dropout factors [B, T, layers, n] for all positions of values [B, T, d], to be drawn
@@ -135,9 +142,11 @@ class RecurrentStack(PaperLayer):
         return self.drop(ones, training=training)
 
     def output(self, states: LayerStates) -> tf.Tensor:
-        """The output of the stack: its top layer [..., n]; with skip connections all layers side by
-        side [..., layers · n].
+        """The output of the stack: its top layer [..., n], or the sum of all layers if they are
+        residual; with skip connections all layers side by side [..., layers · n].
         """
+        if self.residual:
+            return tf.add_n([state["state"] for state in states])
         return tf.concat(
             [state["state"] for state in (states if self.skips else states[-1:])], axis=-1
         )

@@ -18,7 +18,7 @@ import tensorflow as tf
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.layers.base import Block
+from rnnsearch_tf.layers.base import Block, PaperLayer
 from rnnsearch_tf.layers.output import OutputMatrix
 from rnnsearch_tf.layers.recurrent_stack import LayerStates, RecurrentStack
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -43,16 +43,12 @@ class LayeredModel(TranslationModel):
             unit=self.unit or config.unit,
             peepholes=config.peepholes,
             forget_bias=config.forget_bias,
-            skips=self.skips,
+            residual=config.residual,
             layer_normalization=config.layer_normalization,
             dropout=config.hidden_dropout,
         )
-        self.encoder = RecurrentStack(
-            config.layers, config.hidden_size, seed=next(seeds), name="encoder", **stack
-        )
-        self.decoder = RecurrentStack(
-            config.layers, config.hidden_size, seed=next(seeds), name="decoder", **stack
-        )
+        self.encoder = self._encoder(next(seeds), **stack)
+        self.decoder = self._stack("decoder", next(seeds), **stack)
         self.output_layer = OutputMatrix(
             self.target_vocabulary_size,
             self.symbol,
@@ -61,9 +57,18 @@ class LayeredModel(TranslationModel):
             name="output_matrix",
             **common,
         )
-        self.encoder.build(config.embedding_size)
+        self.encoder.build(config.source_embedding_size or config.embedding_size)
         self.decoder.build(self._decoder_input_size())
         self.output_layer.build(*self.decoder.output_sizes)
+
+    def _encoder(self, seed: int, **stack: Any) -> PaperLayer:
+        return self._stack("encoder", seed, **stack)
+
+    def _stack(self, name: str, seed: int, **stack: Any) -> RecurrentStack:
+        config = self.config
+        return RecurrentStack(
+            config.layers, config.hidden_size, self.skips, seed=seed, name=name, **stack
+        )
 
     def _decoder_input_size(self) -> int:
         return self.config.embedding_size
@@ -100,10 +105,9 @@ class LayeredModel(TranslationModel):
 
     def read(self, source_ids: tf.Tensor, training: bool = False) -> tuple[LayerStates, tf.Tensor]:
         """(encoder states at every position, a tuple of dictionaries of [B, J, n]; mask [B, J])."""
-        mask = source_ids != PAD_ID
         if self.config.reverse_source:
-            source_ids = reverse_words(source_ids, mask)
-        words = self.drop_words(self.source_embedding(source_ids), training=training)
+            source_ids = reverse_words(source_ids, source_ids != PAD_ID)
+        words, mask = self.source_words(source_ids, training)
         states = self.encoder(
             words, self.encoder.zero_state(tf.shape(words)[0]), mask, training=training
         )

@@ -3,6 +3,9 @@
     s_t = RNN([y_{t−1}], s_{t−1});  with input feeding RNN([y_{t−1} ; ŝ_{t−1}], s_{t−1})
     ŝ_t = tanh(W_c [c_t ; s_t]),    p(y_t) = softmax(W_s ŝ_t)
 
+Other programs read the source in both directions, and make the first state of the decoder in other
+ways: see ``layers/bidirectional_stack.py`` and ``layers/bridge.py``.
+
 Unlike in RNNsearch, the query of the attention is the state at the same position. Without input
 feeding, no state depends on an earlier alignment, and training attends at all positions at once.
 """
@@ -16,9 +19,12 @@ import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.attention import AttentionMemory
-from rnnsearch_tf.layers.base import Block, mean_of_words
+from rnnsearch_tf.layers.bidirectional_stack import BidirectionalStack
+from rnnsearch_tf.layers.bridge import Bridge
+from rnnsearch_tf.layers.base import Block, PaperLayer, mean_of_words
 from rnnsearch_tf.layers.luong_attention import LuongAttention
 from rnnsearch_tf.layers.scan import scan
+from rnnsearch_tf.layers.recurrent_stack import LayerStates
 from rnnsearch_tf.models.layered import LayeredModel, last_states, reverse_words
 
 
@@ -26,7 +32,8 @@ from rnnsearch_tf.models.layered import LayeredModel, last_states, reverse_words
 class LuongModel(LayeredModel):
     """The deep encoder and decoder of :class:`LayeredModel` with attention between them.
 
-    The decoder starts from the last states of the encoder; ŝ_0 is zero. Dropout (readout_dropout)
+    The decoder starts from the last states of the encoder, see the option ``bridge``; ŝ_0 is zero.
+    Dropout (readout_dropout)
     applies to ŝ_t before the output layer, not to the ŝ_t that is fed back.
 
     Example:
@@ -51,13 +58,38 @@ class LuongModel(LayeredModel):
             config.hidden_size,
             config.attention_score,
             config.alignment_size,
+            config.attentional_bias,
+            config.attentional_activation,
             seed=next(seeds),
             name="attention",
             **common,
         )
-        self.attention.build((None, None, config.hidden_size), (None, None, config.hidden_size))
+        annotation_size = self.encoder.output_size
+        self.attention.build((None, None, config.hidden_size), (None, None, annotation_size))
         self.drop_readout = self._dropout(
             "drop_readout", config.readout_dropout, config.hidden_size, seeds
+        )
+        self.bridge = Bridge(
+            config.bridge,
+            config.layers,
+            config.hidden_size,
+            seed=next(seeds),
+            name="bridge",
+            **common,
+        )
+        names = ("state", "cell") if config.unit == "lstm" else ("state",)
+        self.bridge.build(annotation_size, names, config.layers)
+
+    def _encoder(self, seed: int, **stack: Any) -> PaperLayer:
+        if self.config.bidirectional == "none":
+            return super()._encoder(seed, **stack)
+        return BidirectionalStack(
+            self.config.layers,
+            self.config.encoder_size or self.config.hidden_size,
+            self.config.bidirectional,
+            seed=seed,
+            name="encoder",
+            **stack,
         )
 
     def _decoder_input_size(self) -> int:
@@ -109,15 +141,25 @@ class LuongModel(LayeredModel):
         self, source_ids: tf.Tensor, training: bool = False
     ) -> tuple[dict[str, Any], AttentionMemory]:
         """(last states of the encoder, with ŝ_0 for input feeding; AttentionMemory)."""
-        states, mask = self.read(source_ids, training)
-        annotations = self.encoder.output(states)  # [B, J, n]
-        state = {"layers": last_states(states)}
+        annotations, last, mask = self._annotations(source_ids, training)
+        state: dict[str, Any] = {"layers": self.bridge(last)}
         if self.config.input_feeding:
-            state["attentional"] = tf.zeros_like(annotations[:, 0])
+            state["attentional"] = tf.zeros_like(state["layers"][-1]["state"])
+        return state, self.attention.memory(self.drop_hidden(annotations, training=training), mask)
+
+    def _annotations(
+        self, source_ids: tf.Tensor, training: bool
+    ) -> tuple[tf.Tensor, LayerStates, tf.Tensor]:
+        """(h_j [B, J, h] in the order of the words, the encoder's last states, mask [B, J])."""
+        if self.config.bidirectional != "none":
+            words, mask = self.source_words(source_ids, training)
+            return *self.encoder(words, mask, training=training), mask
+        states, mask = self.read(source_ids, training)
+        annotations = self.encoder.output(states)
         if self.config.reverse_source:
             # so that position j of the alignment is word j
             annotations = reverse_words(annotations, mask)
-        return state, self.attention.memory(self.drop_hidden(annotations, training=training), mask)
+        return annotations, last_states(states), mask
 
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
         """A vector for each source sentence: the mean of the annotations, float [B, n]."""
@@ -161,4 +203,4 @@ class LuongModel(LayeredModel):
         return {"layers": layers, "attentional": attentional}, alignment
 
     def _blocks(self) -> dict[str, Block]:
-        return super()._blocks() | self.attention.blocks()
+        return super()._blocks() | self.attention.blocks() | self.bridge.blocks()

@@ -216,8 +216,7 @@ class RNNSearch(TranslationModel):
 
     def _encode(self, source_ids: tf.Tensor, training: bool = False) -> tuple[State, Nest]:
         """(first state, memory) of a batch of source sentences."""
-        mask = source_ids != PAD_ID
-        words = self.drop_words(self.source_embedding(source_ids), training=training)
+        words, mask = self.source_words(source_ids, training)
         annotations = self.encoder(words, mask, training=training)
         memory = self.decoder.alignment_model.memory(
             self.drop_hidden(annotations, training=training), mask

@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
-from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
+from rnnsearch_tf.config import END_ID, PAD_ID, ModelConfig, load_config
 from rnnsearch_tf.config.effects import check_effects
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers import WordEmbedding
@@ -151,7 +151,7 @@ class TranslationModel(KerasMethods):
         if self.reads_source:
             self.source_embedding = WordEmbedding(
                 source_vocabulary_size,
-                config.embedding_size,
+                config.source_embedding_size or config.embedding_size,
                 seed=source_seed,
                 name="source_embedding",
                 **embedding,
@@ -161,6 +161,7 @@ class TranslationModel(KerasMethods):
             target_vocabulary_size,
             config.embedding_size,
             tied=config.tie_target_embeddings,
+            begin_symbol=config.begin_symbol,
             seed=next(seeds),
             name="target_embedding",
             **embedding,
@@ -339,9 +340,18 @@ class TranslationModel(KerasMethods):
         """Mask of the logits, bool [B, I]: Keras's losses and metrics exclude padding."""
         return inputs["target_ids"] != PAD_ID
 
+    def source_words(
+        self, source_ids: tf.Tensor, training: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """(embeddings [B, J, m], mask [B, J] of the words that the encoder reads) of source ids."""
+        mask = source_ids != PAD_ID
+        if not self.config.read_end_symbol:
+            mask &= source_ids != END_ID
+        return self.drop_words(self.source_embedding(source_ids), training=training), mask
+
     def previous_words(self, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
-        """Embeddings of the word before each target position, zero before the first: [B, I] →
-        [B, I, m].
+        """Embeddings of the word before each target position: [B, I] → [B, I, m]. Before the first
+        it is zero, or that of the begin symbol.
         """
         # y_{i−1}
         previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)

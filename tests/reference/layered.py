@@ -5,6 +5,11 @@
     Luong's attention  the same notes: e_j = score(s_t, h_j), ŝ_t = tanh(W_c [c_t ; s_t]), p =
         softmax(W_s ŝ_t)
 
+    two directions     each layer reads both of the layer below (PyTorch's nn.LSTM), or one stack of
+                       each direction (tensorflow/nmt)
+    bridges            Joey NMT 2.3 (top, tanh), tensorflow/nmt (alternate), OpenNMT-tf 2.32 (dense)
+    residual layers    Wu et al. 2016: each layer from the second on adds its input to its output
+
 Nothing of the package is imported. Weights come by symbol, input size first; layer k of the
 encoder has encoder.k.W, of the decoder decoder.k.W. What is absent is zero. The gated unit,
 with the reset gate before or after, and each sum of products with or without layer normalization,
@@ -48,26 +53,98 @@ def layers(w, side, x, states, options):
             read = np.concatenate([x, below]) if options["system"] == "stacked" else below
         prefix = f"{side}.{k + 1}."
         state = advance(read, state, w, prefix, options["unit"])
-        below = state[0]
+        below = state[0] + below if options["residual"] and k else state[0]
         result.append(state)
     return result
+
+
+def output(states, options):
+    """The output of the top layer."""
+    return sum(state[0] for state in states) if options["residual"] else states[-1][0]
 
 
 def encode(w, source_ids, options):
     """(top states h_j (J, n) in the order of the words, the states of all layers after the last
     read).
     """
+    if not options["read_end_symbol"]:
+        source_ids = source_ids[:-1]
+    if options["bidirectional"] != "none":
+        return encode_both(w, source_ids, options)
     *words, end = source_ids
     order = [*reversed(words), end] if options["reverse_source"] else source_ids
     states = zeros(w, "encoder", options)
     top = []
     for word in order:
         states = layers(w, "encoder", embed(w, "source", word), states, options)
-        top.append(states[-1][0])
+        top.append(output(states, options))
     if options["reverse_source"]:
         *top, at_end = top
         top = [*reversed(top), at_end]
     return np.array(top), states
+
+
+def encode_both(w, source_ids, options):
+    """(h_j (J, 2n), for each layer its states after the last word, forward and backward side by
+    side).
+    """
+    below = {way: [embed(w, "source", word) for word in source_ids] for way in (1, -1)}
+    last = []
+    for k in range(options["layers"]):
+        read = {}
+        ends = {}
+        for way, name in ((1, "forward"), (-1, "backward")):
+            prefix = f"encoder.{k + 1}.{name}."
+            n = w[f"{prefix}U"].shape[0]
+            state = (np.zeros(n),) * (2 if options["unit"] == "lstm" else 1)
+            outputs = []
+            for x in below[way][::way]:
+                state = advance(x, state, w, prefix, options["unit"])
+                outputs.append(state[0])
+            read[way] = outputs[::way]
+            ends[way] = state
+        last.append(tuple(np.concatenate(parts) for parts in zip(ends[1], ends[-1])))
+        if options["bidirectional"] == "layers":
+            both = [np.concatenate(pair) for pair in zip(read[1], read[-1])]
+            read = {1: both, -1: both}
+        if options["residual"] and k:
+            read = {way: [a + b for a, b in zip(read[way], below[way])] for way in read}
+        below = read
+    if options["bidirectional"] == "layers":
+        return np.array(below[1]), last
+    return np.array([np.concatenate(pair) for pair in zip(below[1], below[-1])]), last
+
+
+def bridge(w, last, options):
+    """The first states of the decoder's layers."""
+    kind, layers, n = options["bridge"], options["layers"], options["hidden_size"]
+    parts = len(last[0])
+    top = last[-1][0]
+    if kind == "copy":
+        return last
+    if kind == "zero":
+        return [(np.zeros(n),) * parts] * layers
+    if kind == "top":
+        return [(top[:n],) * parts] * layers
+    if kind == "tanh":
+        return [(np.tanh(top @ w["W_b"] + bias(w, "b_b")),) * parts] * layers
+    if kind == "alternate":
+        ways = [
+            [part[way * n : (way + 1) * n] for part in state] for state in last for way in (0, 1)
+        ]
+        return [tuple(state) for state in ways[:layers]]
+    flat = np.concatenate([part for state in last for part in state]) @ w["W_b"] + bias(w, "b_b")
+    pieces = np.split(flat, layers * parts)
+    return [tuple(pieces[k * parts : (k + 1) * parts]) for k in range(layers)]
+
+
+def first_word(w, options):
+    """The vector before the first word."""
+    return (
+        w["E_target"][0] + bias(w, "b_E_target")
+        if options["begin_symbol"]
+        else embed(w, "target", 0)
+    )
 
 
 def score(w, s, h, options):
@@ -83,29 +160,33 @@ def look(w, s, annotations, options):
     """(ŝ_t, alignment) of Luong's attention."""
     alignment = np.exp(log_softmax(np.array([score(w, s, h, options) for h in annotations])))
     context = sum(share * h for share, h in zip(alignment, annotations))
-    return np.tanh(np.concatenate([context, s]) @ w["W_c"]), alignment
+    total = np.concatenate([context, s]) @ w["W_c"] + bias(w, "b_c")
+    return total if options["attentional_activation"] == "linear" else np.tanh(total), alignment
 
 
 def decode(w, source_ids, target_ids, options):
     """Forced decoding of one pair: (logits (I, V), alignments (I, J))."""
     annotations, states = encode(w, source_ids, options)
+    if options["system"] == "luong":
+        states = bridge(w, states, options)
     attentional = np.zeros(w["W_c"].shape[1]) if "W_c" in w else None
     logits = []
     alignments = []
     for i in range(len(target_ids)):
-        x = embed(w, "target", target_ids[i - 1] if i else 0)
+        x = embed(w, "target", target_ids[i - 1]) if i else first_word(w, options)
         if options["input_feeding"]:
             x = np.concatenate([x, attentional])
         states = layers(w, "decoder", x, states, options)
         alignment = np.zeros(len(source_ids))
         if options["system"] == "luong":
-            attentional, alignment = look(w, states[-1][0], annotations, options)
+            attentional, found = look(w, output(states, options), annotations, options)
+            alignment[: len(found)] = found
             row = attentional @ w["W_s"]
         elif options["system"] == "stacked":
             n = len(states[0][0])
             row = sum(state[0] @ w["W_hy"][k * n : (k + 1) * n] for k, state in enumerate(states))
         else:
-            row = states[-1][0] @ w["W_o"]
+            row = output(states, options) @ w["W_o"]
         logits.append(row + bias(w, "b_softmax"))
         alignments.append(alignment)
     return np.array(logits), np.array(alignments)

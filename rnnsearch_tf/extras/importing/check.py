@@ -12,8 +12,8 @@ from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.translation.translator import Translator
 
 NEAR = 1e-3
-"""Largest difference of the log-probabilities of a sentence: float32 keeps seven digits of sums over
-30 words.
+"""Largest difference of the log-probabilities of a sentence: float32 keeps seven digits of each of
+30 words or so.
 """
 
 

@@ -82,8 +82,8 @@ def refuse_others(
         if name in options and options[name] not in values:
             wanted = " or ".join(map(repr, values))
             raise UserError(
-                f"{where}: {name}: expected {wanted}, got {options[name]!r}: no system here computes"
-                f" it; it needs {needs.get(name, 'another layer')}"
+                f"{where}: {name}: expected {wanted}, got {options[name]!r}: no system here"
+                f" computes it; it needs {needs.get(name, 'another layer')}"
             )
 
 
@@ -124,9 +124,7 @@ def to_translator(foreign: ForeignModel, overrides: Sequence[str] = ()) -> Trans
                 f"{foreign.program}: expected the weight {name}, found none in the files"
             )
         if value.shape != block.shape:
-            raise UserError(
-                f"{foreign.program}: {name}: expected {block.shape}, got {value.shape} from the files"
-            )
+            raise UserError(f"{foreign.program}: {name}: expected {block.shape}, got {value.shape}")
         block.write(value)
     unknown = set(foreign.weights) - set(model.blocks())
     if unknown:

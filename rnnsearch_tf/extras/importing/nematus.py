@@ -11,9 +11,9 @@ The model is RNNsearch with ``decoder_order: conditional`` and its reset gate af
     p(y_i)   = softmax(W_o t_i + b),  W_o = Eᵀ if the embeddings are tied
 
 With layer_normalisation, every product is normalized (``normalized: all``): a gain and a shift of
-each, with the bias inside. Nematus stores the gates as [reset | update]. Its constant c_tt, added to every energy, changes no
-attention weight and is left out. Dropout of early versions multiplied activations by 1 − p when it
-translated; here the weights are multiplied.
+each, with the bias inside. Nematus stores the gates as [reset | update]. Its constant c_tt, added
+to every energy, changes no attention weight and is left out. Dropout of early versions multiplied
+activations by 1 − p when it translated; here the weights are multiplied.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ class Arrays:
             shape, _, dtype = read(file)
         except (ValueError, OSError, zipfile.BadZipFile, EOFError) as error:
             raise UserError(
-                f"{self.path}: {entry}: expected an array, got damaged bytes ({error}); copy the file"
-                " again"
+                f"{self.path}: {entry}: expected an array, got damaged bytes ({error}); copy the"
+                " file again"
             ) from None
         return shape, dtype
 
@@ -73,8 +73,8 @@ class Arrays:
             wanted = f"({', '.join('any' if size is None else f'{size:,}' for size in sizes)})"
             if name not in self.shapes:
                 raise UserError(
-                    f"{self.path}: expected an array {name} {wanted}, found none; is it the weights of"
-                    " this program and kind of model?"
+                    f"{self.path}: expected an array {name} {wanted}, found none; are these the"
+                    " weights of this program and kind of model?"
                 )
             got = self.shapes[name]
             fits = len(got) == len(sizes) and all(
@@ -82,8 +82,8 @@ class Arrays:
             )
             if not fits:
                 raise UserError(
-                    f"{self.path}: {name}: expected {wanted} by the options, got {got}; do options and"
-                    " weights belong together?"
+                    f"{self.path}: {name}: expected {wanted} by the options, got {got}; do options"
+                    " and weights belong together?"
                 )
 
     def read(self, name: str) -> np.ndarray:
@@ -99,8 +99,8 @@ class Arrays:
                 values = archive[name]
         except (ValueError, OSError, zipfile.BadZipFile, EOFError, KeyError) as error:
             raise UserError(
-                f"{self.path}: {name}: expected an array, got damaged bytes ({error}); copy the file"
-                " again"
+                f"{self.path}: {name}: expected an array, got damaged bytes ({error}); copy the"
+                " file again"
             ) from None
         return values.astype(np.float32)
 

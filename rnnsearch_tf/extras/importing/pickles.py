@@ -20,7 +20,7 @@ MOST_BYTES = 1 << 28
 """Most bytes of a pickle."""
 
 MOST_MEMO = 1 << 24
-"""Highest number under which an instruction may store a value; unpickling reserves memory for it."""
+"""Highest number under which a value may be stored; unpickling reserves memory for all of them."""
 
 PLAIN = frozenset(
     """
@@ -75,8 +75,8 @@ def _check_instructions(path: AnyPath, data: bytes) -> None:
             if instruction.name not in PLAIN:
                 raise UserError(
                     f"{path}: refused: expected dictionaries, lists, strings and numbers, got the"
-                    f" instruction {instruction.name} {argument or ''} at byte {position}; nothing of"
-                    " this file was carried out"
+                    f" instruction {instruction.name} {argument or ''} at byte {position}; nothing"
+                    " of this file was carried out"
                 )
             if instruction.name.endswith("PUT") and int(argument) > MOST_MEMO:
                 raise UserError(

@@ -73,8 +73,8 @@ def arrange(
             by_id.setdefault(number, word)
     if not set(by_id) - {end_id, unknown_id}:
         raise UserError(
-            f"{path}: expected words with ids below {size:,}, got {len(words):,} words, none of them"
-            " below; do vocabulary and model belong together?"
+            f"{path}: expected words with ids below {size:,}, got {len(words):,} words, none of"
+            " them below; do vocabulary and model belong together?"
         )
     special = {end_id, unknown_id}
     theirs = [-1, end_id, -1 if unknown_id is None else unknown_id]
