@@ -81,11 +81,11 @@ class ModelConfig:
         "read the source words last to first; the end symbol stays last",
         only_with={"system": LAYERED},
     )
-    bidirectional: str = option(
-        "none",
-        "none: the encoder reads forward; layers: in both directions, each layer reads both of the"
+    encoder_directions: str = option(
+        "forward",
+        "forward: the encoder reads forward; layers: in both directions, each layer reads both of the"
         " layer below (PyTorch); stacks: in both directions, one stack each (tensorflow/nmt)",
-        choices=("none", "layers", "stacks"),
+        choices=("forward", "layers", "stacks"),
         only_with={"system": ("luong",), "reverse_source": (False,)},
     )
     encoder_size: int | None = option(
@@ -93,7 +93,7 @@ class ModelConfig:
         "units of each direction of the encoder; null: hidden_size",
         unit="units",
         minimum=1,
-        only_with={"system": ("luong",), "bidirectional": ("layers", "stacks")},
+        only_with={"system": ("luong",), "encoder_directions": ("layers", "stacks")},
     )
     bridge: str = option(
         "copy",
@@ -310,7 +310,7 @@ def check_bridge(model: ModelConfig) -> None:
     if model.system != "luong":
         return
     width = model.hidden_size
-    if model.bidirectional != "none":
+    if model.encoder_directions != "forward":
         width = 2 * (model.encoder_size or model.hidden_size)
     n = model.hidden_size
     sizes = {"copy": (n,), "top": (n, 2 * n), "alternate": (2 * n,)}.get(model.bridge, (width,))

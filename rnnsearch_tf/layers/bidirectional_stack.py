@@ -28,7 +28,7 @@ class BidirectionalStack(PaperLayer):
     Args:
         layers: L, number of layers.
         hidden_size: units of each direction of each layer.
-        bidirectional: ``layers`` or ``stacks``.
+        encoder_directions: ``layers`` or ``stacks``.
         residual: add the input of a layer to its output, from the second layer on.
         dropout: rate of dropout between the layers in training.
         unit, layer_normalization, peepholes, forget_bias: options of every unit, see
@@ -46,7 +46,7 @@ class BidirectionalStack(PaperLayer):
 
     layers: int
     hidden_size: int
-    bidirectional: str = "layers"
+    encoder_directions: str = "layers"
     residual: bool = False
     dropout: float = 0.0
     unit: str = "gru"
@@ -75,7 +75,7 @@ class BidirectionalStack(PaperLayer):
         self.drop = dropout(self.dropout, seed=next(seeds), dtype=self.variable_dtype)
 
     def build(self, input_size: int) -> None:
-        below = (2 if self.bidirectional == "layers" else 1) * self.hidden_size
+        below = (2 if self.encoder_directions == "layers" else 1) * self.hidden_size
         for k, units in enumerate(self.units):
             for unit in units:
                 unit.build(below if k else input_size)
@@ -101,12 +101,12 @@ class BidirectionalStack(PaperLayer):
             ]
             last.append(_last(*states))
             outputs = [state["state"] for state in states]
-            if self.bidirectional == "layers":
+            if self.encoder_directions == "layers":
                 outputs = [tf.concat(outputs, axis=-1)] * 2
             if self.residual and k:
                 outputs = [output + entering for output, entering in zip(outputs, below)]
             below = outputs
-        both = below[0] if self.bidirectional == "layers" else tf.concat(below, axis=-1)
+        both = below[0] if self.encoder_directions == "layers" else tf.concat(below, axis=-1)
         return both, tuple(last)
 
     def blocks(self, prefix: str = "") -> dict[str, Block]:

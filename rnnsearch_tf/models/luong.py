@@ -81,12 +81,12 @@ class LuongModel(LayeredModel):
         self.bridge.build(annotation_size, names, config.layers)
 
     def _encoder(self, seed: int, **stack: Any) -> PaperLayer:
-        if self.config.bidirectional == "none":
+        if self.config.encoder_directions == "forward":
             return super()._encoder(seed, **stack)
         return BidirectionalStack(
             self.config.layers,
             self.config.encoder_size or self.config.hidden_size,
-            self.config.bidirectional,
+            self.config.encoder_directions,
             seed=seed,
             name="encoder",
             **stack,
@@ -151,7 +151,7 @@ class LuongModel(LayeredModel):
         self, source_ids: tf.Tensor, training: bool
     ) -> tuple[tf.Tensor, LayerStates, tf.Tensor]:
         """(h_j [B, J, h] in the order of the words, the encoder's last states, mask [B, J])."""
-        if self.config.bidirectional != "none":
+        if self.config.encoder_directions != "forward":
             words, mask = self.source_words(source_ids, training)
             return *self.encoder(words, mask, training=training), mask
         states, mask = self.read(source_ids, training)

@@ -69,7 +69,7 @@ def encode(w, source_ids, options):
     """
     if not options["read_end_symbol"]:
         source_ids = source_ids[:-1]
-    if options["bidirectional"] != "none":
+    if options["encoder_directions"] != "forward":
         return encode_both(w, source_ids, options)
     *words, end = source_ids
     order = [*reversed(words), end] if options["reverse_source"] else source_ids
@@ -104,13 +104,13 @@ def encode_both(w, source_ids, options):
             read[way] = outputs[::way]
             ends[way] = state
         last.append(tuple(np.concatenate(parts) for parts in zip(ends[1], ends[-1])))
-        if options["bidirectional"] == "layers":
+        if options["encoder_directions"] == "layers":
             both = [np.concatenate(pair) for pair in zip(read[1], read[-1])]
             read = {1: both, -1: both}
         if options["residual"] and k:
             read = {way: [a + b for a, b in zip(read[way], below[way])] for way in read}
         below = read
-    if options["bidirectional"] == "layers":
+    if options["encoder_directions"] == "layers":
         return np.array(below[1]), last
     return np.array([np.concatenate(pair) for pair in zip(below[1], below[-1])]), last
 

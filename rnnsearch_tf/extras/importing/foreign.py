@@ -14,6 +14,7 @@ import numpy as np
 from rnnsearch_tf.config import Config, load_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.extras.importing.arrays import ArrayFile
 from rnnsearch_tf.extras.importing.vocabularies import Rows
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.text.pipeline import Text
@@ -42,6 +43,44 @@ class ForeignModel:
     target: Rows
     parameters: int
     found: Sequence[str]
+
+
+class WeightMap:
+    """Which array of another program becomes which weight here, and the shape that it must have.
+
+    Args:
+        arrays: the file.
+
+    Attributes:
+        shapes: {name there: shape}; ``arrays.check`` compares them.
+        weights: {name here: function that returns the array}, see :class:`ForeignModel`.
+    """
+
+    def __init__(self, arrays: ArrayFile) -> None:
+        self.arrays = arrays
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.weights: dict[str, Callable[[], np.ndarray]] = {}
+
+    def take(
+        self,
+        ours: str,
+        theirs: str,
+        shape: tuple[int, ...],
+        change: Callable[[np.ndarray], np.ndarray] = lambda values: values,
+    ) -> None:
+        """Make a weight of an array of this shape, after a change of order or scale."""
+        self.shapes[theirs] = shape
+        self.weights[ours] = lambda: change(self.arrays.read(theirs))
+
+    def take_all(
+        self,
+        ours: str,
+        theirs: Mapping[str, tuple[int, ...]],
+        change: Callable[..., np.ndarray],
+    ) -> None:
+        """Make a weight of several arrays, given to `change` in this order."""
+        self.shapes |= theirs
+        self.weights[ours] = lambda: change(*map(self.arrays.read, theirs))
 
 
 def option(options: Mapping[str, Any], name: str, kind: type, where: AnyPath) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.extras.importing.foreign import ForeignModel, option, refuse_others
-from rnnsearch_tf.extras.importing.npz import Arrays
+from rnnsearch_tf.extras.importing.npz import NpzFile
 from rnnsearch_tf.extras.importing.vocabularies import arrange, as_words
 
 SUPPORTED: dict[str, Sequence[Any]] = {
@@ -99,7 +99,7 @@ def read(
     path, state = options
     refuse_others(state, SUPPORTED, path, NEEDS)
     attends = option(state, "search", bool, path)
-    arrays = Arrays(weights)
+    arrays = NpzFile(weights)
     dim = option(state, "dim", int, path)
     rank = option(state, "rank_n_approx", int, path)
     sides = []
@@ -137,7 +137,7 @@ def read(
         weights=taken,
         source=source,
         target=target,
-        parameters=arrays.count(list(names.values())),
+        parameters=arrays.count(names.values()),
         found=[
             f"{'RNNsearch' if attends else 'RNNencdec'}, {dim} units, embeddings of {rank}",
         ],

@@ -7,11 +7,12 @@ import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from rnnsearch_tf.config.yaml_files import read_yaml
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.extras.importing import groundhog, nematus
+from rnnsearch_tf.extras.importing import groundhog, joeynmt, nematus
 from rnnsearch_tf.extras.importing.foreign import ForeignModel, parameter_counts, to_translator
-from rnnsearch_tf.extras.importing.vocabularies import read_dictionary
+from rnnsearch_tf.extras.importing.vocabularies import read_dictionary, read_vocabulary
 from rnnsearch_tf.translation.saving import save_model
 from rnnsearch_tf.translation.translator import Translator
 
@@ -95,6 +96,23 @@ def _with_dictionaries(
     return sort
 
 
+def _joeynmt(files: Sequence[AnyPath]) -> ForeignModel:
+    """A reader of Joey NMT's files, told apart by their endings."""
+    kinds = {end: [path for path in files if pathlib.Path(path).suffix == end] for end in JOEY}
+    if [len(paths) for paths in kinds.values()] != [1, 1, 2] or len(files) != 4:
+        raise UsageError(
+            "expected a checkpoint, a configuration and the vocabularies of source and target, such"
+            " as best.ckpt config.yaml src_vocab.txt trg_vocab.txt, got"
+            f" {', '.join(map(str, files))}"
+        )
+    (weights,), (config,), vocabularies = kinds.values()
+    lines = [(path, read_vocabulary(path)) for path in vocabularies]
+    return joeynmt.read(weights, (config, read_yaml(config)), lines)
+
+
+JOEY = (".ckpt", ".yaml", ".txt")
+"""Endings of the names of Joey NMT's files."""
+
 READERS: dict[str, Callable[[Sequence[AnyPath]], ForeignModel]] = {
     "groundhog": _with_dictionaries(
         groundhog.read,
@@ -106,5 +124,6 @@ READERS: dict[str, Callable[[Sequence[AnyPath]], ForeignModel]] = {
         lambda tree: "dim_word" in tree and "encoder" in tree,
         "model.npz model.npz.json vocab.en.json vocab.fr.json",
     ),
+    "joeynmt": _joeynmt,
 }
 """{program: function from its files to a ForeignModel}."""

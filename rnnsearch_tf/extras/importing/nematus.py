@@ -19,14 +19,15 @@ activations by 1 − p when it translated; here the weights are multiplied.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.extras.importing.foreign import ForeignModel, option, refuse_others
-from rnnsearch_tf.extras.importing.npz import Arrays
+from rnnsearch_tf.extras.importing.arrays import ArrayFile
+from rnnsearch_tf.extras.importing.foreign import ForeignModel, WeightMap, option, refuse_others
+from rnnsearch_tf.extras.importing.npz import NpzFile
 from rnnsearch_tf.extras.importing.vocabularies import arrange, as_words
 
 END_ID = 0
@@ -85,8 +86,8 @@ def read(
     path, given = options
     given = DEFAULTS | dict(given)
     refuse_others(given, SUPPORTED, path, NEEDS)
-    arrays = Arrays(weights)
-    reader = _Reader(arrays, path, given)
+    arrays = NpzFile(weights)
+    reader = _Reader(arrays, given)
     m, n = (option(given, name, int, path) for name in ("dim_word", "dim"))
     sizes = [option(given, name, int, path) for name in ("n_words_src", "n_words")]
     source, target = (
@@ -155,7 +156,7 @@ def read(
         weights=reader.weights,
         source=source,
         target=target,
-        parameters=arrays.count(list(reader.shapes)),
+        parameters=arrays.count(reader.shapes),
         found=[
             f"conditional GRU, {n} units, embeddings of {m},"
             f" {encoder_transitions} and {decoder_transitions} transitions a word"
@@ -165,15 +166,12 @@ def read(
     )
 
 
-class _Reader:
-    """Collects which array becomes which weight, and the shape that it must have."""
+class _Reader(WeightMap):
+    """The WeightMap of the layers of Nematus."""
 
-    def __init__(self, arrays: Arrays, path: AnyPath, options: Mapping[str, Any]) -> None:
-        self.arrays = arrays
-        self.path = path
+    def __init__(self, arrays: ArrayFile, options: Mapping[str, Any]) -> None:
+        super().__init__(arrays)
         self.options = options
-        self.shapes: dict[str, tuple[int, ...]] = {}
-        self.weights: dict[str, Callable[[], np.ndarray]] = {}
 
     def kept(self, name: str) -> float:
         """The factor that replaces a dropout when the program translates: 1 − p in versions that
@@ -182,17 +180,6 @@ class _Reader:
         if not self.options["use_dropout"] or self.options["model_version"] >= 0.1:
             return 1.0
         return 1.0 - float(self.options[name])
-
-    def take(
-        self,
-        ours: str,
-        theirs: str,
-        shape: tuple[int, ...],
-        change: Callable[[np.ndarray], np.ndarray] = lambda values: values,
-    ) -> None:
-        """Map an array to a weight."""
-        self.shapes[theirs] = shape
-        self.weights[ours] = lambda: change(self.arrays.read(theirs))
 
     def add_up(self, ours: str, names: Sequence[str]) -> None:
         """Replace several weights by their sum."""

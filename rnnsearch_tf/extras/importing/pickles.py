@@ -11,6 +11,7 @@ import io
 import os
 import pickle
 import pickletools
+from collections.abc import Container
 from typing import Any
 
 from rnnsearch_tf.errors import UserError
@@ -62,23 +63,33 @@ def read_pickle(path: AnyPath) -> Any:
         raise UserError(
             f"{path}: expected a pickle, got: {error.strerror}; check the path"
         ) from None
-    _check_instructions(path, data)
+    check_instructions(path, data, PLAIN)
     try:
         return _PlainUnpickler(io.BytesIO(data), encoding="utf-8", errors="replace").load()
     except Exception as error:  # a damaged pickle may raise anything
         raise _damaged(path, error) from None
 
 
-def _check_instructions(path: AnyPath, data: bytes) -> None:
+def check_instructions(path: AnyPath, data: bytes, allowed: Container[str]) -> None:
+    """Look at every instruction of a pickle before any is carried out.
+
+    Args:
+        path: its file, for errors.
+        data: the pickle.
+        allowed: names of the instructions that it may have.
+
+    Raises:
+        UserError: it has another one, reserves too much memory, or is damaged.
+    """
     try:
         for instruction, argument, position in pickletools.genops(data):
-            if instruction.name not in PLAIN:
+            if instruction.name not in allowed:
                 raise UserError(
                     f"{path}: refused: expected dictionaries, lists, strings and numbers, got the"
                     f" instruction {instruction.name} {argument or ''} at byte {position}; nothing"
                     " of this file was carried out"
                 )
-            if instruction.name.endswith("PUT") and int(argument) > MOST_MEMO:
+            if instruction.name.endswith("PUT") and int(argument or 0) > MOST_MEMO:
                 raise UserError(
                     f"{path}: refused: expected numbers of values up to {MOST_MEMO:,}, got"
                     f" {argument} at byte {position}"

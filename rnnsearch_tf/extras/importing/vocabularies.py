@@ -5,6 +5,7 @@ Here the first entries are ``<pad>``, ``</s>`` and ``<unk>``; a token has no spa
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import numpy as np
 from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.files.untrusted import MOST_TOKENS
 from rnnsearch_tf.extras.importing.pickles import MOST_BYTES, read_pickle
 
@@ -115,6 +117,20 @@ def read_dictionary(path: AnyPath) -> dict[str, Any]:
             " purpose?"
         )
     return tree
+
+
+def read_vocabulary(path: AnyPath) -> list[str]:
+    """The lines of a file with a token in each.
+
+    Raises:
+        UserError: the file is missing, too long or not UTF-8.
+    """
+    tokens = list(itertools.islice(read_lines(path), MOST_TOKENS + 1))
+    if len(tokens) > MOST_TOKENS:
+        raise UserError(
+            f"{path}: expected at most {MOST_TOKENS:,} tokens, got more; check the file"
+        )
+    return tokens
 
 
 def as_words(tree: Mapping[Any, Any], path: AnyPath) -> dict[str, int]:

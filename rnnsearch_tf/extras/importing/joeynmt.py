@@ -1,0 +1,264 @@
+"""Recurrent models of Joey NMT (github.com/joeynmt/joeynmt): ``best.ckpt``, ``config.yaml`` and the
+vocabularies ``src_vocab.txt`` and ``trg_vocab.txt``.
+
+The model is the system ``luong``: the query of the attention is the decoder's state at the same
+position; ŝ_t = tanh(W_c [c_t ; s_t] + b_c) predicts the word and, with input_feeding, enters the next
+step. Its units are PyTorch's: gates in the order r, z, n of a GRU and i, f, g, o of an LSTM,
+each with two biases. The decoder's first word is the begin symbol.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.extras.importing.arrays import ArrayFile
+from rnnsearch_tf.extras.importing.foreign import (
+    ForeignModel,
+    WeightMap,
+    option,
+    refuse_others,
+)
+from rnnsearch_tf.extras.importing.torch_file import TorchFile
+from rnnsearch_tf.extras.importing.vocabularies import Rows, arrange
+
+GATES = {"gru": ("_r", "_z", ""), "lstm": ("_input", "_forget", "", "_output")}
+"""Suffixes of the gates here, in the order in which PyTorch stores them."""
+
+SUPPORTED: Sequence[Mapping[str, Sequence[Any]]] = (
+    {"type": ("recurrent",), "rnn_type": ("gru", "lstm"), "activation": ("tanh",)},
+    {
+        "type": ("recurrent",),
+        "rnn_type": ("gru", "lstm"),
+        "activation": ("tanh",),
+        "attention": ("bahdanau", "luong"),
+        "init_hidden": ("bridge", "last", "zero"),
+    },
+)
+"""Options of encoder and decoder."""
+
+NEEDS = {"type": "a Transformer", "activation": "another activation function"}
+DEFAULTS: Sequence[Mapping[str, Any]] = (
+    {"rnn_type": "gru", "num_layers": 1, "bidirectional": True},
+    {
+        "rnn_type": "gru",
+        "num_layers": 1,
+        "attention": "bahdanau",
+        "init_hidden": "bridge",
+        "input_feeding": True,
+    },
+)
+UNITS = {"gru": "gru_reset_after", "lstm": "lstm"}
+SCORES = {"bahdanau": "concat", "luong": "general"}
+BRIDGES = {"bridge": "tanh", "last": "top", "zero": "zero"}
+SPECIALS = dict(unk_token="<unk>", bos_token="<s>", eos_token="</s>")
+"""Names of the special symbols in the configuration, and their defaults."""
+
+
+def read(
+    weights: AnyPath,
+    options: tuple[AnyPath, Mapping[str, Any]],
+    vocabularies: Sequence[tuple[AnyPath, Sequence[str]]],
+) -> ForeignModel:
+    """Describe a recurrent model of Joey NMT.
+
+    Args:
+        weights: ``*.ckpt``.
+        options: path and contents of ``config.yaml``.
+        vocabularies: path and lines of ``src_vocab.txt`` and ``trg_vocab.txt``.
+
+    Raises:
+        UserError: the files do not belong together, or the model cannot be imported.
+    """
+    path, config = options
+    model = option(config, "model", dict, path)
+    sides = [option(model, side, dict, path) for side in ("encoder", "decoder")]
+    for side, supported in zip(sides, SUPPORTED):
+        refuse_others(side, supported, path, NEEDS)
+    encoder, decoder = ({**given, **side} for given, side in zip(DEFAULTS, sides))
+    kind, layers, n = (
+        option(decoder, name, type_, path)
+        for name, type_ in (("rnn_type", str), ("num_layers", int), ("hidden_size", int))
+    )
+    both, size = (
+        option(encoder, "bidirectional", bool, path),
+        option(encoder, "hidden_size", int, path),
+    )
+    _check_sides(encoder, decoder, path)
+    h = 2 * size if both else size
+    names = SPECIALS | (config.get("data", {}).get("special_symbols") or {})
+    source, target = (_arrange(where, words, names) for where, words in vocabularies)
+    sizes = [len(words) for _, words in vocabularies]
+    begin = vocabularies[1][1].index(names["bos_token"])
+    m = [option(side["embeddings"], "embedding_dim", int, path) for side in (encoder, decoder)]
+    scales = [
+        width**0.5 if side["embeddings"].get("scale", False) else 1.0
+        for side, width in zip((encoder, decoder), m)
+    ]
+    tied = bool(model.get("tied_softmax", False))
+    if tied and scales[1] != 1.0:
+        raise UserError(
+            f"{path}: decoder.embeddings.scale: expected false beside tied_softmax, got true: no"
+            " system here computes it; it needs a scale of one embedding alone"
+        )
+    arrays = TorchFile(weights, "model_state")
+    reader = _Reader(arrays, kind)
+    reader.take(
+        "E_source", "src_embed.lut.weight", (sizes[0], m[0]), lambda E: source.rows(E) * scales[0]
+    )
+    reader.take(
+        "E_target",
+        "trg_embed.lut.weight",
+        (sizes[1], m[1]),
+        lambda E: _with_begin(target.rows(E), E[begin]) * scales[1],
+    )
+    feeding = option(decoder, "input_feeding", bool, path)
+    for k in range(layers):
+        below = h if k else m[0]
+        for direction, end in (("forward.", ""), ("backward.", "_reverse"))[: 2 if both else 1]:
+            ours = f"encoder.{k + 1}.{direction if both else ''}"
+            reader.unit(ours, "encoder.rnn.", f"l{k}{end}", below, size)
+        below = n if k else m[1] + n * feeding
+        reader.unit(f"decoder.{k + 1}.", "decoder.rnn.", f"l{k}", below, n)
+    reader.take(
+        "W_c",
+        "decoder.att_vector_layer.weight",
+        (n, n + h),
+        lambda W: np.concatenate([W[:, n:].T, W[:, :n].T]),  # [query ; context] there
+    )
+    reader.take("b_c", "decoder.att_vector_layer.bias", (n,))
+    attention = option(decoder, "attention", str, path)
+    if attention == "bahdanau":
+        reader.take_all(
+            "W_a",
+            {
+                "decoder.attention.query_layer.weight": (n, n),
+                "decoder.attention.key_layer.weight": (n, h),
+            },
+            lambda query, key: np.concatenate([query.T, key.T]),
+        )
+        reader.take("v_a", "decoder.attention.energy_layer.weight", (1, n), lambda v: v[0])
+    else:
+        reader.take("W_a", "decoder.attention.key_layer.weight", (n, h))
+    bridge = BRIDGES[option(decoder, "init_hidden", str, path)]
+    if bridge == "tanh":
+        reader.take("W_b", "decoder.bridge_layer.weight", (n, h), np.transpose)
+        reader.take("b_b", "decoder.bridge_layer.bias", (n,))
+    if not tied:
+        reader.take(
+            "W_s", "decoder.output_layer.weight", (sizes[1], n), lambda W: target.columns(W.T)
+        )
+    reader.weights["b_softmax"] = lambda: target.biases(np.zeros(sizes[1], np.float32))
+    arrays.check(reader.shapes)
+    values: dict[str, Any] = dict(
+        system="luong",
+        unit=UNITS[kind],
+        layers=layers,
+        encoder_directions="layers" if both else "forward",
+        bridge=bridge,
+        attention_score=SCORES[attention],
+        input_feeding=feeding,
+        attentional_bias=True,
+        embedding_size=m[1],
+        source_embedding_size=None if m[0] == m[1] else m[0],
+        begin_symbol=True,
+        hidden_size=n,
+        biases="all",
+        tie_target_embeddings=tied,
+    )
+    if both:
+        values["encoder_size"] = size
+    if attention == "bahdanau":
+        values["alignment_size"] = n
+    return ForeignModel(
+        program="Joey NMT",
+        values={"model": values, "search": dict(beam_size=5)},
+        weights=reader.weights,
+        source=source,
+        target=target,
+        parameters=arrays.count(reader.shapes),
+        found=[
+            f"{kind.upper()}, {layers} layers of {n} units, {attention} attention to {h} values,"
+            f" input feeding {'on' if feeding else 'off'}"
+        ],
+    )
+
+
+class _Reader(WeightMap):
+    """The WeightMap of PyTorch's recurrent layers."""
+
+    def __init__(self, arrays: ArrayFile, kind: str) -> None:
+        super().__init__(arrays)
+        self.kind = kind
+
+    def unit(self, ours: str, theirs: str, end: str, input_size: int, n: int) -> None:
+        """A layer of one direction."""
+        gates = GATES[self.kind]
+        width = len(gates) * n
+        biases = {f"{theirs}bias_ih_{end}": (width,), f"{theirs}bias_hh_{end}": (width,)}
+        for number, gate in enumerate(gates):
+            part = functools.partial(_gate, number=number, size=n)
+            self.take(
+                f"{ours}W{gate}",
+                f"{theirs}weight_ih_{end}",
+                (width, input_size),
+                lambda W, part=part: part(W).T,
+            )
+            self.take(
+                f"{ours}U{gate}",
+                f"{theirs}weight_hh_{end}",
+                (width, n),
+                lambda U, part=part: part(U).T,
+            )
+            if self.kind == "gru" and gate == "":
+                # the reset gate scales U h + b_U
+                names = list(biases)
+                self.take(f"{ours}b", names[0], (width,), part)
+                self.take(f"{ours}b_U", names[1], (width,), part)
+            else:
+                self.take_all(
+                    f"{ours}b{gate}", biases, lambda b, b_U, part=part: part(b) + part(b_U)
+                )
+
+
+def _gate(values: np.ndarray, number: int, size: int) -> np.ndarray:
+    """The rows of one gate."""
+    return values[number * size : (number + 1) * size]
+
+
+def _with_begin(rows: np.ndarray, begin: np.ndarray) -> np.ndarray:
+    """Rows whose first one, that of the padding, is the vector of the begin symbol."""
+    rows[0] = begin
+    return rows
+
+
+def _arrange(path: AnyPath, words: Sequence[str], names: Mapping[str, str]) -> Rows:
+    ids = {word: number for number, word in enumerate(words)}
+    for name in SPECIALS:
+        if names[name] not in ids:
+            raise UserError(
+                f"{path}: expected the special symbol {names[name]}, found none; is it a vocabulary"
+                " of this model?"
+            )
+    return arrange(ids, len(words), ids[names["eos_token"]], ids[names["unk_token"]], path)
+
+
+def _check_sides(encoder: Mapping[str, Any], decoder: Mapping[str, Any], path: AnyPath) -> None:
+    """Refuse an encoder that is unlike the decoder."""
+    for name in ("rnn_type", "num_layers"):
+        if encoder[name] != decoder[name]:
+            raise UserError(
+                f"{path}: encoder.{name}: expected that of the decoder, {decoder[name]}, got"
+                f" {encoder[name]}: no system here computes it; it needs an option of one side"
+            )
+    if not encoder["bidirectional"] and encoder["hidden_size"] != decoder["hidden_size"]:
+        raise UserError(
+            f"{path}: encoder.hidden_size: expected that of the decoder, {decoder['hidden_size']},"
+            f" in an encoder of one direction, got {encoder['hidden_size']}: no system here computes"
+            " it; it needs an option of one side"
+        )
