@@ -195,8 +195,8 @@ def record(nmt, theano_util, options, sources, targets, names):
             words = " ".join(names[word] for word in samples[number] if word)
             beam.append("%d ||| %s ||| %.6f\n" % (i, words, costs[number]))
     numpy.savez_compressed("outputs.npz", **record)
-    with io.open("beam5.txt", "w", encoding="utf-8") as file:
-        file.writelines(beam)
+    with open("beam5.txt", "wb") as file:
+        file.writelines(line.encode("utf-8") for line in beam)
     print("mean log-probability", -record["cost"].sum() / sum(map(len, targets)))
 
 
