@@ -83,8 +83,8 @@ class ModelConfig:
     )
     encoder_directions: str = option(
         "forward",
-        "forward: the encoder reads forward; layers: in both directions, each layer reads both of the"
-        " layer below (PyTorch); stacks: in both directions, one stack each (tensorflow/nmt)",
+        "forward: the encoder reads forward; layers: in both directions, each layer reads both of"
+        " the layer below (PyTorch); stacks: in both directions, one stack each (tensorflow/nmt)",
         choices=("forward", "layers", "stacks"),
         only_with={"system": ("luong",), "reverse_source": (False,)},
     )

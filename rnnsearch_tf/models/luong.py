@@ -64,7 +64,7 @@ class LuongModel(LayeredModel):
             name="attention",
             **common,
         )
-        annotation_size = self.encoder.output_size
+        annotation_size = self.encoder.output_size or config.hidden_size
         self.attention.build((None, None, config.hidden_size), (None, None, annotation_size))
         self.drop_readout = self._dropout(
             "drop_readout", config.readout_dropout, config.hidden_size, seeds

@@ -16,10 +16,9 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.extras.importing.arrays import ArrayFile
 from rnnsearch_tf.extras.importing.vocabularies import Rows
-from rnnsearch_tf.models import build_model
+from rnnsearch_tf.models import TranslationModel, build_model
 from rnnsearch_tf.text.pipeline import Text
 from rnnsearch_tf.text.vocabulary import Vocabulary
-from rnnsearch_tf.translation.translator import Translator
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +109,8 @@ def refuse_others(
 
     Args:
         options: those of the other program.
-        supported: {name: values that can be imported}; an option that is missing is supported.
+        supported: {name: values that can be imported}; an option that is missing or null is
+            supported.
         where: their file, for errors.
         needs: {name: what importing it would need}.
 
@@ -118,10 +118,11 @@ def refuse_others(
         UserError: an option has another value.
     """
     for name, values in supported.items():
-        if name in options and options[name] not in values:
+        value = options.get(name)
+        if value is not None and value not in values:
             wanted = " or ".join(map(repr, values))
             raise UserError(
-                f"{where}: {name}: expected {wanted}, got {options[name]!r}: no system here"
+                f"{where}: {name}: expected {wanted}, got {value!r}: no system here"
                 f" computes it; it needs {needs.get(name, 'another layer')}"
             )
 
@@ -141,8 +142,10 @@ def configuration(foreign: ForeignModel, overrides: Sequence[str] = ()) -> Confi
     return load_config(values=foreign.values | text, overrides=overrides)
 
 
-def to_translator(foreign: ForeignModel, overrides: Sequence[str] = ()) -> Translator:
-    """The imported model with its text handling.
+def built(
+    foreign: ForeignModel, overrides: Sequence[str] = ()
+) -> tuple[TranslationModel, Text, Text, Config]:
+    """The imported model, and what a Translator needs beside it.
 
     Raises:
         UserError: arrays are missing or do not fit the configuration.
@@ -170,19 +173,19 @@ def to_translator(foreign: ForeignModel, overrides: Sequence[str] = ()) -> Trans
         raise UserError(
             f"{foreign.program}: no place for {', '.join(sorted(unknown))} in this configuration"
         )
-    return Translator(model, source, target, config)
+    return model, source, target, config
 
 
-def parameter_counts(foreign: ForeignModel, translator: Translator) -> list[str]:
+def parameter_counts(foreign: ForeignModel, model: TranslationModel) -> list[str]:
     """Lines that say how many parameters both sides have, why they differ, and which words could
     not be written as tokens.
     """
-    blocks = translator.model.blocks()
+    blocks = model.blocks()
     zero = sum(
         math.prod(block.shape) for name, block in blocks.items() if name not in foreign.weights
     )
     lines = [
-        f"parameters: {foreign.parameters:,} there, {translator.model.count_params():,} here; only"
+        f"parameters: {foreign.parameters:,} there, {model.count_params():,} here; only"
         f" here: {zero:,} biases of zero, and the rows of the padding"
     ]
     for side in ("source", "target"):

@@ -11,7 +11,7 @@ from rnnsearch_tf.config.yaml_files import read_yaml
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.extras.importing import groundhog, joeynmt, nematus
-from rnnsearch_tf.extras.importing.foreign import ForeignModel, parameter_counts, to_translator
+from rnnsearch_tf.extras.importing.foreign import ForeignModel, built, parameter_counts
 from rnnsearch_tf.extras.importing.vocabularies import read_dictionary, read_vocabulary
 from rnnsearch_tf.translation.saving import save_model
 from rnnsearch_tf.translation.translator import Translator
@@ -37,20 +37,14 @@ def import_model(
             what the model does; nothing was written.
     """
     foreign = describe(program, files)
-    translator = to_translator(foreign, overrides)
+    model, source, target, config = built(foreign, overrides)
     origin = {
         "trained by": f"{foreign.program}; imported from {', '.join(_names(files))}",
         "best development BLEU": "not recorded; `rnnsearch evaluate` measures the model",
     }
-    save_model(
-        output,
-        translator.model,
-        translator.source_text,
-        translator.target_text,
-        translator.config,
-        origin,
-    )
-    return translator, [*foreign.found, *parameter_counts(foreign, translator)]
+    save_model(output, model, source, target, config, origin)
+    translator = Translator(model, source, target, config)
+    return translator, [*foreign.found, *parameter_counts(foreign, model)]
 
 
 def _names(files: Sequence[AnyPath]) -> list[str]:

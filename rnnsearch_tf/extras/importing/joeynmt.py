@@ -2,8 +2,8 @@
 vocabularies ``src_vocab.txt`` and ``trg_vocab.txt``.
 
 The model is the system ``luong``: the query of the attention is the decoder's state at the same
-position; ŝ_t = tanh(W_c [c_t ; s_t] + b_c) predicts the word and, with input_feeding, enters the next
-step. Its units are PyTorch's: gates in the order r, z, n of a GRU and i, f, g, o of an LSTM,
+position; ŝ_t = tanh(W_c [c_t ; s_t] + b_c) predicts the word and, with input_feeding, enters the
+next step. Its units are PyTorch's: gates in the order r, z, n of a GRU and i, f, g, o of an LSTM,
 each with two biases. The decoder's first word is the begin symbol.
 """
 
@@ -207,13 +207,13 @@ class _Reader(WeightMap):
                 f"{ours}W{gate}",
                 f"{theirs}weight_ih_{end}",
                 (width, input_size),
-                lambda W, part=part: part(W).T,
+                functools.partial(_gate, number=number, size=n, transpose=True),
             )
             self.take(
                 f"{ours}U{gate}",
                 f"{theirs}weight_hh_{end}",
                 (width, n),
-                lambda U, part=part: part(U).T,
+                functools.partial(_gate, number=number, size=n, transpose=True),
             )
             if self.kind == "gru" and gate == "":
                 # the reset gate scales U h + b_U
@@ -222,13 +222,18 @@ class _Reader(WeightMap):
                 self.take(f"{ours}b_U", names[1], (width,), part)
             else:
                 self.take_all(
-                    f"{ours}b{gate}", biases, lambda b, b_U, part=part: part(b) + part(b_U)
+                    f"{ours}b{gate}", biases, functools.partial(_gate_sum, number=number, size=n)
                 )
 
 
-def _gate(values: np.ndarray, number: int, size: int) -> np.ndarray:
+def _gate(values: np.ndarray, number: int, size: int, transpose: bool = False) -> np.ndarray:
     """The rows of one gate."""
-    return values[number * size : (number + 1) * size]
+    rows = values[number * size : (number + 1) * size]
+    return rows.T if transpose else rows
+
+
+def _gate_sum(b: np.ndarray, b_U: np.ndarray, number: int, size: int) -> np.ndarray:
+    return _gate(b + b_U, number, size)
 
 
 def _with_begin(rows: np.ndarray, begin: np.ndarray) -> np.ndarray:
@@ -259,6 +264,6 @@ def _check_sides(encoder: Mapping[str, Any], decoder: Mapping[str, Any], path: A
     if not encoder["bidirectional"] and encoder["hidden_size"] != decoder["hidden_size"]:
         raise UserError(
             f"{path}: encoder.hidden_size: expected that of the decoder, {decoder['hidden_size']},"
-            f" in an encoder of one direction, got {encoder['hidden_size']}: no system here computes"
-            " it; it needs an option of one side"
+            f" in an encoder of one direction, got {encoder['hidden_size']}: no system here"
+            " computes it; it needs an option of one side"
         )

@@ -11,7 +11,7 @@ import io
 import os
 import pickle
 import pickletools
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from typing import Any
 
 from rnnsearch_tf.errors import UserError
@@ -34,6 +34,15 @@ PLAIN = frozenset(
 """.split()
 )
 """The instructions that make plain values."""
+
+INSTRUCTIONS = {code.code: code for code in pickletools.opcodes}
+LENGTHS = {
+    pickletools.TAKEN_FROM_ARGUMENT1: 1,
+    pickletools.TAKEN_FROM_ARGUMENT4: 4,
+    pickletools.TAKEN_FROM_ARGUMENT4U: 4,
+    pickletools.TAKEN_FROM_ARGUMENT8U: 8,
+}
+"""Number of bytes of the length of an argument."""
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -82,22 +91,55 @@ def check_instructions(path: AnyPath, data: bytes, allowed: Container[str]) -> N
         UserError: it has another one, reserves too much memory, or is damaged.
     """
     try:
-        for instruction, argument, position in pickletools.genops(data):
-            if instruction.name not in allowed:
+        for name, argument, position in _instructions(data):
+            if name not in allowed:
                 raise UserError(
                     f"{path}: refused: expected dictionaries, lists, strings and numbers, got the"
-                    f" instruction {instruction.name} {argument or ''} at byte {position}; nothing"
-                    " of this file was carried out"
+                    f" instruction {name} {argument!r} at byte {position}; nothing of this file was"
+                    " carried out"
                 )
-            if instruction.name.endswith("PUT") and int(argument or 0) > MOST_MEMO:
+            place = _place(name, argument)
+            if place > MOST_MEMO:
                 raise UserError(
                     f"{path}: refused: expected numbers of values up to {MOST_MEMO:,}, got"
-                    f" {argument} at byte {position}"
+                    f" {place:,} at byte {position}"
                 )
-    except UserError:
-        raise
-    except Exception as error:  # genops raises what the damage causes
+    except (ValueError, KeyError, IndexError) as error:
         raise _damaged(path, error) from None
+
+
+def _instructions(data: bytes) -> Iterator[tuple[str, bytes, int]]:
+    """(name, bytes of the argument, position) of every instruction up to the end.
+
+    ``pickletools.genops`` would do, but it cannot read strings of Python 2 that are not ASCII.
+    """
+    position = 0
+    while True:
+        code = INSTRUCTIONS[data[position : position + 1].decode("latin-1")]
+        begin = position + 1
+        size = 0 if code.arg is None else code.arg.n
+        if size == pickletools.UP_TO_NEWLINE:
+            end = begin
+            for _ in range(2 if code.name in ("GLOBAL", "INST") else 1):
+                end = data.index(b"\n", end) + 1
+        else:
+            if size < 0:  # the argument begins with its length
+                width = LENGTHS[size]
+                size = width + int.from_bytes(data[begin : begin + width], "little")
+            end = begin + size
+        if end > len(data):
+            raise ValueError(f"the argument of {code.name} is cut off")
+        yield code.name, data[begin:end], position
+        if code.name == "STOP":
+            return
+        position = end
+
+
+def _place(name: str, argument: bytes) -> int:
+    """The number under which an instruction stores a value; 0 if it stores none."""
+    if name == "PUT":  # in digits
+        return int(argument)
+    return int.from_bytes(argument, "little") if name in ("BINPUT", "LONG_BINPUT") else 0
 
 
 def _damaged(path: AnyPath, error: Exception) -> UserError:

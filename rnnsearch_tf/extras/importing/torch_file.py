@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import collections
 import io
-import math
 import pickle
 import zipfile
 from collections.abc import Mapping
@@ -147,11 +146,7 @@ class TorchFile(ArrayFile):
                     archive.read(f"{self._folder}data/{storage.key}"), storage.dtype
                 )
             last = offset + sum((size - 1) * stride for size, stride in zip(shape, strides))
-            if (
-                offset < 0
-                or min(strides, default=0) < 0
-                or (math.prod(shape) and last >= len(numbers))
-            ):
+            if min(offset, *shape, *strides, 0) < 0 or 0 not in shape and last >= len(numbers):
                 raise ValueError(f"{len(numbers)} numbers for {shape}")
         except (OSError, zipfile.BadZipFile, ValueError, KeyError, TypeError) as error:
             raise self.damaged(name, error) from None

@@ -1,0 +1,94 @@
+"""Imported models against the programs that trained them: the same numbers, attention weights and
+translations.
+"""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from rnnsearch_tf.cli.main import run
+from imported_models import FIXTURES, MODELS, Imported, files_of
+from tiny_rnnsearch import padded
+
+NEAR = dict(rtol=0, atol=2e-5)  # float32 on both sides, another order of sums
+
+
+def forced(imported):
+    """(log-probabilities [B, I, V], alignments [B, I, J]) of all pairs, in one padded batch."""
+    source, target = (padded(ids, 1) for ids in zip(*imported.pairs))
+    model = imported.translator.model
+    logits = model({"source_ids": source, "target_ids": target})
+    _, alignments = model.attended_pre_logits(source, target)
+    return tf.nn.log_softmax(logits).numpy(), alignments.numpy()
+
+
+def test_log_probabilities_and_attention(imported):
+    scores, alignments = forced(imported)
+    for row, (source, target) in enumerate(imported.pairs):
+        words = scores[row, np.arange(len(target)), target]
+        np.testing.assert_allclose(words, imported.outputs[f"logprob_{row}"], **NEAR)
+        attention = imported.outputs[f"attention_{row}"]
+        found = alignments[row, : len(target), : attention.shape[1]]
+        np.testing.assert_allclose(found, attention, **NEAR)
+
+
+def test_whole_distributions(imported):
+    scores, _ = forced(imported)
+    there = imported.foreign.target.theirs
+    assert scores[:, :, 0].max() < -1e3  # the padding, which the other program does not have
+    for row in range(3):
+        expected = imported.outputs[f"log_softmax_{row}"]
+        found = scores[row, : len(expected), 1:]
+        np.testing.assert_allclose(found, expected[:, there[1:]], **NEAR)
+
+
+def test_beam_search_finds_the_same_translations(imported):
+    """Beam 5, ranked by the sum of the log-probabilities, as the fixtures were made."""
+    search = dict(beam_size=5, length_penalty=0.0, normalize_after=False, maximum_length_ratio=10.0)
+    if MODELS[imported.name] == "nematus":  # a finished hypothesis takes a place of the beam away
+        search |= dict(shrinking_beam=True, search_again=False)
+    sources = (FIXTURES / imported.name / "source.txt").read_text(encoding="utf-8").splitlines()
+    best = {}
+    for line in (FIXTURES / imported.name / "beam5.txt").read_text(encoding="utf-8").splitlines():
+        number, words, score = (part.strip() for part in line.split("|||"))
+        best.setdefault(int(number), (words.removesuffix("</s>").strip(), abs(float(score))))
+    for number, source in enumerate(sources):
+        if MODELS[imported.name] == "joeynmt":  # forbids an end symbol in place of the first word
+            search["minimum_length_ratio"] = 1.01 / len(imported.pairs[number][0])
+        found = imported.translator.translate([source], **search)[0]
+        assert (found.text, -found.log_probability) == (
+            best[number][0],
+            pytest.approx(best[number][1], abs=2e-5),
+        )
+
+
+def test_a_run_of_the_command_translates_and_checks(tmp_path, capsys):
+    folder, checked = tmp_path / "run", tmp_path / "checked.tsv"
+    name = "nematus-wmt17"
+    lines = (FIXTURES / name / "source.txt").read_text(encoding="utf-8").splitlines()[:3]
+    imported = Imported(name)
+    rows = []
+    for number, line in enumerate(lines):
+        words = imported.outputs[f"beam_{number}_0"][:-1]
+        tokens = [imported.word_there("target", word) for word in words]
+        cost = float(imported.outputs[f"beam_cost_{number}"][0])
+        rows.append(f"{line}\t{' '.join(tokens)}\t{-cost}\n")
+    checked.write_text("".join(rows), encoding="utf-8")
+    arguments = ["import", "nematus", *files_of(name), "--check", str(checked), "--output"]
+    settings = ["search.beam_size=5", "search.shrinking_beam=true", "search.search_again=false"]
+    settings += ["search.length_penalty=0", "search.normalize_after=false"]
+    flags = [word for setting in settings for word in ("--set", setting)]
+    assert run([*arguments, str(folder), *flags]) == 0
+    said = capsys.readouterr()
+    assert said.out.splitlines() == [str(folder)]
+    assert "check: 3 of 3 translations are equal" in said.err
+    with np.load(files_of(name)[0]) as arrays:
+        state = ("decoder_c_tt", "history_errs", "uidx", "zipped_params")
+        total = sum(arrays[key].size for key in arrays if key not in state)
+    assert f"parameters: {total:,} there" in said.err
+    assert run(["translate", "--model", str(folder), str(FIXTURES / name / "source.txt")]) == 0
+    translated = capsys.readouterr().out.splitlines()
+    assert [line.split("\t")[1] for line in rows] == translated[:3]
+
+    checked.write_text(rows[0].replace("\t-", "\t-1"), encoding="utf-8")
+    assert run([*arguments, str(tmp_path / "other"), *flags]) == 1
+    assert "log-probabilities are not those of" in capsys.readouterr().err

@@ -1,0 +1,217 @@
+"""Files of others: nothing in them runs, damage and other programs' files end in a clear error."""
+
+import io
+import json
+import os
+import pickle
+import random
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+from imported_models import FIXTURES, MODELS, files_of
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.extras.importing.foreign import built
+from rnnsearch_tf.extras.importing.importer import describe, import_model
+from rnnsearch_tf.extras.importing.npz import NpzFile
+from rnnsearch_tf.extras.importing.pickles import read_pickle
+from rnnsearch_tf.extras.importing.torch_file import TorchFile
+
+ONE_OF_EACH = ["nematus-wmt17", "joeynmt-lstm-last"]
+
+
+class Evil:
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+@pytest.mark.parametrize("protocol", [0, 2, 4])
+def test_a_pickle_runs_nothing(tmp_path, protocol):
+    path, made = tmp_path / "vocab.pkl", tmp_path / "made"
+    path.write_bytes(pickle.dumps({"a": 1, "b": Evil(str(made))}, protocol))
+    with pytest.raises(UserError, match="refused: expected dictionaries, lists"):
+        read_pickle(path)
+    assert not made.exists()
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4])
+def test_pickles_of_plain_values(tmp_path, protocol):
+    value = {"le": 3, "état": 4, "list": [1, 2.5, None, True, (1, "x")], "big": 1 << 40}
+    path = tmp_path / "state.pkl"
+    path.write_bytes(pickle.dumps(value, protocol))
+    assert read_pickle(path) == value
+
+
+def test_strings_of_python_2(tmp_path):
+    path = tmp_path / "vocab.pkl"
+    path.write_bytes(b"(dp0\nS'\\xc3\\xa9t\\xc3\\xa9'\np1\nI7\ns.")
+    assert read_pickle(path) == {"été": 7}
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"abc", pickle.dumps({"a": 1})[:-3], b"\x80\x02]r\xff\xff\xff\x7f.", b"." * 9]
+)
+def test_damaged_pickles(tmp_path, data):
+    path = tmp_path / "vocab.pkl"
+    path.write_bytes(data)
+    with pytest.raises(UserError, match=r"vocab\.pkl: (refused: )?expected"):
+        read_pickle(path)
+
+
+def rewritten(source, target, change):
+    """A copy of a zip archive with another description: change(bytes of data.pkl) → bytes."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for entry in old.infolist():
+            data = old.read(entry)
+            new.writestr(entry, change(data) if entry.filename.endswith("data.pkl") else data)
+
+
+def test_a_checkpoint_runs_nothing(tmp_path):
+    """An object of another class is ignored, its function is not called."""
+    path, made = tmp_path / "best.ckpt", tmp_path / "made"
+    checkpoint = files_of("joeynmt-lstm-last")[0]
+    evil = pickle.dumps({"model_state": {}, "x": Evil(str(made))}, 2)
+    rewritten(checkpoint, path, lambda data: evil)
+    assert TorchFile(path, "model_state").shapes == {}
+    assert not made.exists()
+
+
+def test_a_tensor_beyond_its_storage(tmp_path):
+    path = tmp_path / "best.ckpt"
+    name = "decoder.att_vector_layer.bias"
+    original = TorchFile(files_of("joeynmt-lstm-last")[0], "model_state")
+    size = original.shapes[name][0]
+    rewritten(
+        files_of("joeynmt-lstm-last")[0],
+        path,
+        lambda data: data.replace(b"K" + bytes([size]) + b"\x85", b"K\xff\x85"),
+    )
+    changed = TorchFile(path, "model_state")
+    assert changed.shapes[name] == (255,)
+    with pytest.raises(UserError, match="expected an array, got damaged bytes"):
+        changed.read(name)
+
+
+@pytest.mark.parametrize("name", ONE_OF_EACH)
+@pytest.mark.parametrize("seed", range(3))
+def test_damaged_files_end_in_an_error_of_one_line(name, seed, tmp_path):
+    """Bytes that are changed, cut off or put in: the model is as before, or there is an error."""
+    random_ = random.Random(seed)
+    expected = built(describe(MODELS[name], files_of(name)))[0].get_weights()
+    for number, original in enumerate(files_of(name) * 3):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        files = [shutil.copy(path, folder) for path in files_of(name)]
+        damaged = files[files_of(name).index(original)]
+        data = bytearray(open(damaged, "rb").read())
+        for _ in range(random_.choice([1, 20])):
+            data[random_.randrange(len(data))] = random_.randrange(256)
+        if random_.random() < 0.3:
+            del data[random_.randrange(len(data)) :]
+        with open(damaged, "wb") as file:
+            file.write(data)
+        try:
+            found = built(describe(MODELS[name], files))[0].get_weights()
+        except UserError as error:  # UsageError is one
+            assert "\n" not in str(error)
+        else:
+            assert [array.shape for array in found] == [array.shape for array in expected]
+
+
+def test_arrays_of_objects_are_not_read(tmp_path):
+    path = tmp_path / "model.npz"
+    made = tmp_path / "made"
+    np.savez(path, W=np.ones((2, 3)), zipped_params=np.array([Evil(str(made))], dtype=object))
+    arrays = NpzFile(path)
+    assert arrays.shapes == {"W": (2, 3)}
+    assert arrays.read("W").dtype == np.float32
+    with pytest.raises(UserError, match="expected an array zipped_params"):
+        arrays.read("zipped_params")
+    assert not made.exists()
+
+
+def test_sizes_are_checked_before_memory_is_taken(tmp_path):
+    path = tmp_path / "model.npz"
+    written = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        written, dict(descr="<f4", fortran_order=False, shape=(1 << 20, 1 << 20))
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("Wemb.npy", written.getvalue())
+    files = [str(path), *files_of("nematus-wmt17")[1:]]
+    with pytest.raises(UserError, match=r"expected an array|Wemb: expected \(\d+, 8\)"):
+        describe("nematus", files)
+
+
+def options_changed(tmp_path, **changes):
+    """Files of a model of Nematus with other options."""
+    files = files_of("nematus-wmt17")
+    with open(files[1], encoding="utf-8") as file:
+        options = json.load(file) | changes
+    path = tmp_path / "model.npz.json"
+    path.write_text(json.dumps(options), encoding="utf-8")
+    return [files[0], str(path), *files[2:]]
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        (
+            dict(encoder="lstm"),
+            "encoder: expected 'gru', got 'lstm': no system here computes it; it",
+        ),
+        (dict(enc_depth=4), "enc_depth: expected 1, got 4: .* layers with residual connections"),
+        (dict(factors=3), "factors: expected 1, got 3"),
+        (dict(weight_normalisation=True), "weight_normalisation: expected False, got True"),
+        (dict(dim=11), r"encoder_W: expected \(8, 22\) by the options, got \(8, 20\)"),
+        (dict(dim="ten"), "dim: expected int, got 'ten'"),
+        (dict(tie_decoder_embeddings=False), "expected an array ff_logit_W"),
+        (dict(n_words=3), r"Wemb_dec: expected \(3, 8\) by the options, got"),
+    ],
+)
+def test_what_no_system_computes_is_refused_by_its_option(tmp_path, changes, message):
+    with pytest.raises(UserError, match=message):
+        describe("nematus", options_changed(tmp_path, **changes))
+
+
+def test_files_of_another_model_or_number(tmp_path):
+    nematus, joey = files_of("nematus-wmt17"), files_of("joeynmt-lstm-last")
+    with pytest.raises(UsageError, match="got 1 of weights, 0 of options, 2 vocabularies"):
+        describe("nematus", [nematus[0], *nematus[2:]])
+    with pytest.raises(UsageError, match="expected a checkpoint, a configuration and the vocab"):
+        describe("joeynmt", joey[:3])
+    with pytest.raises(UserError, match="expected a file, found none"):
+        describe("nematus", [*nematus[:3], "nowhere.json"])
+    with pytest.raises(UserError, match=r"expected \(.*\) by the options, got"):
+        describe("joeynmt", [joey[0], FIXTURES / "joeynmt-gru-bridge" / "config.yaml", *joey[2:]])
+
+
+def test_nothing_is_written_if_it_cannot_be_imported(tmp_path):
+    with pytest.raises(UserError):
+        import_model("nematus", options_changed(tmp_path, enc_depth=2), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_words_that_are_no_tokens_keep_their_rows(tmp_path):
+    files = files_of("nematus-wmt17")
+    with open(files[3], encoding="utf-8") as file:
+        words = json.load(file)
+    by_id = {number: word for word, number in words.items()}
+    changed = dict(words)
+    for number, word in ((4, "two words"), (5, "<pad>"), (6, "")):
+        del changed[by_id[number]]
+        changed[word] = number
+    path = tmp_path / "vocab.fr.json"
+    path.write_text(json.dumps(changed), encoding="utf-8")
+    foreign = describe("nematus", [*files[:3], str(path)])
+    before = describe("nematus", files)
+    assert foreign.target.renamed == 3
+    assert foreign.target.tokens[4:8] == [
+        before.target.tokens[4],
+        *[f"<entry-{k}>" for k in (4, 5, 6)],
+    ]
+    np.testing.assert_array_equal(foreign.target.theirs, before.target.theirs)
