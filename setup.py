@@ -66,6 +66,7 @@ EXTRAS["dev"] = sorted(
         "hypothesis>=6.100",
         "nbclient>=0.10",
         "ipykernel>=6",
+        "subword-nmt>=0.3.8",  # the reference of the byte-pair codes
     }
     | {"ruff>=0.17,<0.18"}  # a newer one may format otherwise
     | {"mypy>=2.4,<2.5"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rnnsearch_tf.alignment import Link
-from rnnsearch_tf.text.characters import WORD_START
+from rnnsearch_tf.text.characters import PIECE_JOINT, WORD_START
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -100,6 +100,18 @@ def word_shares(pieces: Sequence[str], words: Sequence[str] | None = None) -> np
             row[owner] += 1
         position += length
     return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1)
+
+
+def with_word_starts(pieces: Sequence[str]) -> list[str]:
+    """Pieces of byte-pair codes, written as those of SentencePiece.
+
+    Example:
+        >>> with_word_starts(["th@@", "e", "cat"])
+        ['▁th', 'e', '▁cat']
+    """
+    starts = [True, *(not piece.endswith(PIECE_JOINT) for piece in pieces)]
+    texts = [piece.removesuffix(PIECE_JOINT).replace(WORD_START, "_") for piece in pieces]
+    return [f"{WORD_START}{text}" if start else text for start, text in zip(starts, texts)]
 
 
 def _with_end(shares: np.ndarray) -> np.ndarray:

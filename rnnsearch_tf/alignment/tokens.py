@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.text.characters import WORD_START
+from rnnsearch_tf.text.characters import PIECE_JOINT, WORD_START
 
 if TYPE_CHECKING:
     from rnnsearch_tf.text.pipeline import Text
@@ -28,7 +28,7 @@ class WordLinks:
     """
 
     def __init__(self, texts: tuple[Text, Text]):
-        self._begins = [_begins(text) for text in texts]
+        self._numbers = [_numbers(text) for text in texts]
 
     def read(self, line: str, where: str, pair: Sequence[np.ndarray | str]) -> np.ndarray:
         """Parse a line of word links.
@@ -55,13 +55,14 @@ class WordLinks:
             matches.append(match.groups())
         links = np.array(matches, np.int32).reshape(-1, 2)
         for side, last, words in zip(
-            ("source", "target"), links.max(axis=0, initial=-1), map(_words, pair, self._begins)
+            ("source", "target"), links.max(axis=0, initial=-1), map(_words, pair, self._numbers)
         ):
             if last >= words:
                 raise UserError(
                     f"{where}: expected links of the {words} {side} words, from 0, got one of word"
                     f" {last}; number the tokens of the {side} side, or with SentencePiece the"
-                    " words between spaces, as rnnsearch align does"
+                    " words between spaces, with byte-pair codes the words that they cut, as"
+                    " rnnsearch align does"
                 )
         return links
 
@@ -75,9 +76,9 @@ class WordLinks:
         Returns:
             int32 [links, 2], of tokens.
         """
-        if all(begins is None for begins in self._begins):
+        if all(numbers is None for numbers in self._numbers):
             return links
-        tokens = [_tokens_of_words(each, begins) for each, begins in zip(ids, self._begins)]
+        tokens = [_tokens_of_words(each, numbers) for each, numbers in zip(ids, self._numbers)]
         products = (itertools.product(tokens[0][j], tokens[1][i]) for j, i in links.tolist())
         return np.array(list(itertools.chain.from_iterable(products)), np.int32).reshape(-1, 2)
 
@@ -104,21 +105,33 @@ def alignment_matrix(
     return matrix / np.maximum(matrix.sum(axis=-1, keepdims=True), 1)
 
 
-def _begins(text: Text) -> np.ndarray | None:
-    """Whether each id begins a word, bool [V]; None if tokens are words."""
-    if text.config.tokenization != "sentencepiece":
-        return None
-    return np.array([piece.startswith(WORD_START) for piece in text.vocabulary.tokens])
+_Numbers = Callable[[np.ndarray], np.ndarray]
+"""From ids [n] without the end symbol to the rising number of each token's word, from 0."""
 
 
-def _words(side: np.ndarray | str, begins: np.ndarray | None) -> int:
+def _numbers(text: Text) -> _Numbers | None:
+    """The numbering of a side's words; None if tokens are words.
+
+    An unknown piece of byte-pair codes counts as the last one of its word.
+    """
+    tokens = text.vocabulary.tokens
+    if text.config.bpe_codes is not None:
+        ends = np.array([not token.endswith(PIECE_JOINT) for token in tokens])
+        return lambda ids: np.cumsum(ends[ids]) - ends[ids]
+    if text.config.tokenization == "sentencepiece":
+        begins = np.array([token.startswith(WORD_START) for token in tokens])
+        return lambda ids: np.cumsum(begins[ids]) - 1
+    return None
+
+
+def _words(side: np.ndarray | str, numbers: _Numbers | None) -> int:
     """The number of words on one side of a pair."""
     if isinstance(side, str):
         return len(side.split())
-    return len(side) - 1 if begins is None else int(begins[side[:-1]].sum())
+    return len(side) - 1 if numbers is None else int(numbers(side[:-1]).max(initial=-1)) + 1
 
 
-def _tokens_of_words(ids: np.ndarray, begins: np.ndarray | None) -> list[np.ndarray]:
+def _tokens_of_words(ids: np.ndarray, numbers: _Numbers | None) -> list[np.ndarray]:
     """The token positions of each word."""
-    words = np.arange(len(ids) - 1) if begins is None else np.cumsum(begins[ids[:-1]]) - 1
+    words = np.arange(len(ids) - 1) if numbers is None else numbers(ids[:-1])
     return [np.flatnonzero(words == word) for word in range(words[-1] + 1 if len(words) else 0)]

@@ -3,7 +3,7 @@
 Each pair gives one line of Pharaoh links `0-0 1-2`, source-target, from 0, without the end symbols.
 Every target word is linked to the source word with the highest attention.
 
-Links number tokens, or, for a model with SentencePiece, the words between spaces: the attention of
+Links number tokens, or, for a model with pieces, the words that they form: the attention of
 a word is the sum over its source pieces and the mean over its target pieces. --pieces links the
 pieces. With --tokenized the input lines are Moses tokens, and links number these tokens, as `aer`
 and Moses do; a word with @-@ in it is linked by each of its tokens.
@@ -115,10 +115,8 @@ def _write_lexicon(arguments, translator):
     from rnnsearch_tf.alignment.links import links
     from rnnsearch_tf.alignment.lexicon import lexicon
 
-    if "sentencepiece" in (
-        translator.config.source.tokenization,
-        translator.config.target.tokenization,
-    ):
+    sides = translator.config.source, translator.config.target
+    if any(side.tokenization == "sentencepiece" or side.bpe_codes for side in sides):
         raise UsageError(
             "--lexicon: expected a model of words, got one of subword pieces, which has no"
             " unknown words; leave it out"

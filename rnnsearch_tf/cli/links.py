@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.text.characters import WORD_START
+from rnnsearch_tf.text.characters import PIECE_JOINT, WORD_START
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ def add_pieces(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--pieces",
         action="store_true",
-        help="link subword pieces, not words, if the model has SentencePiece",
+        help="link subword pieces, not words, if the model has SentencePiece or byte-pair codes",
     )
 
 
@@ -34,9 +34,14 @@ class Links:
     def __init__(self, translator: Translator | ExportedTranslator, pieces: bool = False) -> None:
         self._pieces = pieces
         self._subwords: tuple[bool, ...] | None = None
+        self._byte_pairs: tuple[bool, ...] | None = None
         if hasattr(translator, "source_text") and hasattr(translator, "target_text"):
             texts = translator.source_text, translator.target_text
-            self._subwords = tuple(text.config.tokenization == "sentencepiece" for text in texts)
+            self._byte_pairs = tuple(text.config.bpe_codes is not None for text in texts)
+            self._subwords = tuple(
+                coded or text.config.tokenization == "sentencepiece"
+                for coded, text in zip(self._byte_pairs, texts)
+            )
 
     def __call__(
         self,
@@ -57,20 +62,33 @@ class Links:
         """
         import numpy as np
 
-        from rnnsearch_tf.alignment.links import links, word_alignment, word_shares
+        from rnnsearch_tf.alignment.links import (
+            links,
+            with_word_starts,
+            word_alignment,
+            word_shares,
+        )
 
         if len(alignment) == len(target_tokens):
             alignment = np.pad(alignment, [(0, 1), (0, 0)])
         if self._pieces:
             return links(alignment)
-        sides = tuple(zip((source_tokens, target_tokens), words))
-        is_pieces = self._subwords or _is_pieces(source_tokens, target_tokens, text)
+        tokens = [source_tokens, target_tokens]
+        coded = self._byte_pairs or map(_has_joints, tokens)
+        tokens = [with_word_starts(side) if pairs else side for pairs, side in zip(coded, tokens)]
+        sides = tuple(zip(tokens, words))
+        is_pieces = self._subwords or _is_pieces(tokens[0], tokens[1], text)
         return links(
             word_alignment(
                 alignment,
                 *(word_shares(*side) if pieces else None for side, pieces in zip(sides, is_pieces)),
             )
         )
+
+
+def _has_joints(tokens):
+    """Whether some tokens are pieces of byte-pair codes."""
+    return any(token.endswith(PIECE_JOINT) for token in tokens)
 
 
 def _is_pieces(source_tokens, target_tokens, text):

@@ -90,7 +90,7 @@ class DataConfig:
         "for training.guided_alignment_weight: word alignment of the training text, a line of"
         " `source-target` links for each pair, as `rnnsearch align` and word aligners write it; as"
         " many files as train_source. Links count Moses tokens, or, with tokenization: space or"
-        " sentencepiece, words between spaces; the built-in corpus has its own",
+        " sentencepiece, words between spaces, not pieces; the built-in corpus has its own",
         only_with={"corpus": ("files",), "training.guided_alignment_weight": GIVEN},
     )
     development_source: str | None = option(

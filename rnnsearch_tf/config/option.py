@@ -25,6 +25,7 @@ FACTS = {
     "makes_tokens": "affects how a text is cut into tokens",
     "makes_vocabulary": "affects which tokens have an id",
     "is_file": "is the path of a file that a search reads",
+    "is_rule_file": "is the path of rules about words, which a model keeps a copy of",
 }
 """Facts that a field may declare about its option: {fact: meaning}."""
 

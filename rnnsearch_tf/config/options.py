@@ -70,6 +70,20 @@ class TextConfig:
         "lower-case the text; the papers keep case",
         facts=("makes_tokens",),
     )
+    truecase: str | None = option(
+        None,
+        "Moses truecasing model, as train-truecaser.perl and sacremoses write it: the first word of"
+        " a sentence gets its most frequent casing, and on output a capital; null: the case stays",
+        only_with={"tokenization": ("moses", "space"), "lowercase": (False,)},
+        facts=("is_rule_file",),
+    )
+    bpe_codes: str | None = option(
+        None,
+        "byte-pair codes of subword-nmt (Sennrich et al. 2016), version 0.1 or 0.2, which cut the"
+        " words, in true case, into pieces such as th@@ e; null: words stay whole",
+        only_with={"tokenization": ("moses", "space")},
+        facts=("is_rule_file",),
+    )
     remove_invisible: bool = option(
         False,
         "remove invisible characters: soft hyphens, zero-width spaces, byte-order marks within a"

@@ -1,8 +1,8 @@
 """Word links of the pairs, for guided alignment: one line of Pharaoh links for each line of text.
 
 A link `source-target` is a pair of positions, from 0. As in ``rnnsearch align``, positions count
-the tokens of each side, or with SentencePiece the words that spaces separate; there a link of two
-words links all their pieces.
+the tokens of each side, or with SentencePiece the words that spaces separate, or the words that
+byte-pair codes cut; there a link of two words links all their pieces.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.alignment.links import word_shares
 from rnnsearch_tf.evaluation.bleu import sentence_chrf
+from rnnsearch_tf.text.characters import PIECE_JOINT
 
 if TYPE_CHECKING:
     from rnnsearch_tf.runs.folder import Run
@@ -196,7 +197,8 @@ def _features_of(
     """The features of one translation; `log_probabilities` float64 [tokens + 1]."""
     mean = log_probabilities.mean()
     sentence = np.array([1.0, mean, log_probabilities.min(), np.log(len(log_probabilities))])
-    shares = word_shares(tokens, text.split())  # [tokens, words]
+    pieces = [token.removesuffix(PIECE_JOINT) for token in tokens]
+    shares = word_shares(pieces, text.split())  # [tokens, words]
     words = shares.T @ log_probabilities[: len(tokens)]
     return sentence, np.stack([np.ones_like(words), words, np.full_like(words, mean)], axis=1)
 

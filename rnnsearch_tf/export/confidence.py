@@ -13,10 +13,13 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.evaluation.confidence import Calibration
-from rnnsearch_tf.text.characters import SPACE, WORD_START
+from rnnsearch_tf.text.characters import PIECE_JOINT, SPACE, WORD_START
 
 DIGITS = 7
 """Decimals of a word's confidence."""
+
+_NO_CHARACTERS = f"{WORD_START}|{PIECE_JOINT}$"
+"""What a token has beside the characters of the text."""
 
 
 def confidences(
@@ -84,7 +87,7 @@ def _of_words(
     characters = tf.reduce_sum(words_of_rows, axis=1)  # [B]
     # [B, None]
     sizes = tokens.with_values(
-        tf.strings.length(tf.strings.regex_replace(tokens.values, WORD_START, ""), "UTF8_CHAR")
+        tf.strings.length(tf.strings.regex_replace(tokens.values, _NO_CHARACTERS, ""), "UTF8_CHAR")
     )
     # start of each token in its sentence, in characters
     places = tf.cumsum(sizes.to_tensor(), axis=1, exclusive=True)

@@ -19,6 +19,7 @@ import tensorflow as tf
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.config import END_ID, save_config, saved_config
+from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.check import LONG, TRICKY
 from rnnsearch_tf.export.graph_check import compare, run_batches
@@ -255,6 +256,14 @@ def _check_translator(what: str, translator: Translator) -> None:
             f"{what}: expected an ensemble whose members read the same source tokens, got"
             f" {len(translator.source_texts)} kinds; export them as a SavedModel"
         )
+    for side, text in (("source", translator.source_text), ("target", translator.target_text)):
+        for option in names_with(text.config, "is_rule_file"):
+            if getattr(text.config, option) is not None:
+                raise UserError(
+                    f"{what}: expected a model without {side}.{option}, which this form of a model"
+                    f" cannot apply, got {getattr(text.config, option)}; export the model as a"
+                    " SavedModel"
+                )
     size = sum(4 * math.prod(weight.shape) for weight in translator.model.trainable_variables)
     if size > LARGEST:
         raise UserError(

@@ -111,3 +111,6 @@ EAST_ASIAN = _bracket(
 
 WORD_START = "▁"
 """SentencePiece's symbol for the space before a word: U+2581."""
+
+PIECE_JOINT = "@@"
+"""The end of a piece of subword-nmt whose word goes on in the next piece."""

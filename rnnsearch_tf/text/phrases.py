@@ -80,9 +80,11 @@ def word_joints(text: Text) -> tuple[tf.Tensor, tf.Tensor]:
     """Whether each token can continue the word of the previous token, and whether its word can be
     continued by the next token: bool [V] each.
 
-    Both are false but for subwords: a piece that begins with a letter or digit continues a word,
-    and the word of a piece that ends with one can be continued. Scripts without spaces do not show
-    where a word ends: their pieces continue no word.
+    Both are false but for SentencePiece: a piece that begins with a letter or digit continues a
+    word, and the word of a piece that ends with one can be continued. Scripts without spaces do not
+    show where a word ends: their pieces continue no word. With byte-pair codes, the last piece of a
+    phrase is another one, without ``@@``, than inside a word; but a phrase may be the end of a
+    longer word.
     """
     if text.config.tokenization != "sentencepiece":
         none = tf.fill([text.vocabulary.size], False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -28,10 +27,9 @@ from rnnsearch_tf.text.languages import warn_once
 from rnnsearch_tf.text.moses import detokenize, tokenize, unescape
 from rnnsearch_tf.text.sampling import SubwordSampler
 from rnnsearch_tf.text.vocabulary import Vocabulary, batches
+from rnnsearch_tf.text.word_rules import WordRules, read_rules
 
 _MOST_MARKS = 30
-_CUT_UNKNOWN = " ".join(re.findall(r"\w+|\W", SPECIAL_TOKENS[UNKNOWN_ID]))
-"""The tokens of the unknown word under Moses' rules."""
 
 
 class Text(tf.Module):
@@ -44,9 +42,11 @@ class Text(tf.Module):
         config: TextConfig.
         vocabulary: Vocabulary.
         subword_model: bytes of the SentencePiece model; only for ``tokenization: sentencepiece``.
+        rules: WordRules; None: of the files that ``truecase`` and ``bpe_codes`` name, if any.
 
     Raises:
-        UserError: the SentencePiece model is malformed or does not fit the vocabulary.
+        UserError: the SentencePiece model is malformed or does not fit the vocabulary, or a file of
+            the rules is missing or damaged.
 
     Example:
         >>> text = build_text(TextConfig(language="fr"), ["L'homme dort.", "L'homme rit."])
@@ -57,12 +57,17 @@ class Text(tf.Module):
     """
 
     def __init__(
-        self, config: TextConfig, vocabulary: Vocabulary, subword_model: bytes | None = None
+        self,
+        config: TextConfig,
+        vocabulary: Vocabulary,
+        subword_model: bytes | None = None,
+        rules: WordRules | None = None,
     ) -> None:
         super().__init__(name="text")
         self.config = config
         self.vocabulary = vocabulary
         self._subwords: subwords.Subwords | None = None
+        self.rules = rules or read_rules(config)
         if config.tokenization == "moses":
             warn_once(config.language)
         if config.tokenization == "sentencepiece":
@@ -70,7 +75,7 @@ class Text(tf.Module):
             _check_pieces(self._subwords.pieces, vocabulary.tokens)
 
     def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Normalize, lower-case if configured, and split into tokens.
+        """Normalize, lower-case or truecase if configured, and split into tokens.
 
         Args:
             texts: string [B]; invalid UTF-8 becomes U+FFFD.
@@ -78,19 +83,19 @@ class Text(tf.Module):
         Returns:
             RaggedTensor string [B, None]; an empty line has no tokens.
         """
-        return _tokenize(texts, self.config, self._subwords)
+        return _tokenize(texts, self.config, self._subwords, self.rules)
 
     def tokenize_translations(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Like :meth:`tokenize`, for the output of a model: an unknown word, ``<unk>``, which
-        Moses' rules would cut into three, is one token.
+        Moses' rules and byte-pair codes would cut, is one token.
         """
         tokens = self.tokenize(texts)
-        if self.config.tokenization != "moses":
+        if self.config.tokenization == "sentencepiece":
             return tokens
+        unknown = SPECIAL_TOKENS[UNKNOWN_ID]
+        cut = tf.strings.reduce_join(self.tokenize([unknown]), axis=1, separator=" ")[0]
         lines = tf.strings.reduce_join(tokens, axis=1, separator=" ")
-        return tf.strings.split(
-            tf.strings.regex_replace(lines, _CUT_UNKNOWN, SPECIAL_TOKENS[UNKNOWN_ID])
-        )
+        return tf.strings.split(tf.strings.regex_replace(lines, cut, unknown))
 
     def prepared(self, texts: tf.Tensor) -> tf.Tensor:
         """Prepare texts for SentencePiece: normalize, clean, lower-case if configured; string [B]
@@ -117,19 +122,23 @@ class Text(tf.Module):
         escapes (``&apos;``).
 
         The words are kept, and also their escapes if the vocabulary of ``tokenization: space`` has
-        escaped words; subword pieces are those of the detokenized line.
+        escaped words; SentencePiece pieces are those of the detokenized line.
         """
         if self.config.tokenization == "sentencepiece":
             # detokenize undoes the escapes
             return self.tokenize(detokenize(_split(texts), self.config.language))
-        return self.words(texts)
+        words = self.words(texts)
+        return self.rules.cut(words) if self.rules else words
 
     def words(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """The words of lines as in :meth:`split`, normalized; RaggedTensor string [B, None]."""
-        if self.config.tokenization == "space" and any(map(ESCAPED.search, self.vocabulary.tokens)):
-            return self.tokenize(texts)
-        joined = tf.strings.reduce_join(unescape(_split(texts)), axis=1, separator=" ")
-        return _tokenize(joined, dataclasses.replace(self.config, tokenization="space"), None)
+        """The words of lines as in :meth:`split`, normalized and in true case; RaggedTensor string
+        [B, None].
+        """
+        spaces = dataclasses.replace(self.config, tokenization="space")
+        if self.config != spaces or not any(map(ESCAPED.search, self.vocabulary.tokens)):
+            texts = tf.strings.reduce_join(unescape(_split(texts)), axis=1, separator=" ")
+        words = _tokenize(texts, spaces, None)
+        return self.rules.truecase(words) if self.rules else words
 
     def same_as(self, other: Text) -> bool:
         """Whether both give the same ids for every text, and the same text for all ids."""
@@ -140,6 +149,7 @@ class Text(tf.Module):
         return (
             settings[0] == settings[1]
             and self.subword_model == other.subword_model
+            and (self.rules or WordRules()).same_as(other.rules or WordRules())
             and self.vocabulary.tokens == other.vocabulary.tokens
         )
 
@@ -148,6 +158,7 @@ class Text(tf.Module):
 
         Tokens of ``tokenization: space`` are joined by spaces.
         """
+        tokens = self.rules.join(tokens) if self.rules else tokens
         if self.config.tokenization == "sentencepiece":
             return subwords.join(tokens)
         if self.config.tokenization == "space":
@@ -202,10 +213,12 @@ class Text(tf.Module):
         return self.detokenize(self.tokens(ids))
 
     def save(self, folder: AnyPath, side: str) -> None:
-        """Write ``vocabulary.SIDE.txt``, and ``SIDE.spm.model`` with subwords; `side` is "source"
-        or "target".
+        """Write ``vocabulary.SIDE.txt``, ``SIDE.spm.model`` with subwords, and copies of the files
+        of the rules; `side` is "source" or "target".
         """
         run = Run(folder)
+        if self.rules:
+            self.rules.save(run, side)
         if self.subword_model is not None:
             write_file(run.subword_model(side), self.subword_model)
         self.vocabulary.save(run.vocabulary(side))  # last: its presence means a complete side
@@ -349,7 +362,7 @@ def extend_texts(
         ``vocabulary_size`` has grown to the number of entries.
     """
     sides = dict(zip(("source", "target"), texts))
-    counts = {side: _word_counts(text.config) for side, text in sides.items()}
+    counts = {side: _word_counts(text.config, text.rules) for side, text in sides.items()}
     count_tokens(counts, pairs)
     return [_extended(text, counts[side].total(), number) for side, text in sides.items()]
 
@@ -364,7 +377,8 @@ def load_text(folder: AnyPath, side: str, config: TextConfig) -> Text:
     subword_model = (
         _read_model(run.subword_model(side)) if config.tokenization == "sentencepiece" else None
     )
-    return Text(config, Vocabulary.load(run.vocabulary(side)), subword_model)
+    rules = read_rules(config, run, side)
+    return Text(config, Vocabulary.load(run.vocabulary(side)), subword_model, rules)
 
 
 def shortfall(text: Text, side: str, config: TextConfig) -> str | None:
@@ -458,16 +472,21 @@ def clean(texts: tf.Tensor) -> tf.Tensor:
 
 
 def _tokenize(
-    texts: tf.Tensor, config: TextConfig, pieces: subwords.Subwords | None
+    texts: tf.Tensor,
+    config: TextConfig,
+    pieces: subwords.Subwords | None,
+    rules: WordRules | None = None,
 ) -> tf.RaggedTensor:
     texts = tf.convert_to_tensor(texts, tf.string)
     texts.shape.assert_has_rank(1)
     if config.tokenization == "moses":
         # lower-case afterwards, since the rules about periods depend on case
         tokens = tokenize(_cleaned(texts, config), config.language)
-        return tf.strings.lower(tokens, "utf-8") if config.lowercase else tokens
-    texts = _prepare(texts, config)
-    return pieces.tokenize(texts) if pieces else tf.strings.split(texts)
+        tokens = tf.strings.lower(tokens, "utf-8") if config.lowercase else tokens
+    else:
+        texts = _prepare(texts, config)
+        tokens = pieces.tokenize(texts) if pieces else tf.strings.split(texts)
+    return rules.cut(rules.truecase(tokens)) if rules else tokens
 
 
 def _split(texts: tf.Tensor) -> tf.RaggedTensor:
@@ -487,14 +506,18 @@ def token_counts(config: TextConfig, most_lines: int | None = None) -> TokenCoun
     """TokenCounts of the words from which a vocabulary or subwords are built; None if a vocabulary
     is given.
     """
-    return _word_counts(config, most_lines) if config.vocabulary is None else None
+    if config.vocabulary is not None:
+        return None
+    return _word_counts(config, read_rules(config), most_lines)
 
 
-def _word_counts(config: TextConfig, most_lines: int | None = None) -> TokenCounts:
-    """TokenCounts of words; for a side with subwords, of strings between spaces."""
+def _word_counts(
+    config: TextConfig, rules: WordRules | None, most_lines: int | None = None
+) -> TokenCounts:
+    """TokenCounts of words or their pieces; of strings between spaces for SentencePiece."""
     if most_lines is None and config.tokenization == "sentencepiece":
         most_lines = subwords.MOST_LINES
-    return TokenCounts(lambda texts: _tokenize(texts, config, None), most_lines)
+    return TokenCounts(lambda texts: _tokenize(texts, config, None, rules), most_lines)
 
 
 def _extended(text: Text, counts: Mapping[str, int], number: int) -> Text:
@@ -512,7 +535,8 @@ def _extended(text: Text, counts: Mapping[str, int], number: int) -> Text:
         if config.vocabulary is None
         else config.vocabulary_size
     )
-    return Text(dataclasses.replace(config, vocabulary_size=size), vocabulary, model)
+    config = dataclasses.replace(config, vocabulary_size=size)
+    return Text(config, vocabulary, model, text.rules)
 
 
 def text_of_counts(config: TextConfig, counts: TokenCounts | None, where: str) -> Text:

@@ -59,7 +59,7 @@ FAULTS = [
     Mutant(
         "alignment/tokens.py",
         "links numbered by pieces",
-        "        if all(begins is None for begins in self._begins):\n",
+        "        if all(numbers is None for numbers in self._numbers):\n",
         "        if True:\n",
         (f"{LINKS}::test_a_piece_has_the_links_of_its_word",),
     ),

@@ -8,7 +8,7 @@
     DIR/offsets.bin                  int64 [pairs + 1]: where in ids.bin a pair begins
     DIR/lengths.bin                  uint16 or uint32 [pairs, 2]: numbers of source and target ids,
                                      end symbols included
-    DIR/vocabulary.source.txt, …     vocabularies and SentencePiece models, as in a RUN folder
+    DIR/vocabulary.source.txt, …     vocabularies, SentencePiece models and rules, as in a RUN
     DIR/development.source.txt, …    the development text, if one was held out
 
 Numbers are little-endian; ids are uint16 if both vocabularies are small enough, otherwise uint32.
@@ -42,7 +42,7 @@ IDS = "ids.bin"
 OFFSETS = "offsets.bin"
 LENGTHS = "lengths.bin"
 LENGTH_LIMITS = names_with(DataConfig, "limits_lengths")
-MAKES_TOKENS = names_with(TextConfig, "makes_tokens")
+MAKES_TOKENS = names_with(TextConfig, "makes_tokens") + names_with(TextConfig, "is_rule_file")
 MAKES_VOCABULARY = names_with(TextConfig, "makes_vocabulary")
 
 _KEYS = {

@@ -129,8 +129,9 @@ def _plan(config: Config) -> dict[str, Any]:
         for side in (corpus.source, corpus.target)
     ] + [config.data.phrase_table or ""]
     files = [split(path)[0] for text in texts for path in files_of(config.data, text)] + [
-        config.source.vocabulary or "",
-        config.target.vocabulary or "",
+        getattr(side, name) or ""
+        for side in (config.source, config.target)
+        for name in ("vocabulary", "truecase", "bpe_codes")
     ]
     states = [
         [path, os.stat(path).st_size, os.stat(path).st_mtime_ns]

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rnnsearch_tf.alignment.links import with_word_starts
 from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.runtime.optional import require
-from rnnsearch_tf.text.characters import WORD_START
+from rnnsearch_tf.text.characters import PIECE_JOINT, WORD_START
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,7 +88,11 @@ def labels(tokens: Sequence[str]) -> list[str]:
     Example:
         >>> labels(["▁Two", "▁brown", "▁dog", "s", "."])
         ['Two', 'brown', 'dog', '·s', '·.']
+        >>> labels(["Two", "do@@", "gs", "."])
+        ['Two', 'do', '·gs', '.']
     """
+    if any(token.endswith(PIECE_JOINT) for token in tokens):
+        tokens = with_word_starts(tokens)
     if any(token.startswith(WORD_START) for token in tokens):
         tokens = [
             token.removeprefix(WORD_START)
