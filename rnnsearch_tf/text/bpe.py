@@ -75,7 +75,8 @@ class BytePairCodes(tf.Module):
         """Cut words into pieces, ``@@`` after each but a word's last: RaggedTensor string [B, None]
         -> RaggedTensor string [B, None].
         """
-        words, word = tf.unique(tokens.values)  # string [U], int32 [T]
+        # string [U], int32 [T]; reshaped because the rank of lower-cased words is not known
+        words, word = tf.unique(tf.reshape(tokens.values, [-1]))
         pieces = tf.gather(self._pieces(words), word)  # [T, None]
         return tokens.with_values(pieces).merge_dims(1, 2)
 
