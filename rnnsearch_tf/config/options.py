@@ -54,9 +54,22 @@ class TextConfig:
     )
     tokenization: str = option(
         "moses",
-        "moses: Moses rules, no escaping, no aggressive hyphens; space: the text is tokenized"
+        "moses: Moses rules, see escape and split_hyphens; space: the text is tokenized"
         " already, tokens are separated by spaces; sentencepiece: subword pieces of the raw text",
         choices=("moses", "space", "sentencepiece"),
+        facts=("makes_tokens",),
+    )
+    escape: bool = option(
+        False,
+        "write & | < > ' \" [ ] in tokens as Moses's scripts do, such as &apos;, for a model"
+        " that was trained on their files",
+        only_with={"tokenization": ("moses",)},
+        facts=("makes_tokens",),
+    )
+    split_hyphens: bool = option(
+        False,
+        "split words at hyphens, such as well @-@ known, as Moses's tokenizer.perl -a does",
+        only_with={"tokenization": ("moses",)},
         facts=("makes_tokens",),
     )
     unicode_form: str = option(

@@ -257,8 +257,9 @@ def _check_translator(what: str, translator: Translator) -> None:
             f" {len(translator.source_texts)} kinds; export them as a SavedModel"
         )
     for side, text in (("source", translator.source_text), ("target", translator.target_text)):
-        for option in names_with(text.config, "is_rule_file"):
-            if getattr(text.config, option) is not None:
+        rules = [*names_with(text.config, "makes_tokens"), *names_with(text.config, "is_rule_file")]
+        for option in rules:
+            if option not in TEXT_OPTIONS and getattr(text.config, option):
                 raise UserError(
                     f"{what}: expected a model without {side}.{option}, which this form of a model"
                     f" cannot apply, got {getattr(text.config, option)}; export the model as a"

@@ -1,7 +1,7 @@
 """Moses tokenization and detokenization of a whole batch at once.
 
-The rules are those of Moses' tokenizer.perl as implemented by sacremoses, without escaping and
-without aggressive hyphen splitting. Rules of the current script that sacremoses lacks are missing
+The rules are those of Moses' tokenizer.perl as implemented by sacremoses; escaping and aggressive
+hyphen splitting are optional. Rules of the current script that sacremoses lacks are missing
 here too: the colon of Finnish and Swedish (`USA:n`), `l·l` of Catalan, elision in Catalan and
 Irish, glottal stops of Somali and Tetum, the period split off a final `U.S.`. Each rule is one
 regular expression over all lines; only the rule about abbreviations uses a token and the next one.
@@ -33,6 +33,9 @@ from rnnsearch_tf.text.characters import (
 from rnnsearch_tf.text.escapes import ESCAPES
 from rnnsearch_tf.text.languages import abbreviations, abbreviations_file, base
 
+# twice, since a match takes the letter before the next hyphen
+_HYPHENS = [(rf"([{ALNUM}])-([{ALNUM}])", r"\1 @-@ \2")] * 2
+
 _COMMAS = [
     (r"(\.\.+)", r" \1 "),  # a run of periods is one token
     (rf"([^{NUMBER}]),", r"\1 , "),  # a comma is kept only within a number: 5,300
@@ -58,10 +61,21 @@ _APOSTROPHE = {
 _APOSTROPHE["it"] = _APOSTROPHE["fr"]
 _APOSTROPHE_ALONE = [("'", " ' ")]  # in every other language
 
+_ESCAPING = [  # in the order of tokenizer.perl
+    ("&", "&amp;"),
+    (r"\|", "&#124;"),
+    ("<", "&lt;"),
+    (">", "&gt;"),
+    ("'", "&apos;"),
+    ('"', "&quot;"),
+    (r"\[", "&#91;"),
+    (r"\]", "&#93;"),
+]
+
 _CLOSING = [(r"\.' *$", " . '")]  # the period before a closing quote is split off the last word
 
 
-def tokenize(texts: tf.Tensor, language: str) -> tf.RaggedTensor:
+def tokenize(texts: tf.Tensor, language: str, split_hyphens: bool = False) -> tf.RaggedTensor:
     """Split text into Moses tokens.
 
     It differs from sacremoses only for letters that are newer than sacremoses' Unicode tables or in
@@ -70,6 +84,7 @@ def tokenize(texts: tf.Tensor, language: str) -> tf.RaggedTensor:
     Args:
         texts: string [B], valid UTF-8, cleaned (:func:`~rnnsearch_tf.text.pipeline.clean`).
         language: a code such as ``"en"`` or ``"pt-BR"``; see :mod:`rnnsearch_tf.text.languages`.
+        split_hyphens: whether words are split at hyphens, as by Moses' option ``-a``.
 
     Returns:
         RaggedTensor string [B, None]; an empty line has no tokens.
@@ -81,12 +96,27 @@ def tokenize(texts: tf.Tensor, language: str) -> tf.RaggedTensor:
     language = base(language)
     for pattern, rewrite in [
         _special(language),
+        *(_HYPHENS if split_hyphens else ()),
         *_COMMAS,
         *_APOSTROPHE.get(language, _APOSTROPHE_ALONE),
         *_CLOSING,
     ]:
         texts = tf.strings.regex_replace(texts, pattern, rewrite)
     return _split_periods(tf.strings.split(texts), language)
+
+
+def escape(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+    """Write the characters that Moses' files cannot have as it does: RaggedTensor string [B, None],
+    same shape out.
+
+    Example:
+        >>> escape(tf.ragged.constant([["'s", "[", "&"]])).to_list()
+        [[b'&apos;s', b'&#91;', b'&amp;']]
+    """
+    words = tokens.values
+    for plain, escaped in _ESCAPING:
+        words = tf.strings.regex_replace(words, plain, escaped)
+    return tokens.with_values(words)
 
 
 def _special(language: str) -> tuple[str, str]:

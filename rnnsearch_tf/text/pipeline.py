@@ -24,7 +24,7 @@ from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, MARK, SPACE
 from rnnsearch_tf.text.counting import Line, TokenCounts, count_tokens
 from rnnsearch_tf.text.escapes import ESCAPED
 from rnnsearch_tf.text.languages import warn_once
-from rnnsearch_tf.text.moses import detokenize, tokenize, unescape
+from rnnsearch_tf.text.moses import detokenize, escape, tokenize, unescape
 from rnnsearch_tf.text.sampling import SubwordSampler
 from rnnsearch_tf.text.vocabulary import Vocabulary, batches
 from rnnsearch_tf.text.word_rules import WordRules, read_rules
@@ -121,8 +121,8 @@ class Text(tf.Module):
         """Like :meth:`tokenize`, for lines of Moses tokens separated by spaces, with or without
         escapes (``&apos;``).
 
-        The words are kept, and also their escapes if the vocabulary of ``tokenization: space`` has
-        escaped words; SentencePiece pieces are those of the detokenized line.
+        The words are kept, and with the option ``escape``, or escaped words in the vocabulary of
+        ``tokenization: space``, their escapes; SentencePiece pieces are those of the joined line.
         """
         if self.config.tokenization == "sentencepiece":
             # detokenize undoes the escapes
@@ -135,7 +135,8 @@ class Text(tf.Module):
         [B, None].
         """
         spaces = dataclasses.replace(self.config, tokenization="space")
-        if self.config != spaces or not any(map(ESCAPED.search, self.vocabulary.tokens)):
+        has_escapes = any(map(ESCAPED.search, self.vocabulary.tokens))
+        if not self.config.escape and not (self.config == spaces and has_escapes):
             texts = tf.strings.reduce_join(unescape(_split(texts)), axis=1, separator=" ")
         words = _tokenize(texts, spaces, None)
         return self.rules.truecase(words) if self.rules else words
@@ -481,8 +482,9 @@ def _tokenize(
     texts.shape.assert_has_rank(1)
     if config.tokenization == "moses":
         # lower-case afterwards, since the rules about periods depend on case
-        tokens = tokenize(_cleaned(texts, config), config.language)
+        tokens = tokenize(_cleaned(texts, config), config.language, config.split_hyphens)
         tokens = tf.strings.lower(tokens, "utf-8") if config.lowercase else tokens
+        tokens = escape(tokens) if config.escape else tokens
     else:
         texts = _prepare(texts, config)
         tokens = pieces.tokenize(texts) if pieces else tf.strings.split(texts)

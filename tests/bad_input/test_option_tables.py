@@ -24,6 +24,8 @@ DEFAULTS = {
     "source": dict(
         language="en",
         tokenization="moses",
+        escape=False,
+        split_hyphens=False,
         unicode_form="NFC",
         lowercase=False,
         truecase=None,
@@ -37,6 +39,8 @@ DEFAULTS = {
     "target": dict(
         language="fr",
         tokenization="moses",
+        escape=False,
+        split_hyphens=False,
         unicode_form="NFC",
         lowercase=False,
         truecase=None,
@@ -174,6 +178,10 @@ COMPANY = [
         "target.vocabulary=null",
         "target.vocabulary=f target.tokenization=sentencepiece",
     ),
+    ("source.escape=true", "source.tokenization=moses", "source.tokenization=space"),
+    ("target.escape=true", "target.tokenization=moses", "target.tokenization=sentencepiece"),
+    ("source.split_hyphens=true", "source.tokenization=moses", "source.tokenization=sentencepiece"),
+    ("target.split_hyphens=true", "target.tokenization=moses", "target.tokenization=space"),
     ("source.truecase=f", "source.tokenization=space", "source.tokenization=sentencepiece"),
     ("target.truecase=f", "target.lowercase=false", "target.lowercase=true"),
     ("source.bpe_codes=f", "source.tokenization=moses", "source.tokenization=sentencepiece"),

@@ -210,7 +210,7 @@ BYTE_PAIRS = [
     Mutant(
         "export/graph_export.py",
         "word rules: a file without TensorFlow is written without them",
-        "            if getattr(text.config, option) is not None:\n",
+        "            if option not in TEXT_OPTIONS and getattr(text.config, option):\n",
         "            if False:\n",
         (f"{VERBS}::test_each_rule_of_each_side_is_refused",),
     ),

@@ -118,8 +118,9 @@ class PreparedPairs(Pairs):
         limits, than the preparation.
         """
         for side in ("source", "target"):
-            # the default is for older folders, without this option
-            known = {"remove_invisible": False} | self.manifest[side]
+            # the defaults are for older folders, without these options
+            added = dict.fromkeys(("remove_invisible", "escape", "split_hyphens"), False)
+            known = added | self.manifest[side]
             self._require_equal(known, getattr(config, side), MAKES_TOKENS, side)
         self._require_equal(self.manifest, config.data, LENGTH_LIMITS, "data")
 
