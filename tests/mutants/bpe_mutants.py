@@ -6,13 +6,14 @@ BPE = "text/test_bpe.py"
 CASE = "text/test_truecase.py"
 RULES = "text/test_word_rules.py"
 VERBS = "cli/test_byte_pairs.py"
+ESCAPES = "text/test_moses.py::test_escapes_and_split_hyphens_are_those_of_sacremoses"
 
 BYTE_PAIRS = [
     Mutant(
         "text/bpe.py",
         "byte pairs: the highest rank first",
         "tf.math.segment_min(ranks, word)",
-        "tf.math.segment_max(tf.where(ranks < none, ranks, -1), word)",
+        "(tf.math.segment_max(tf.where(ranks < none, ranks, -1), word) + none + 1) % (none + 1)",
         (
             f"{BPE}::test_tricky_sentences",
             f"{BPE}::test_the_lowest_rank_comes_first_not_the_first_pair",
@@ -129,6 +130,27 @@ BYTE_PAIRS = [
         "tf.strings.substr(words, tf.strings.length(first), ",
         "tf.strings.substr(words, 1, ",
         (f"{CASE}::test_any_rows",),
+    ),
+    Mutant(
+        "text/moses.py",
+        "escapes: a hyphen after a split one stays",
+        '\\2")] * 2\n',
+        '\\2")]\n',
+        (ESCAPES,),
+    ),
+    Mutant(
+        "text/moses.py",
+        "escapes: the ampersand comes last",
+        '    ("&", "&amp;"),\n    (r"\\|", "&#124;"),\n',
+        '    (r"\\|", "&#124;"),\n    ("&", "&amp;"),\n',
+        (ESCAPES,),
+    ),
+    Mutant(
+        "text/pipeline.py",
+        "escapes: the option does nothing",
+        "tokens = escape(tokens) if config.escape else tokens",
+        "tokens = tokens",
+        (f"{RULES}::test_escaped_tokens_are_those_of_the_programs",),
     ),
     Mutant(
         "text/word_rules.py",

@@ -113,6 +113,28 @@ def test_an_unknown_word_that_a_model_wrote_is_one_token(config, tokenization):
     assert tokens[0][-3:] == ["<unk>", "<unk>", "."] and tokens[1] == ["<unk>"]
 
 
+def test_escaped_tokens_are_those_of_the_programs(config, files, tmp_path):
+    """As other programs were trained: truecasing and codes of escaped tokens."""
+    tokenizer = sacremoses.MosesTokenizer("de")
+    lines = [*LINES, '"Die well-known Katze" [a] & "Die Hunde"']
+    rows = [tokenizer.tokenize(line, aggressive_dash_splits=True, escape=True) for line in lines]
+    truecaser = learned_truecaser(rows, tmp_path / "truecase")
+    cased = [truecaser.truecase(" ".join(row), use_known=True) for row in rows]
+    codes = learned_codes(cased, 150)
+    (tmp_path / "codes").write_text(codes, encoding="utf-8")
+    rules = dict(truecase=str(tmp_path / "truecase"), bpe_codes=str(tmp_path / "codes"))
+    settings = dataclasses.replace(config, escape=True, split_hyphens=True, **rules)
+    text = build_text(settings, lines)
+    assert lists(text.tokenize(lines)) == their_pieces(codes, cased)
+    tokenized = [" ".join(row) for row in rows]
+    assert lists(text.split(tokenized)) == lists(text.tokenize(lines))
+    assert lists(text.words(tokenized)) == cased
+    [back] = text.decode(text.encode(lines[-1:])).numpy()
+    assert back.decode() == '"Die well-known Katze" [a] & "Die Hunde"'
+    [unknown] = lists(text.tokenize_translations(["die <unk>"]))
+    assert unknown[-1] == "<unk>"
+
+
 def test_a_run_keeps_copies(text, config, files, tmp_path):
     text.save(tmp_path, "target")
     run = Run(tmp_path)
