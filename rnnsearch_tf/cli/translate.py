@@ -34,9 +34,9 @@ with an object for each as above: scores, alignments and confidences are those o
 
 Alignments:
   hard   Pharaoh links source-target from 0, without the end symbols; every target word is linked
-         to the source word with the highest attention. Words are tokens, or, under SentencePiece,
-         the words between spaces (--pieces: its pieces). text: after a tab; nbest: a fifth field;
-         json: `alignment`
+         to the source word with the highest attention. Words are tokens, or, if tokens are
+         pieces, the words that they form (--pieces: the pieces). text: after a tab; nbest: a fifth
+         field; json: `alignment`
   soft   the attention matrix, a row for each target token, a column for each source token, the
          end symbols last. text: after a tab, as JSON; json: `alignment`
 """

@@ -31,7 +31,7 @@ BYTE_PAIRS = [
         "byte pairs: a pair across two words",
         "tf.where(_differs_from_next(word), none, self._rank.lookup(pairs))",
         "self._rank.lookup(pairs)",
-        (f"{BPE}::test_tricky_sentences",),
+        (f"{BPE}::test_any_codes_and_words",),
     ),
     Mutant(
         "text/bpe.py",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rnnsearch_tf.alignment.links import with_word_starts
 from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.runtime.optional import require
@@ -91,9 +90,11 @@ def labels(tokens: Sequence[str]) -> list[str]:
         >>> labels(["Two", "do@@", "gs", "."])
         ['Two', 'do', '·gs', '.']
     """
-    if any(token.endswith(PIECE_JOINT) for token in tokens):
-        tokens = with_word_starts(tokens)
-    if any(token.startswith(WORD_START) for token in tokens):
+    joined = [token.endswith(PIECE_JOINT) for token in tokens]
+    if any(joined):
+        dots = ["·" if inside else "" for inside in [False, *joined]]
+        tokens = [dot + token.removesuffix(PIECE_JOINT) for dot, token in zip(dots, tokens)]
+    elif any(token.startswith(WORD_START) for token in tokens):
         tokens = [
             token.removeprefix(WORD_START)
             if token.startswith(WORD_START) or token in SPECIAL_TOKENS
