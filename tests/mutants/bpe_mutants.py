@@ -64,8 +64,8 @@ BYTE_PAIRS = [
     Mutant(
         "text/bpe.py",
         "byte pairs: unknown characters are one symbol of the codes",
-        "        self._unknown = len(numbers)  # a character that no code has\n",
-        "        self._unknown = len(numbers) - 1\n",
+        "_table(list(found), list(found.values()), self._unknown)",
+        "_table(list(found), list(found.values()), 1)",
         (f"{BPE}::test_any_codes_and_words",),
     ),
     Mutant(
