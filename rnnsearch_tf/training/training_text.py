@@ -16,7 +16,9 @@ PAIRS_MEASURED = 10_000
 """Pairs, evenly spread over the training text, whose lengths are recorded."""
 
 MOST_PAIRS_READ = 1_000_000
-"""They are spread over no more than so many first pairs: to read those takes about a second."""
+"""They are spread over no more than so many first pairs of text: to read those takes about a
+second. Those of a prepared corpus are spread over all of it.
+"""
 
 
 def record_training_text(
@@ -26,7 +28,7 @@ def record_training_text(
     longest: int,
     start_from: str | os.PathLike[str] | None = None,
 ) -> None:
-    """Write RUN/training_text.json. A prepared corpus has no text to measure.
+    """Write RUN/training_text.json.
 
     Args:
         run: Run.
@@ -35,14 +37,21 @@ def record_training_text(
         longest: tokens of a source sentence; longer ones are left out of training.
         start_from: path of the RUN that the training starts from, whose text the model knows too.
     """
-    if isinstance(pairs, PreparedPairs):
-        return
-    step = math.ceil(min(pairs.check().kept, MOST_PAIRS_READ) / PAIRS_MEASURED)
-    lines = itertools.islice(pairs.lines(), 0, MOST_PAIRS_READ, step)
-    lengths = [len(ids) - 1 for ids in text.encode([source for source, _ in lines]).to_list()]
+    lengths = (
+        pairs.source_lengths(PAIRS_MEASURED)
+        if isinstance(pairs, PreparedPairs)
+        else _measured(text, pairs)
+    )
     # if every sentence is too long, training will say so
     found = TrainingText.of([length for length in lengths if length <= longest] or lengths)
     before = None if start_from is None else TrainingText.load(Run.open(start_from))
     if before and before.source_length > found.source_length:
         found = before
     found.save(run)
+
+
+def _measured(text: Text, pairs: Pairs) -> list[int]:
+    """Numbers of tokens, without the end symbol, of source sentences that are read from text."""
+    step = math.ceil(min(pairs.check().kept, MOST_PAIRS_READ) / PAIRS_MEASURED)
+    lines = itertools.islice(pairs.lines(), 0, MOST_PAIRS_READ, step)
+    return [len(ids) - 1 for ids in text.encode([source for source, _ in lines]).to_list()]

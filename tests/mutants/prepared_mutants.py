@@ -263,6 +263,20 @@ _FAULTS = [
         f"{FOLDERS}::test_a_held_out_text_or_a_named_vocabulary_that_has_changed_is_begun_anew",
     ),
     (
+        "data/prepared/store.py",
+        "the end symbol is counted as a word of the training text",
+        "int(length) - 1 for length in lengths",
+        "int(length) for length in lengths",
+        f"{TRAINING}::test_the_lengths_are_those_of_the_text",
+    ),
+    (
+        "data/prepared/store.py",
+        "the first pairs stand for all",
+        "for length in lengths[:: -(-self.count // most), 0]",
+        "for length in lengths[:most, 0]",
+        f"{TRAINING}::test_the_lengths_are_those_of_the_text",
+    ),
+    (
         "text/counting.py",
         "all saved counts are open",
         "if len(self._files) > OPEN_AT_ONCE:",

@@ -153,6 +153,14 @@ class PreparedPairs(Pairs):
         source, target = (self.folder / f"development.{side}.txt" for side in ("source", "target"))
         return Pairs(str(source), str(target)) if source.exists() else None
 
+    def source_lengths(self, most: int) -> list[int]:
+        """Numbers of source tokens, without the end symbol, of at most `most` pairs, evenly spread
+        over the corpus.
+        """
+        kind = np.dtype(self.manifest["length_type"]).newbyteorder("<")
+        lengths = np.memmap(self.folder / LENGTHS, kind, "r").reshape(-1, 2)
+        return [int(length) - 1 for length in lengths[:: -(-self.count // most), 0]]
+
     def tables(self) -> Tables:
         """Map the files into memory as tensors, without reading them."""
         manifest = self.manifest
