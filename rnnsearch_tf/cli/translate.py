@@ -64,7 +64,7 @@ from rnnsearch_tf.cli.shared import (
     search_changes,
 )
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.export.about import read_about
+from rnnsearch_tf.export.about import read_about, read_training_text
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.text.constraints import check_lines, with_constraints, without_marks
@@ -170,7 +170,7 @@ def run(arguments: Namespace) -> None:
     alignment = {"hard": _hard(Links(translator, arguments.pieces)), "soft": _soft, None: None}[
         arguments.alignment
     ]
-    signs = _warning_signs(translator, arguments, exported)
+    signs, read = _warning_signs(translator, arguments, exported)
     languages = _languages(translator, exported) if arguments.split_sentences else ("", "")
     number = 0
     inputs = _constrained(
@@ -185,7 +185,7 @@ def run(arguments: Namespace) -> None:
             cut = [split_sentences(text, languages[0]) for text in texts] if languages[0] else None
             sentences = list(itertools.chain.from_iterable(cut)) if cut else texts
             translations = translator.translate(sentences, constraints, **changes)
-            signs.add(translations)
+            signs.add(translations, read(sentences))
             confidences = (
                 calibration(translator, sentences, [t.text for t in translations])
                 if calibration
@@ -222,16 +222,19 @@ def run(arguments: Namespace) -> None:
 
 
 def _warning_signs(translator, arguments, exported):
-    """WarningSigns that know the training text of the (first) model as far as it was recorded."""
+    """(WarningSigns that know the training text of the (first) model as far as it was recorded,
+    function of sentences that gives the sources which a translation may lack, or None).
+    """
     from rnnsearch_tf.evaluation.warning_signs import TrainingText, WarningSigns
 
-    if exported:  # it has neither
-        return WarningSigns()
-    return WarningSigns(
+    if exported:
+        return WarningSigns(*read_training_text(exported)), translator.sources
+    signs = WarningSigns(
         TrainingText.load(Run.open(arguments.model[0])),
         translator.config.data.maximum_source_length,
         frozenset(translator.source_text.vocabulary.tokens),
     )
+    return signs, lambda _: None
 
 
 def _check_split(arguments, form):

@@ -8,7 +8,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rnnsearch_tf.errors import UserError, one_line
 from rnnsearch_tf.files.atomic import write_file
@@ -81,6 +81,11 @@ class TrainingText:
         ordered = sorted(lengths)
         return cls(ordered[math.ceil(SHARE_BELOW * len(ordered)) - 1], len(ordered))
 
+    @classmethod
+    def of_values(cls, values: Any) -> TrainingText:
+        """The record from values of JSON; ValueError, TypeError or KeyError: they are none."""
+        return cls(int(values["source_length"]), int(values["pairs"]))
+
     def save(self, run: Run) -> None:
         """Write it to a RUN."""
         write_file(run.training_text, json.dumps(dataclasses.asdict(self)) + "\n")
@@ -95,13 +100,24 @@ class TrainingText:
         if not run.training_text.exists():
             return None
         try:
-            values = json.loads(run.training_text.read_text(encoding="utf-8"))
-            return cls(int(values["source_length"]), int(values["pairs"]))
+            return cls.of_values(json.loads(run.training_text.read_text(encoding="utf-8")))
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise UserError(
                 f"{run.training_text}: expected the record of a training text, got something else"
                 f" ({one_line(error, 100)}); delete it, or copy the RUN again"
             ) from None
+
+
+class Source(NamedTuple):
+    """A source sentence as the model reads it.
+
+    Attributes:
+        tokens: without the end symbol.
+        unknown: number of tokens that the model does not know.
+    """
+
+    tokens: Sequence[str]
+    unknown: int
 
 
 class WarningSigns:
@@ -125,27 +141,31 @@ class WarningSigns:
         self.known = known
         self.lines = self.loops = self.long = self.unknown = 0
 
-    def add(self, translations: Iterable[Any]) -> None:
-        """Count Translations; those of an export may lack their tokens."""
-        for translation in translations:
-            source = translation.source_tokens or []
+    def add(self, translations: Sequence[Any], sources: Iterable[Source] | None = None) -> None:
+        """Count Translations.
+
+        Args:
+            translations: Translations; those of an export may lack their tokens.
+            sources: the Source of each; None: as the translations have it.
+        """
+        for translation, source in zip(translations, sources or map(self._source, translations)):
             tokens = translation.tokens
             self.lines += 1
             self.loops += has_loop(
                 translation.text.split() if tokens is None else tokens
-            ) and not has_loop(source)
-            self.long += len(source) > (self._longest() or math.inf)
-            self.unknown += self._is_unknown(source)
+            ) and not has_loop(source.tokens)
+            self.long += len(source.tokens) > (self._longest() or math.inf)
+            words = sum(token != WORD_START for token in source.tokens)
+            self.unknown += 2 * (words - source.unknown) < words
 
     def _longest(self) -> int | None:
         return self.training_text.source_length if self.training_text else self.limit
 
-    def _is_unknown(self, source: Sequence[str]) -> bool:
-        """Whether the model knows less than half of the tokens."""
-        words = [token for token in source if token != WORD_START]
-        if self.known is None or not words:
-            return False
-        return 2 * sum(word in self.known for word in words) < len(words)
+    def _source(self, translation: Any) -> Source:
+        tokens = translation.source_tokens or []
+        if self.known is None:
+            return Source(tokens, 0)
+        return Source(tokens, sum(token not in self.known for token in tokens))
 
     def summary(self) -> str | None:
         """What was found, in a sentence; None: nothing."""

@@ -1,16 +1,20 @@
-"""What the server's page says of a model: ``assets.extra/about.json``.
+"""What an export says of its model, to the server's page and to ``translate``:
+``assets.extra/about.json``.
 
-{"source": "en", "target": "fr", "examples": ["My sister sells an old book."]}
+{"source": "en", "target": "fr", "examples": ["My sister sells an old book."], "training_text":
+{"source_length": 11, "pairs": 10000}, "longest_source": 50}
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pathlib
 from typing import Any
 
 from rnnsearch_tf.config import saved_config
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UserError, one_line
+from rnnsearch_tf.evaluation.warning_signs import TrainingText
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.runs.folder import Run
@@ -19,7 +23,8 @@ FILE = pathlib.PurePath("assets.extra", "about.json")
 
 
 def write_about(folder: pathlib.Path, run: Run) -> None:
-    """Write the language codes of a RUN and its examples beside an exported model.
+    """Write the language codes of a RUN, its examples and its training text beside an exported
+    model.
 
     Args:
         folder: path of the SavedModel.
@@ -27,7 +32,8 @@ def write_about(folder: pathlib.Path, run: Run) -> None:
     """
     path = folder / FILE
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(about(run), ensure_ascii=False) + "\n", encoding="utf-8")
+    said = about(run) | _of_training(run)
+    path.write_text(json.dumps(said, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def about(run: Run) -> dict[str, Any]:
@@ -38,6 +44,15 @@ def about(run: Run) -> dict[str, Any]:
         "source": config.source.language,
         "target": config.target.language,
         "examples": [line for line in examples if line.strip()],
+    }
+
+
+def _of_training(run: Run) -> dict[str, Any]:
+    """The length of the training sentences, if it is known, and their limit in tokens."""
+    text = TrainingText.load(run)
+    return {
+        "training_text": None if text is None else dataclasses.asdict(text),
+        "longest_source": saved_config(run.config).data.maximum_source_length,
     }
 
 
@@ -54,4 +69,28 @@ def read_about(folder: AnyPath) -> dict[str, str]:
     except (OSError, ValueError, KeyError, TypeError):
         raise UserError(
             f"{path}: expected the languages of the model, found none; export it again"
+        ) from None
+
+
+def read_training_text(folder: AnyPath) -> tuple[TrainingText | None, int | None]:
+    """(TrainingText, longest source of the training in tokens) of an exported model, None for what
+    it does not name, as the exports of old versions.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    path = pathlib.Path(folder, FILE)
+    if not path.exists():
+        return None, None
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+        text, longest = said.get("training_text"), said.get("longest_source")
+        return (
+            None if text is None else TrainingText.of_values(text),
+            None if longest is None else int(longest),
+        )
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError(
+            f"{path}: expected what an export says of its model, got something else"
+            f" ({one_line(error, 100)}); export it again"
         ) from None

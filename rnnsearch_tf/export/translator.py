@@ -15,6 +15,7 @@ import numpy as np
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError, UserError, one_line
 from rnnsearch_tf.evaluation.confidence import Confidence
+from rnnsearch_tf.evaluation.warning_signs import Source
 from rnnsearch_tf.export.profile import FILE as PROFILE, ROWS_AT_ONCE, read_profile
 from rnnsearch_tf.export.lazy_session import LazySession
 from rnnsearch_tf.text.counting import Line
@@ -164,6 +165,16 @@ class ExportedTranslator:
                     )
                 )
         return found
+
+    def sources(self, texts: Sequence[Line]) -> list[Source] | None:
+        """The source sentences as the model reads them; None without the signature ``tokenize``."""
+        if "tokenize" not in self.profile.signatures:
+            return None
+        answer = self._request("tokenize", text=texts)
+        return [
+            Source(tokens.decode().split(), int(unknown))
+            for tokens, unknown in zip(answer["tokens"], answer["unknown"])
+        ]
 
     def _plain(self, texts: Sequence[Line], _: SearchConfig) -> list[Translation]:
         return _with_scores(self._translations("translate", text=texts))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.evaluation.warning_signs import TrainingText, WarningSigns, has_loop
+from rnnsearch_tf.evaluation.warning_signs import Source, TrainingText, WarningSigns, has_loop
 from rnnsearch_tf.runs.folder import Run
 
 THRICE = re.compile(r"(?:^|(?<= ))((?:\S+ ){1,6})\1\1")
@@ -80,6 +80,17 @@ def test_what_is_said_of_unknown_words():
     assert signs.summary() is None
     signs.add([translation("t", "▁ ▁ x ▁ y ▁ a")])
     assert signs.summary().startswith("1 line is mostly unknown words: ")
+
+
+def test_sources_that_somebody_else_has_read():
+    """As the server's signature tokenize does: tokens, and how many of them are unknown."""
+    signs = WarningSigns(TrainingText(4, 100))
+    plain = translation("no no no", None, tokens=False)
+    signs.add([plain], [Source("non non non".split(), 1)])
+    assert signs.summary() is None, "the source repeats itself, is short, and mostly known"
+    signs.add([plain] * 2, [Source("▁ x ▁ y".split(), 2), Source("a b c d e".split(), 2)])
+    said = "; 1 line is longer than 95 % of the training text (4 tokens); 1 line is mostly unknown"
+    assert said in signs.summary() and signs.summary().startswith("2 of 3 translations repeat")
 
 
 def test_the_length_is_a_quantile(tmp_path):

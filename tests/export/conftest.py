@@ -28,15 +28,18 @@ def once(tmp_path_factory, name, make):
 
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory):
-    """Path of a RUN with random weights, calibrated by weights of no meaning."""
+    """Path of a RUN with random weights, calibrated by weights of no meaning, whose training
+    sentences had at most six tokens.
+    """
 
     def make(folder):
         from rnnsearch_tf.evaluation.confidence import Calibration
+        from rnnsearch_tf.evaluation.warning_signs import TrainingText
         from rnnsearch_tf.runs.folder import Run
 
-        Calibration([1.2, 0.7, -0.1, 0.3], [1.8, 0.6, 0.4], 60, "nothing").save(
-            Run(write_run(folder))
-        )
+        run = Run(write_run(folder))
+        Calibration([1.2, 0.7, -0.1, 0.3], [1.8, 0.6, 0.4], 60, "nothing").save(run)
+        TrainingText(6, 100).save(run)
 
     return once(tmp_path_factory, "exported_run", make)
 

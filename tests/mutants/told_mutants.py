@@ -3,6 +3,7 @@
 from mutants import Mutant
 
 SIGNS = "evaluation/test_warning_signs.py"
+EXPORTED = "export/test_exported_as_run.py"
 ENOUGH = "training/test_enough.py"
 BEAM = "search/test_beam.py"
 
@@ -24,7 +25,7 @@ TOLD = [
     Mutant(
         "evaluation/warning_signs.py",
         "a loop of the source counts",
-        ") and not has_loop(source)",
+        ") and not has_loop(source.tokens)",
         ")",
         (f"{SIGNS}::test_what_is_said_of_loops",),
     ),
@@ -34,6 +35,44 @@ TOLD = [
         "math.ceil(SHARE_BELOW * len(ordered)) - 1",
         "math.ceil(SHARE_BELOW * len(ordered)) - 2",
         (f"{SIGNS}::test_the_length_is_a_quantile",),
+    ),
+    Mutant(
+        "evaluation/warning_signs.py",
+        "SentencePiece's mark is a word that the model knows",
+        "sum(token != WORD_START for token in source.tokens)",
+        "len(source.tokens)",
+        (
+            f"{SIGNS}::test_what_is_said_of_unknown_words",
+            f"{SIGNS}::test_sources_that_somebody_else_has_read",
+        ),
+    ),
+    Mutant(
+        "cli/translate.py",
+        "the sources of an export are not read",
+        "return WarningSigns(*read_training_text(exported)), translator.sources",
+        "return WarningSigns(*read_training_text(exported)), lambda _: None",
+        (f"{EXPORTED}::test_unlike_text_is_said_as_of_the_run",),
+    ),
+    Mutant(
+        "cli/translate.py",
+        "an export warns of loops only",
+        "return WarningSigns(*read_training_text(exported)), translator.sources",
+        "return WarningSigns(), translator.sources",
+        (f"{EXPORTED}::test_unlike_text_is_said_as_of_the_run",),
+    ),
+    Mutant(
+        "export/about.py",
+        "the limit of the training is that of the export",
+        '"longest_source": saved_config(run.config).data.maximum_source_length',
+        '"longest_source": 200',
+        (f"{EXPORTED}::test_an_export_names_the_training_text",),
+    ),
+    Mutant(
+        "export/about.py",
+        "an export without its description is refused",
+        "    if not path.exists():\n        return None, None\n",
+        "",
+        (f"{EXPORTED}::test_an_export_names_the_training_text",),
     ),
     Mutant(
         "training/enough.py",
