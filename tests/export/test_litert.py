@@ -1,4 +1,6 @@
-"""A model as a LiteRT graph: its n-best lists are those of TensorFlow's search."""
+"""A RUN as a LiteRT file: small weights, its settings, the example that translates with it, what is
+refused.
+"""
 
 import dataclasses
 import json
@@ -11,7 +13,6 @@ import numpy as np
 import pytest
 import searches
 from tiny_run import write_run
-from tiny_systems import ONE_OF_EACH, READ_THE_SOURCE
 
 import rnnsearch_tf as rt
 from rnnsearch_tf.config import SearchConfig
@@ -24,45 +25,10 @@ from rnnsearch_tf.runs.folder import Run
 
 interpreter = pytest.importorskip("ai_edge_litert.interpreter")
 ROOT = pathlib.Path(__file__).parents[2]
-SENTENCES = [row[np.newaxis] for batch in searches.BATCHES for row in batch]
-SENTENCES += [row[:, : np.argmax(row[0] == 1) + 1] for row in SENTENCES[:3]]
 
 
 def runner_of(content):
     return interpreter.Interpreter(model_content=content).get_signature_runner()
-
-
-def assert_equal_searches(searched, config, shortlist=None):
-    search = runner_of(search_litert(searched, config, shortlist))
-    searches.assert_equal_searches(
-        lambda ids: search(source_ids=ids), searched, config, SENTENCES, shortlist
-    )
-
-
-def test_a_model_with_attention():
-    assert_equal_searches(*searches.model_of_many_lengths())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [*(name for name in ONE_OF_EACH[1:] if name in READ_THE_SOURCE), searches.TOGETHER],
-)
-def test_every_other_system(name):
-    config = SearchConfig(beam_size=3, nbest=2, maximum_length_ratio=2.0)
-    assert_equal_searches(searches.model(name), config)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("options", searches.SEARCHES.values(), ids=searches.SEARCHES)
-def test_options_of_the_search(options):
-    config = SearchConfig(maximum_length_ratio=2.0, **options)
-    assert_equal_searches(searches.model("rnnsearch"), config)
-
-
-def test_shortlist():
-    config = SearchConfig(beam_size=3, nbest=2, maximum_length_ratio=2.0)
-    assert_equal_searches(searches.model("rnnsearch"), config, searches.some_candidates())
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A model as an ONNX graph: ONNX Runtime's n-best lists are those of TensorFlow's search."""
+"""A RUN as an ONNX file: its settings, its weights in eight bits, what is refused."""
 
 import dataclasses
 import json
@@ -8,11 +8,8 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-import searches
 from tiny_run import write_run
-from tiny_systems import ONE_OF_EACH, READ_THE_SOURCE
 
-from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras.onnx.graph import search_onnx
 from rnnsearch_tf.extras.onnx.weights import store_weights
@@ -24,41 +21,6 @@ def session_of(proto):
     return onnxruntime.InferenceSession(
         proto.SerializeToString(), providers=["CPUExecutionProvider"]
     )
-
-
-def assert_equal_searches(searched, config, shortlist=None):
-    session = session_of(search_onnx(searched, config, shortlist))
-    names = [output.name for output in session.get_outputs()]
-
-    def answer(ids):
-        return dict(zip(names, session.run(names, {"source_ids": ids})))
-
-    searches.assert_equal_searches(answer, searched, config, searches.BATCHES, shortlist)
-
-
-def test_a_model_with_attention():
-    assert_equal_searches(*searches.model_of_many_lengths())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [*(name for name in ONE_OF_EACH[1:] if name in READ_THE_SOURCE), searches.TOGETHER]
-)
-def test_every_other_system(name):
-    config = SearchConfig(beam_size=3, nbest=2, maximum_length_ratio=2.0)
-    assert_equal_searches(searches.model(name), config)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("options", searches.SEARCHES.values(), ids=searches.SEARCHES)
-def test_options_of_the_search(options):
-    config = SearchConfig(maximum_length_ratio=2.0, **options)
-    assert_equal_searches(searches.model("rnnsearch"), config)
-
-
-def test_shortlist():
-    config = SearchConfig(beam_size=3, nbest=2, maximum_length_ratio=2.0)
-    assert_equal_searches(searches.model("rnnsearch"), config, searches.some_candidates())
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 from mutants import Mutant
 
-SYSTEM = ("export/test_litert.py::test_a_model_with_attention",)
+SYSTEM = ("export/test_graph_searches.py::test_a_model_with_attention[litert]",)
 VERSION = ("export/test_litert.py::test_a_run_becomes_a_version",)
 
 LITERT = [
@@ -18,7 +18,7 @@ LITERT = [
         "the shortlist is left out",
         "shortlist and shortlist.as_constants()",
         "None",
-        ("export/test_litert.py::test_shortlist",),
+        ("export/test_graph_searches.py::test_shortlist[litert]",),
     ),
     Mutant(
         "extras/litert/graph.py",

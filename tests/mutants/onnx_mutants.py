@@ -2,7 +2,7 @@
 
 from mutants import Mutant
 
-SYSTEM = ("export/test_onnx.py::test_a_model_with_attention",)
+SYSTEM = ("export/test_graph_searches.py::test_a_model_with_attention[onnx]",)
 WEIGHTS = ("export/test_onnx.py::test_int8_products_are_near_those_of_float64",)
 
 ONNX = [
@@ -39,7 +39,7 @@ ONNX = [
         "the shortlist stays outside of the graph",
         "shortlist and shortlist.as_constants()",
         "shortlist",
-        ("export/test_onnx.py::test_shortlist",),
+        ("export/test_graph_searches.py::test_shortlist[onnx]",),
     ),
     Mutant(
         "extras/onnx/weights.py",
