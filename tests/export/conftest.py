@@ -1,4 +1,6 @@
-"""A tiny RUN and its export, made once for all processes of the suite."""
+"""A tiny RUN and its export, made once for all processes of the suite; the attention page of a
+server with scripted answers.
+"""
 
 import fcntl
 import os
@@ -92,3 +94,50 @@ def browser():
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def core():
+    from scripted_core import ScriptedCore
+
+    return ScriptedCore()
+
+
+@pytest.fixture(scope="module")
+def server(core):
+    server = core.serve()
+    yield server
+    server.stop(0)
+
+
+@pytest.fixture(scope="module")
+def pages(browser):
+    from attention_page import Pages
+
+    return Pages(browser)
+
+
+@pytest.fixture
+def open_page(pages, server):
+    """open_page(query, port, **context) → a page that is ready; afterwards: no error was logged,
+    and nothing left the host.
+
+    A page with options of its own is closed after the test.
+    """
+    own = []
+
+    def open_page(query="", port=None, **context):
+        if context:
+            own.append(page := pages.open(context))
+        else:
+            page = pages.shared = pages.shared or pages.open({})
+            page.mouse.move(2, 2)
+        page.goto(f"http://127.0.0.1:{port or server.rest_port}/{query}")
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    pages.errors.clear(), pages.hosts.clear()
+    yield open_page
+    for page in own:
+        page.context.close()
+    assert not pages.errors and pages.hosts == {"127.0.0.1"}

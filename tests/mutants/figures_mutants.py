@@ -76,7 +76,7 @@ PAGES = [
         "flat is all that does not lose everything",
         "FLAT = 0.1",
         "FLAT = 0.9",
-        ("papers/test_reproduce.py::test_claims_are_what_the_measurements_say",),
+        ("papers/test_claims.py::test_claims_are_what_the_measurements_say",),
     ),
     Mutant(
         "papers/phrase_based.py",

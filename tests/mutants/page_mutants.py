@@ -3,6 +3,7 @@
 from mutants import Mutant
 
 PAGE = "export/test_attention_page.py"
+PAGE_AND_SERVERS = "export/test_page_and_servers.py"
 FILES = "serving/test_page_files.py"
 CONFIDENCE = "export/test_served_confidence.py"
 
@@ -131,7 +132,7 @@ PANEL = [
         "  made.textContent = text;",
         "  made.innerHTML = text;",
         (
-            f"{PAGE}::test_text_is_never_taken_for_html",
+            f"{PAGE_AND_SERVERS}::test_text_is_never_taken_for_html",
             f"{FILES}::test_nothing_in_them_comes_from_elsewhere",
         ),
     ),
@@ -241,7 +242,7 @@ ASKING = [
         "a busy server is a refused text",
         "status === 429 || status === 503",
         "status === 429",
-        (f"{PAGE}::test_a_refusal_is_said_in_words",),
+        (f"{PAGE_AND_SERVERS}::test_a_refusal_is_said_in_words",),
     ),
     Mutant(
         "extras/server/page/server.js",
@@ -249,8 +250,8 @@ ASKING = [
         "throw new Problem(this.#gone());",
         "throw error;",
         (
-            f"{PAGE}::test_a_server_that_is_gone_is_said_and_tried_again",
-            f"{PAGE}::test_another_server_that_does_not_allow_it_is_said",
+            f"{PAGE_AND_SERVERS}::test_a_server_that_is_gone_is_said_and_tried_again",
+            f"{PAGE_AND_SERVERS}::test_another_server_that_does_not_allow_it_is_said",
         ),
     ),
     Mutant(
@@ -258,7 +259,7 @@ ASKING = [
         "a request that needs permission beforehand",
         '{ method: "POST", body, signal }',
         '{ method: "POST", body, signal, headers: { "Content-Type": "application/json" } }',
-        (f"{PAGE}::test_another_server_is_asked_where_it_allows_that",),
+        (f"{PAGE_AND_SERVERS}::test_another_server_is_asked_where_it_allows_that",),
     ),
 ]
 
@@ -269,7 +270,7 @@ SERVED = [
         "connect-src 'self'{other};",
         "connect-src 'self';",
         (
-            f"{PAGE}::test_another_server_is_asked_where_it_allows_that",
+            f"{PAGE_AND_SERVERS}::test_another_server_is_asked_where_it_allows_that",
             f"{FILES}::test_the_policy_opens_for_the_named_server_alone",
         ),
     ),
@@ -278,14 +279,17 @@ SERVED = [
         "every other server",
         "connect-src 'self'{other};",
         "connect-src *;",
-        (f"{PAGE}::test_the_policy_holds",),
+        (f"{PAGE_AND_SERVERS}::test_the_policy_holds",),
     ),
     Mutant(
         "extras/server/attention_page.py",
         "planted scripts run",
         "script-src 'self';",
         "script-src 'self' 'unsafe-inline';",
-        (f"{PAGE}::test_the_policy_holds", f"{FILES}::test_its_files_and_their_headers"),
+        (
+            f"{PAGE_AND_SERVERS}::test_the_policy_holds",
+            f"{FILES}::test_its_files_and_their_headers",
+        ),
     ),
     Mutant(
         "extras/server/attention_page.py",

@@ -5,6 +5,7 @@ from mutants import Mutant
 QUIET_IMPORTS = "house/test_quiet_imports.py"
 
 REPRODUCE = "papers/test_reproduce.py"
+CLAIMS = "papers/test_claims.py"
 PAPER = "papers/test_paper_scale.py"
 LAZY = "export/test_lazy_session.py"
 PHRASES = "text/test_phrases.py"
@@ -51,8 +52,8 @@ PAGES = [
         'return "held" if mean > margin',
         'return "held" if mean > 0',
         (
-            f"{REPRODUCE}::test_claims_are_what_the_measurements_say",
-            f"{REPRODUCE}::test_the_spread_decides",
+            f"{CLAIMS}::test_claims_are_what_the_measurements_say",
+            f"{CLAIMS}::test_the_spread_decides",
         ),
     ),
     Mutant(
@@ -60,7 +61,7 @@ PAGES = [
         "an interval of one side",
         "t.ppf(0.975,",
         "t.ppf(0.95,",
-        (f"{REPRODUCE}::test_the_spread_decides",),
+        (f"{CLAIMS}::test_the_spread_decides",),
     ),
     Mutant(
         "papers/bahdanau2015.py",
@@ -81,14 +82,14 @@ PAGES = [
         "the falls exchanged",
         'on the shortest",\n        _less(encdec_fall, search_fall)',
         'on the shortest", _less(search_fall, encdec_fall)',
-        (f"{REPRODUCE}::test_claims_are_what_the_measurements_say",),
+        (f"{CLAIMS}::test_claims_are_what_the_measurements_say",),
     ),
     Mutant(
         "papers/bahdanau2015.py",
         "a handful of sentences decides",
         'if bucket["sentences"] >= ENOUGH]',
         "]",
-        (f"{REPRODUCE}::test_claims_are_what_the_measurements_say",),
+        (f"{CLAIMS}::test_claims_are_what_the_measurements_say",),
     ),
     Mutant(
         "papers/workspace.py",
@@ -133,14 +134,14 @@ PAGES = [
         "claims train models of what is measured",
         "            if item.made_of\n",
         "            if False\n",
-        (f"{REPRODUCE}::test_claims_are_made_after_the_items_that_they_are_about",),
+        (f"{CLAIMS}::test_claims_are_made_after_the_items_that_they_are_about",),
     ),
     Mutant(
         "papers/sutskever2014.py",
         "members of the ensemble are measured for claims alone",
         "for name in ensemble]",
         "for name in ensemble[:1]]",
-        (f"{REPRODUCE}::test_claims_are_what_the_measurements_say",),
+        (f"{CLAIMS}::test_claims_are_what_the_measurements_say",),
     ),
     Mutant(
         "papers/workspace.py",
@@ -175,7 +176,7 @@ PAGES = [
         "a page of one seed is made of all",
         "self.seeds[:1], self.overrides, self.scale)\n            if item.one_seed",
         "self.seeds, self.overrides, self.scale) if item.one_seed",
-        (f"{REPRODUCE}::test_a_page_of_one_seed_needs_one_model_of_each_kind",),
+        (f"{CLAIMS}::test_a_page_of_one_seed_needs_one_model_of_each_kind",),
     ),
     Mutant(
         "papers/bahdanau2015.py",
@@ -189,7 +190,7 @@ PAGES = [
         "the spread of the population",
         "statistics.stdev",
         "statistics.pstdev",
-        (f"{REPRODUCE}::test_seeds_give_mean_and_spread",),
+        (f"{CLAIMS}::test_seeds_give_mean_and_spread",),
     ),
     Mutant(
         "papers/downloads.py",

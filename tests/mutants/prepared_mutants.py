@@ -6,12 +6,13 @@ from mutants import Mutant
 
 BATCHES = "data/test_prepared.py"
 FOLDERS = "data/test_prepared_folders.py"
+PREPARED_REFUSED = "data/test_prepared_refused.py"
 COUNTS = "text/test_counting.py"
 TRAINING = "training/test_prepared_training.py"
 ONCE = f"{BATCHES}::test_an_epoch_has_every_pair_once_and_every_worker_as_many_batches"
 NUMBER = f"{BATCHES}::test_any_batch_is_found_by_its_number"
 GOES_ON = f"{FOLDERS}::test_a_stopped_preparation_leaves_nothing_and_goes_on"
-DAMAGED = f"{FOLDERS}::test_a_damaged_folder"
+DAMAGED = f"{PREPARED_REFUSED}::test_a_damaged_folder"
 
 _FAULTS = [
     (
@@ -176,14 +177,14 @@ _FAULTS = [
         "another tokenization",
         '"sentencepiece"),\n        facts=("makes_tokens",),\n',
         '"sentencepiece"),\n',
-        f"{FOLDERS}::test_a_configuration_that_does_not_fit",
+        f"{PREPARED_REFUSED}::test_a_configuration_that_does_not_fit",
     ),
     (
         "data/prepared/store.py",
         "ids of another vocabulary",
         "if not text.same_as(load_text(self.folder, side, text.config)):",
         "if False:",
-        f"{FOLDERS}::test_vocabularies_that_do_not_fit",
+        f"{PREPARED_REFUSED}::test_vocabularies_that_do_not_fit",
     ),
     (
         "data/prepared/store.py",
@@ -204,7 +205,7 @@ _FAULTS = [
         "checksums are believed",
         ")) != known:",
         ")) is None:",
-        f"{FOLDERS}::test_a_changed_bit_is_found_when_it_is_looked_for",
+        f"{PREPARED_REFUSED}::test_a_changed_bit_is_found_when_it_is_looked_for",
     ),
     (
         "data/shards.py",

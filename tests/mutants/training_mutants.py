@@ -5,6 +5,7 @@ from mutants import Mutant
 BAD_CONFIG = "bad_input/test_bad_config.py"
 
 DRIVER = "training/test_driver.py"
+CHECKPOINTS = "training/test_checkpoints.py"
 SCHEDULE = "training/test_schedule.py"
 PEER = "model/test_keras_nlp.py"
 KILLED = "training/test_nothing_lost.py::test_two_kills"
@@ -53,14 +54,14 @@ TRAINING = [
         "a checkpoint is written over the last",
         "next(folder / name for name in names if not (folder / name).exists())",
         "folder / next(names)",
-        (f"{DRIVER}::test_the_checkpoint_before_a_damaged_one_is_taken",),
+        (f"{CHECKPOINTS}::test_the_checkpoint_before_a_damaged_one_is_taken",),
     ),
     Mutant(
         "training/checkpoint.py",
         "damage is overlooked",
         "if digest_of(model_path) != expected:",
         "if False:",
-        (f"{DRIVER}::test_the_checkpoint_before_a_damaged_one_is_taken",),
+        (f"{CHECKPOINTS}::test_the_checkpoint_before_a_damaged_one_is_taken",),
     ),
     Mutant(
         "training/fit.py",
@@ -179,14 +180,14 @@ TRAINING = [
         "the averages of another version are forgotten",
         'warnings.filterwarnings("error"',
         'warnings.filterwarnings("ignore"',
-        (f"{DRIVER}::test_an_optimizer_of_another_version_is_an_error",),
+        (f"{CHECKPOINTS}::test_an_optimizer_of_another_version_is_an_error",),
     ),
     Mutant(
         "training/checkpoint.py",
         "a damaged state escapes",
         "(ValueError, TypeError, KeyError, AttributeError, OSError, RecursionError)",
         "(ZeroDivisionError,)",
-        (f"{DRIVER}::test_a_damaged_state_is_an_error",),
+        (f"{CHECKPOINTS}::test_a_damaged_state_is_an_error",),
     ),
     Mutant(
         "training/tensorboard.py",

@@ -8,7 +8,9 @@ SELECTION = "data/test_selection.py"
 LEXICON = "smt/test_lexicon.py"
 NBEST = "smt/test_nbest.py"
 REPRODUCE = "papers/test_reproduce.py"
+CLAIMS = "papers/test_claims.py"
 DRIVER = "training/test_driver.py"
+CHECKPOINTS = "training/test_checkpoints.py"
 LAUNCH = "training/test_launch.py"
 
 LIMITS = [
@@ -96,14 +98,14 @@ UNITS_AND_DEFAULTS = [
         "minutes between checkpoints are taken for seconds",
         ">= 60 * self.config.training.checkpoint_every_minutes",
         ">= self.config.training.checkpoint_every_minutes",
-        (f"{DRIVER}::test_a_checkpoint_is_written_every_so_many_minutes",),
+        (f"{CHECKPOINTS}::test_a_checkpoint_is_written_every_so_many_minutes",),
     ),
     Mutant(
         "papers/workspace.py",
         "the minutes of the first seed stand for the mean",
         'statistics.mean(state["seconds"] / 60 for state in states)',
         'states[0]["seconds"] / 60',
-        (f"{REPRODUCE}::test_a_page_has_the_mean_minutes_of_several_seeds",),
+        (f"{CLAIMS}::test_a_page_has_the_mean_minutes_of_several_seeds",),
     ),
     Mutant(
         "papers/bahdanau2015.py",

@@ -3,16 +3,12 @@
 import dataclasses
 import gzip
 import hashlib
-import html
 import json
 import pathlib
-import re
 import types
 
-import numpy as np
 import pytest
 import sacrebleu
-import scipy.stats
 
 from papers.__main__ import main as reproduce
 from rnnsearch_tf.cli.main import run
@@ -22,10 +18,7 @@ from rnnsearch_tf.evaluation.words import tokenized
 from papers import bahdanau2015
 from papers import items
 from papers import luong2015
-from papers import sutskever2014
-from papers.claims import verdict
 from papers.corpora import joined, write_joined
-from papers.page import Page, over_seeds, table
 from papers.recipes import RECIPES
 from papers.scales import SCALES
 from papers.workspace import Workspace
@@ -209,13 +202,6 @@ def test_models_that_an_item_did_not_have_before_are_trained(tmp_path):
     assert work.untrained(chosen("bahdanau2015-table1")) == [(items.TRAINED_LONGER, 1)]
 
 
-def test_claims_are_made_after_the_items_that_they_are_about(tmp_path):
-    from papers.__main__ import _chosen
-
-    assert list(_chosen("claims", "small")) == [*items.CLAIMED, "claims"]
-    assert Workspace(tmp_path, None).needed(chosen("claims")) == []
-
-
 def test_what_another_recipe_has_trained_is_refused(tmp_path):
     work = Workspace(tmp_path, tmp_path)
     work.begin()
@@ -257,28 +243,6 @@ def test_nothing_is_downloaded_for_what_is_measured(tmp_path):
     assert work.steps(work.needed(table1)) == []
 
 
-def test_a_page_has_the_mean_minutes_of_several_seeds(tmp_path):
-    """By hand: 2 and 5 minutes; of one seed its own."""
-    shown = {}
-    for seeds in ([1, 2], [1]):
-        work = Workspace(tmp_path, None, seeds=seeds)
-        for seed, seconds in zip(seeds, (120.0, 300.0)):
-            state = {
-                "batches": 1500,
-                "epoch": 3,
-                "batches_of_epoch": 0,
-                "seconds": seconds,
-                "recipe": None,
-            }
-            work.measured(f"trained-lstm-reversed-{seed}", lambda state=state: state)
-        item = dataclasses.replace(items.ITEMS["sutskever2014-table1"], models=("lstm-reversed",))
-        shown[len(seeds)] = work.made("item", item)["models"]
-    assert shown == {
-        2: "lstm-reversed 1,500 updates, 3.5 minutes, mean of 2",
-        1: "lstm-reversed 1,500 updates, 2.0 minutes",
-    }
-
-
 def test_measurements_are_made_once(tmp_path):
     work = Workspace(tmp_path, None, seeds=[1, 2])
     made = []
@@ -287,27 +251,6 @@ def test_measurements_are_made_once(tmp_path):
             "length", "cslm", lambda work, name, seed: made.append(seed) or {"é": seed}
         ) == [{"é": 1}, {"é": 2}]
     assert made == [1, 2]
-
-
-def test_a_page_says_what_was_found_and_how_it_was_made(tmp_path):
-    figure = types.SimpleNamespace(savefig=lambda file, **_: file.write(b"PNG"))
-    page = Page(
-        "A table",
-        [{"model": "a|b", "BLEU": 12.345}],
-        [{"model": "paper", "BLEU": 20.0}],
-        ["It holds."],
-        {"curve": figure},
-    )
-    path = page.write(tmp_path, "item", {"seeds": "1", "models": "a 2 updates; b"})
-    assert (
-        path.read_text(encoding="utf-8")
-        == "# A table\n\n## Ours\n\n| model | BLEU |\n| --- | --- |\n| a\\|b | 12.35"
-        " |\n\n![curve](item-curve.png)\n\n## The paper's\n\n| model | BLEU |\n| --- | --- |\n|"
-        " paper | 20.00 |\n\nIt holds.\n\n## How it was made\n\n- seeds: 1\n- models:\n    - a 2"
-        " updates\n    - b\n"
-    )
-    assert (tmp_path / "item-curve.png").read_bytes() == b"PNG"
-    assert json.loads((tmp_path / "item.json").read_text(encoding="utf-8"))["ours"] == page.ours
 
 
 def test_several_sentences_in_a_line_are_scored_as_the_model_wrote_them(tmp_path, monkeypatch):
@@ -421,195 +364,6 @@ def test_a_damaged_file_is_named(tmp_path):
         Workspace(tmp_path, None).measured("beams", lambda: {})
 
 
-def test_words_of_a_table_mean_nothing_to_markdown():
-    """Beside the renderer of the documents' site."""
-    markdown = pytest.importorskip("markdown")
-    text = "[a] <unk> *b* _c_ `d` | e & \\"
-    [shown] = re.findall(
-        "<td>(.*)</td>",
-        markdown.markdown("\n\n".join(table([{"text": text}])), extensions=["tables"]),
-    )
-    assert html.unescape(shown) == text and "<" not in shown
-
-
-def test_seeds_give_mean_and_spread():
-    values = [10.0, 11.0, 13.5]
-    shares = [0.0612, 0.0633, 0.05]
-    counts = [1500, 1500, 1500]
-    rows = [
-        {
-            "a": over_seeds(values),
-            "b": over_seeds(shares),
-            "c": over_seeds(counts),
-            "d": over_seeds([10.0]),
-            "e": over_seeds([10.0, None]),
-        }
-    ]
-    assert list(rows[0].values()) == [values, shares, counts, 10.0, None]
-    shown = table(rows)[0].splitlines()[-1].strip("| ").split(" | ")
-    spread = [
-        f"{np.mean(each):.{digits}f} ± {np.std(each, ddof=1):.{digits}f}"
-        for each, digits in ((values, 2), (shares, 3))
-    ]
-    assert shown == [*spread, "1500", "10.00", "–"]
-    assert table([]) == []
-
-
-def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
-    """Two seeds: RNNsearch is better in both, 50 words help it in one; reversing helps."""
-    work = Workspace(tmp_path, None, seeds=[1, 2])
-    bleu = {
-        "rnnencdec-30": (10, 11),
-        "rnnsearch-30": (20, 21),
-        "rnnencdec-50": (9, 10),
-        "rnnsearch-50": (19, 25),
-        "rnnsearch-50-longer": (22,),
-    }
-    # BLEU, sentences
-    by_length = {
-        "rnnencdec-50": [(30, 60), (5, 50), (99, 3)],
-        "rnnsearch-50": [(32, 60), (30, 50), (1, 3)],
-    }
-    for name, values in bleu.items():
-        for seed, value in zip(work.seeds, values):
-            work.measured(
-                f"table1-{name}-{seed}",
-                lambda value=value: {"all": value, "short": value + 1, "no_unk": value + 5},
-            )
-            work.measured(
-                f"figure2-{name}-{seed}",
-                lambda name=name: [
-                    {"bleu": score, "sentences": count} for score, count in by_length.get(name, [])
-                ],
-            )
-    for key, beams in (
-        ("1-lstm-forward-1", (20, 22, 23)),
-        ("1-lstm-forward-2", (20, 22, 23)),
-        ("1-lstm-reversed-1", (21, 23, 25.5)),
-        ("1-lstm-reversed-2", (21, 24, 25)),
-        ("2-lstm-reversed-1", (24, 25, 27)),
-        ("1-lstm-reversed-2-1", (20, 22, 26)),
-    ):
-        work.measured(f"beams-{key}", lambda beams=beams: dict(zip(("1", "2", "12"), beams)))
-    for seed, counts, shares in (
-        (1, (1, 2, 1, 4, 2), (0.9, 0.0)),
-        (2, (3, 3, 0, 4, 0), (0.7, 0.2)),
-    ):
-        work.measured(
-            f"alignment-steps-rnnsearch-50-{seed}",
-            lambda counts=counts: {"steps": list(zip((-3, -1, 0, 1, 2), counts))},
-        )
-        work.measured(
-            f"sentence-states-lstm-reversed-{seed}",
-            lambda shares=shares: dict(zip(("order", "voice"), shares)),
-        )
-        work.measured(
-            f"paraphrases-phrase-scorer-{seed}", lambda shares=shares: {"near": shares[0] - 0.1}
-        )
-    work.measured("table1-phrase-based", lambda: {"all": 20, "short": 30, "no_unk": 22})
-    work.measured("phrase-based-nbest", lambda: {"first": 50, "oracle": 60})
-    for key, score in (
-        ("1-lstm-forward-1", 51),
-        ("1-lstm-forward-2", 52),
-        ("1-lstm-reversed-1", 53),
-        ("1-lstm-reversed-2", 54),
-        ("2-lstm-reversed-1", 55),
-    ):
-        work.measured(f"rescored-{key}", lambda score=score: score)
-    for seed, fifths in ((1, (50, 49, 48, 47, 46)), (2, (50, 30, 30, 30, 30))):
-        work.measured(
-            f"sutskever-figure3-lstm-reversed-{seed}",
-            lambda fifths=fifths: {"length": [{"bleu": fifth} for fifth in fifths]},
-        )
-    for seed, rnn in zip(work.seeds, (46, 44)):
-        scores = {
-            "Baseline": 45,
-            "RNN": rnn,
-            "CSLM": 46,
-            "CSLM + RNN": rnn + 3,
-            "CSLM + RNN + WP": rnn + 2,
-        }
-        work.measured(
-            f"cho2014-table1-{seed}",
-            lambda scores=scores: {name: {"test": score} for name, score in scores.items()},
-        )
-    item = items.ITEMS["claims"]
-    asked = []
-    monkeypatch.setattr(
-        work,
-        "measured",
-        lambda key, measure: asked.append(key) or Workspace.measured(work, key, measure),
-    )
-    rows = item.make(work, item.models).ours
-    of_claims = {key for key in asked if key.startswith("beams")}
-    asked.clear()
-    sutskever2014.table_1(work, items.SUTSKEVER)
-    assert of_claims <= set(asked), "the item that they are of measures all that claims are made of"
-    expected = [
-        [10, 15],
-        [10, 10],
-        [23, 23],
-        [22, 22],
-        [1.2, 1.2],
-        [-1, 4],
-        [-1, -1],
-        [11, 11],
-        [3],
-        [0.2, -0.1],
-        [0.1, 0],  # the last: swaps
-        [5],
-        [2, 8],
-        [-1, 5],
-        [-10, -4],
-        [2.5, 2],
-        [1.0],
-        [-1],
-        [-0.5, 2],
-        [3, 4],
-        [1, -15],
-        [0.4, 0.2],
-        [-0.5, -0.3],
-        [1, -1],
-        [0, -2],
-        [3, 1],
-        [-1, -1],
-        [0.3, 0.1],
-    ]
-    assert len(rows) == len(expected)
-    for row, differences in zip(rows, expected):
-        assert np.atleast_1d(row["found"]) == pytest.approx(np.array(differences, float)), row[
-            "claim"
-        ]
-        assert row["verdict"] == verdict_by_test(differences), row["claim"]
-    assert [row["claim"].split(",")[0] for row in rows if row["paper"] == "asked here"] == [
-        "steps back are mostly of one word",
-        "RNNsearch-50 is better than it there",
-        "… on all sentences",
-        "… on the captions",
-        "… and a single model",
-    ]
-
-
-def verdict_by_test(differences):
-    """By SciPy's two-sided test of whether the mean is zero, at 5 %; where nothing varies, and of
-    one seed, by the sign.
-    """
-    side = "held" if np.mean(differences) > 0 else "not held"
-    if len(differences) == 1:
-        return f"{side} (one seed)"
-    if np.ptp(differences) == 0:
-        return side
-    return side if scipy.stats.ttest_1samp(differences, 0).pvalue < 0.05 else "undecided"
-
-
-@pytest.mark.parametrize(
-    "differences",
-    [[0.01, 0.02, 0.01], [12, 3, 0.004], [-1, -1.1, -0.9], [1, 2, 1.5, 1.2], [1, -1, 0.5]],
-)
-def test_the_spread_decides(differences):
-    assert verdict(differences) == verdict_by_test(differences)
-
-
 def test_known_words_are_those_of_all_models(tmp_path, monkeypatch):
     """So that every model is scored on the same sentences."""
     lines = ["a b", "b", "c", "a"]
@@ -645,12 +399,6 @@ def test_an_unknown_word_is_one_token():
         "un homme devant un <unk> .",
         "<unk> a < b > c",
     ]
-
-
-def test_a_page_of_one_seed_needs_one_model_of_each_kind(tmp_path):
-    work = Workspace(tmp_path, tmp_path, seeds=[1, 2, 3])
-    assert work.untrained(chosen("bahdanau2015-figure3")) == [("rnnsearch-50", 1)]
-    assert len(work.untrained(chosen("bahdanau2015-figure3", "bahdanau2015-monotone"))) == 3
 
 
 def test_table_1_of_bahdanau_takes_the_phrase_based_systems_minutes(tmp_path, monkeypatch):
