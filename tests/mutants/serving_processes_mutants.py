@@ -94,7 +94,7 @@ PROCESSES = [
         "a launcher that has ended is not started again",
         "for attempt in range(2):",
         "for attempt in range(1):",
-        (f"{KILLED}::test_a_launcher_that_has_ended_is_started_again",),
+        (f"{KILLED}::test_a_launcher_that_is_killed_is_started_again",),
     ),
     Mutant(
         "extras/server/launcher.py",
