@@ -54,7 +54,7 @@ TRAINING = [
         "a checkpoint is written over the last",
         "next(folder / name for name in names if not (folder / name).exists())",
         "folder / next(names)",
-        (f"{CHECKPOINTS}::test_the_checkpoint_before_a_damaged_one_is_taken",),
+        (f"{CHECKPOINTS}::test_two_checkpoints_are_kept_also_where_one_is_written_twice",),
     ),
     Mutant(
         "training/checkpoint.py",
