@@ -185,7 +185,6 @@ def run(arguments: Namespace) -> None:
             cut = [split_sentences(text, languages[0]) for text in texts] if languages[0] else None
             sentences = list(itertools.chain.from_iterable(cut)) if cut else texts
             translations = translator.translate(sentences, constraints, **changes)
-            signs.add(translations, read(sentences))
             confidences = (
                 calibration(translator, sentences, [t.text for t in translations])
                 if calibration
@@ -214,6 +213,7 @@ def run(arguments: Namespace) -> None:
             )
             output.flush()
             bar.update(len(texts))
+            signs.add(translations, read(sentences))  # later: an answer need not wait for it
     if summary := signs.summary():
         more = (
             "" if len(arguments.model) > 1 else "; --confidence tells how sure it is of each line"
