@@ -118,8 +118,8 @@ EQUATIONS = [
     Mutant(
         "layers/attention.py",
         "no bias of the alignment model",
-        "self.matmul(annotations, self.U_a, self.b_a)",
-        "self.matmul(annotations, self.U_a)",
+        'self._product(annotations, "U_a", self.b_a)',
+        'self._product(annotations, "U_a")',
         (f"{LAYERS}::test_attention", f"{WHOLE}::test_logits"),
     ),
     Mutant(
@@ -176,7 +176,7 @@ EQUATIONS = [
     Mutant(
         "models/rnnsearch.py",
         "every order reads s_{i-1}",
-        'if self.config.decoder_order != "look_update_generate":',
+        "if not self._reads_new_state():",
         "if True:",
         (
             f"{WHOLE}::test_logits",

@@ -50,8 +50,8 @@ INITIALIZATION = [
     Mutant(
         "layers/encoder.py",
         "both directions from one seed",
-        "seed=next(seeds),\n                name=direction,",
-        "seed=5, name=direction,",
+        "unit(seed=next(seeds), name=direction)",
+        "unit(seed=5, name=direction)",
         (ALIKE,),
     ),
     Mutant(
@@ -116,8 +116,8 @@ DROPOUT = [
     Mutant(
         "layers/output.py",
         "readout dropout before maxout",
-        "self.drop(maxout(hidden), training=training)",
-        "maxout(self.drop(hidden, training=training))",
+        'maxout(hidden) if self.readout == "maxout"',
+        'maxout(self.drop(hidden, training=training)) if self.readout == "maxout"',
         (PLACES,),
     ),
     Mutant(

@@ -58,8 +58,8 @@ START_AND_OPTIONS = [
     Mutant(
         "layers/output.py",
         "a weight that is in no equation",
-        'self.b_o = self.vector("b_o", 2 * l) if self.biased else None',
-        'self.b_o = self.vector("b_o", 2 * l) if self.biased else None\n        self.b_extra ='
+        'self.b_o = self.vector("b_o", width) if self.biased else None',
+        'self.b_o = self.vector("b_o", width) if self.biased else None\n        self.b_extra ='
         ' self.vector("b_extra", l)',
         (
             f"{START}::test_groundhog_preset_has_84349101_parameters",
@@ -83,8 +83,8 @@ START_AND_OPTIONS = [
     Mutant(
         "models/rnnsearch.py",
         "dropout in evaluation",
-        "words = self.drop_words(self.source_embedding(source_ids), training=training)",
-        "words = self.drop_words(self.source_embedding(source_ids), training=True)",
+        "words, mask = self.source_words(source_ids, training)",
+        "words, mask = self.source_words(source_ids, True)",
         (f"{OPTIONS}::test_dropout_only_in_training",),
     ),
     Mutant(

@@ -10,8 +10,8 @@ VARIANTS = [
     Mutant(
         "layers/recurrent_unit.py",
         "the candidate's product is not normalized",
-        "self._product(values, self.U, self.U_gain)",
-        "self._product(values, self.U, None)",
+        'return self._product(values, "U")',
+        "return self.matmul(values, self.U)",
         (LOGITS,),
     ),
     Mutant(
@@ -61,8 +61,8 @@ VARIANTS = [
     Mutant(
         "layers/recurrent_unit.py",
         "the context is not normalized",
-        "return self._product(context, self.C, self.C_gain)",
-        "return self._product(context, self.C, None)",
+        'return self._product(context, "C")',
+        "return self.matmul(context, self.C)",
         (LOGITS,),
     ),
     Mutant(
@@ -103,8 +103,8 @@ VARIANTS = [
     Mutant(
         "layers/decoder.py",
         "RNNencdec begins with the first word",
-        "if self.attention\n            else annotations[:, -1]",
-        "if self.attention else annotations[:, 0]",
+        "first = annotations[:, -1]",
+        "first = annotations[:, 0]",
         (LOGITS,),
     ),
     Mutant(

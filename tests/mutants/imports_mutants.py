@@ -1,0 +1,302 @@
+"""Faults planted in imported models and in what they need: the conditional GRU, deep transition,
+normalization of all products, two directions, bridges.
+"""
+
+from mutants import Mutant
+
+SYSTEMS = "equations/test_systems.py::test_logits_and_losses"
+STEPS = "equations/test_systems.py::test_steps_of_a_search"
+PROGRAMS = "imports/test_programs.py"
+SAME = f"{PROGRAMS}::test_log_probabilities_and_attention"
+WHOLE = f"{PROGRAMS}::test_whole_distributions"
+SEARCH = f"{PROGRAMS}::test_beam_search_finds_the_same_translations"
+COMMAND = f"{PROGRAMS}::test_a_run_of_the_command_translates_and_checks"
+FILES = "imports/test_untrusted_files.py"
+WEIGHTS = "model/test_paper_weights.py"
+PICKLES = "extras/importing/pickles.py"
+TORCH = "extras/importing/torch_file.py"
+NEMATUS = "extras/importing/nematus.py"
+JOEY = "extras/importing/joeynmt.py"
+
+LAYERS = [
+    Mutant(
+        "layers/conditional_decoder.py",
+        "attention reads the state before the word",
+        "state | self.recurrent_unit.advance(inputs, state),",
+        "state,",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/conditional_decoder.py",
+        "the second unit has no biases",
+        "self.after_attention.constant_inputs(),",
+        "0.0 * self.after_attention.constant_inputs(),",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/conditional_decoder.py",
+        "one transition too few",
+        "self.decoder_transitions - 1,",
+        "1,",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/deep_transition.py",
+        "later units read the word too",
+        "inputs if unit is self.units[0] else unit.constant_inputs()",
+        "inputs",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/deep_transition.py",
+        "the backward direction reads forward",
+        "if backward else tf.identity",
+        "if False else tf.identity",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/decoder.py",
+        "the first state is the sum of the annotations' halves",
+        "first = mean_of_words(annotations, memory.mask)",
+        "first = annotations[:, 0]",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/decoder.py",
+        "the first state is not normalized",
+        "total = normalized_parts(total, self.W_s_gain, self.W_s_shift, [self.hidden_size])",
+        "pass",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/recurrent_unit.py",
+        "every gate is normalized by itself",
+        "sizes = [width] if together else [n, width - n]",
+        "sizes = [n] * (width // n)",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/normalization.py",
+        "no shift",
+        "tf.concat(parts, axis=-1) * gain + shift",
+        "tf.concat(parts, axis=-1) * gain",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/output.py",
+        "maxout in place of tanh",
+        "else tf.tanh(hidden)",
+        "else hidden",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "models/rnnsearch.py",
+        "a normalized output is projected before the sum",
+        "if not self._normalizes_all():  # else",
+        "if True:  # else",
+        (STEPS,),
+    ),
+    Mutant(
+        "layers/bidirectional_stack.py",
+        "the last state of the backward direction is that of the last word",
+        "backward[name][:, 0]",
+        "backward[name][:, -1]",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/bidirectional_stack.py",
+        "the first layer is residual too",
+        "if self.residual and k:",
+        "if self.residual and (k or values.shape[-1] == self.hidden_size):",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/bridge.py",
+        "the backward half comes first",
+        "for half in (0, 1)",
+        "for half in (1, 0)",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/bridge.py",
+        "the bridge is linear",
+        "first = tf.tanh(self.matmul(top, self.W_b, self.b_b))",
+        "first = self.matmul(top, self.W_b, self.b_b)",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/bridge.py",
+        "layers of a dense bridge share one part",
+        "parts[k * len(names) :]",
+        "parts",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/recurrent_stack.py",
+        "the output of a residual stack is its top layer",
+        'tf.add_n([state["state"] for state in states])',
+        'states[-1]["state"]',
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/luong_attention.py",
+        "no bias of the attentional state",
+        "self.matmul(both, self.W_c, self.b_c)",
+        "self.matmul(both, self.W_c)",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/embedding.py",
+        "the begin symbol is zero",
+        "        if self.begin_symbol:\n            return vectors\n",
+        "",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "models/translation_model.py",
+        "the encoder always reads the end symbol",
+        "mask &= source_ids != END_ID",
+        "pass",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/base.py",
+        "a part of a stored weight is written to the first place",
+        "blocks[self.index] = block",
+        "blocks[0] = block",
+        (WEIGHTS,),
+    ),
+    Mutant(
+        "models/translation_model.py",
+        "weights are set before all are checked",
+        "expected = blocks[name].shape if name in blocks else",
+        "name in weights and name in blocks and blocks[name].weight.assign_add("
+        "blocks[name].weight * 0 + 1)\n            expected = blocks[name].shape if name in blocks"
+        " else",
+        (WEIGHTS,),
+    ),
+]
+
+IMPORTING = [
+    Mutant(NEMATUS, "reset and update swapped", '("_r", "_z")', '("_z", "_r")', (SAME,)),
+    Mutant(
+        NEMATUS,
+        "early dropout is not scaled",
+        ">= 0.1:\n            return 1.0",
+        ">= 0.0:\n            return 1.0",
+        (SAME,),
+    ),
+    Mutant(
+        NEMATUS,
+        "later dropout is scaled too",
+        'self.options["model_version"] >= 0.1',
+        'self.options["model_version"] >= 9',
+        (SAME,),
+    ),
+    Mutant(
+        NEMATUS,
+        "a bias of the second unit outside of the normalization",
+        'gates = "b_U" if self.options["layer_normalisation"] else "b"',
+        'gates = "b"',
+        (SAME,),
+    ),
+    Mutant(
+        "extras/importing/vocabularies.py",
+        "the padding can be predicted",
+        "return self.rows(vector, NEVER)",
+        "return self.rows(vector, 0.0)",
+        (WHOLE,),
+    ),
+    Mutant(
+        "extras/importing/vocabularies.py",
+        "a word that is no token is left out",
+        'token = f"<entry-{number}>"',
+        "continue",
+        (f"{FILES}::test_words_that_are_no_tokens_keep_their_rows",),
+    ),
+    Mutant(
+        "extras/importing/foreign.py",
+        "options without a value are refused",
+        "if value is not None and value not in values:",
+        "if name in options and value not in values:",
+        (SAME,),
+    ),
+    Mutant(
+        "extras/importing/foreign.py",
+        "no option is refused",
+        "if value is not None and value not in values:",
+        "if False:",
+        (f"{FILES}::test_what_no_system_computes_is_refused_by_its_option",),
+    ),
+    Mutant(
+        "extras/importing/arrays.py",
+        "shapes are not compared",
+        "if not fits:",
+        "if False:",
+        (f"{FILES}::test_what_no_system_computes_is_refused_by_its_option",),
+    ),
+    Mutant(
+        JOEY,
+        "context and query swapped",
+        "np.concatenate([W[:, n:].T, W[:, :n].T])",
+        "np.concatenate([W[:, :n].T, W[:, n:].T]) if h == n else W.T",
+        (SAME,),
+    ),
+    Mutant(
+        JOEY,
+        "one bias of the recurrent layers",
+        "return _gate(b + b_U, number, size)",
+        "return _gate(b, number, size)",
+        (SAME,),
+    ),
+    Mutant(
+        JOEY,
+        "no begin symbol",
+        "    rows[0] = begin\n",
+        "",
+        (SAME,),
+    ),
+    Mutant(
+        "extras/importing/check.py",
+        "every difference is small enough",
+        "bool(differences[worst] <= NEAR)",
+        "True",
+        (COMMAND,),
+    ),
+    Mutant(
+        PICKLES,
+        "every instruction is allowed",
+        "if name not in allowed:",
+        "if False:",
+        (f"{FILES}::test_a_pickle_runs_nothing",),
+    ),
+    Mutant(
+        PICKLES,
+        "any number of values",
+        "if place > MOST_MEMO:",
+        "if False:",
+        (f"{FILES}::test_damaged_pickles",),
+    ),
+    Mutant(
+        TORCH,
+        "objects are what they say",
+        'return DTYPES.get(name, _Ignored) if module == "torch" else _Ignored',
+        'return DTYPES.get(name, _Ignored) if module == "torch" else super().find_class('
+        "module, name)",
+        (f"{FILES}::test_a_checkpoint_runs_nothing",),
+    ),
+    Mutant(
+        TORCH,
+        "a tensor may be larger than its storage",
+        "0 not in shape and last >= len(numbers)",
+        "False",
+        (f"{FILES}::test_a_tensor_beyond_its_storage",),
+    ),
+    Mutant(
+        "extras/importing/npz.py",
+        "arrays of objects are read",
+        'if dtype.kind in "fiu":',
+        "if True:",
+        (f"{FILES}::test_arrays_of_objects_are_not_read",),
+    ),
+]
