@@ -85,6 +85,11 @@ def numbers(text):
     return np.array([[float(x) for x in row.split(",")] for row in text.split()], np.float32)
 
 
+def words_of(file):
+    words = yaml.load(pathlib.Path(file).read_text(), yaml.BaseLoader)  # "on" is no Boolean here
+    return {word: int(number) for word, number in words.items()}
+
+
 def ids_of(words, vocabulary, size):
     known = [vocabulary.get(word, 1) for word in words]
     return np.array([word if word < size else 1 for word in known] + [0])
@@ -181,7 +186,7 @@ def main():
         shutil.copy(path, path.name)
     files = train(arguments.model, arguments.large)
     sizes = yaml.safe_load(pathlib.Path("model.npz.yml").read_text())["dim-vocabs"]
-    vocabularies = [yaml.safe_load(pathlib.Path(file).read_text()) for file in files]
+    vocabularies = [words_of(file) for file in files]
     found, beam = record("model.npz", files, vocabularies, sizes)
     np.savez_compressed("outputs.npz", **found)
     pathlib.Path("beam5.txt").write_text(beam)
