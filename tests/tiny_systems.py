@@ -171,8 +171,20 @@ SYSTEMS = {  # name of the row: options of the model section
         begin_symbol=True,
         hidden_size=3,
     ),
+    "luong-dense-tanh": dict(
+        system="luong",
+        layers=2,
+        encoder_layers=1,
+        encoder_directions="stacks",
+        bridge="dense_tanh",
+    ),
     "luong-zero": dict(
-        system="luong", layers=2, residual=True, bridge="zero", read_end_symbol=False
+        system="luong",
+        layers=1,
+        encoder_layers=2,
+        residual=True,
+        bridge="zero",
+        read_end_symbol=False,
     ),
     "luong-tied": dict(
         system="luong",

@@ -18,7 +18,7 @@ from rnnsearch_tf.files.reading import check_inputs
 from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
-PROGRAMS = ("groundhog", "nematus", "joeynmt")
+PROGRAMS = ("groundhog", "nematus", "joeynmt", "opennmt-tf", "tensorflow-nmt")
 
 
 def arguments(parser: ArgumentParser) -> None:

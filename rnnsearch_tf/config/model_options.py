@@ -95,12 +95,20 @@ class ModelConfig:
         minimum=1,
         only_with={"system": ("luong",), "encoder_directions": ("layers", "stacks")},
     )
+    encoder_layers: int | None = option(
+        None,
+        "layers of the encoder, if it has another number; null: layers",
+        unit="layers",
+        minimum=1,
+        only_with={"system": ("luong",)},
+    )
     bridge: str = option(
         "copy",
         "first states of the decoder's layers: copy: the last ones of the encoder's layers; zero;"
         " top: the last one of its top layer; tanh: a layer of that one; alternate: of the forward"
-        " and the backward layers in turn; dense: a linear layer of all of them",
-        choices=("copy", "zero", "top", "tanh", "alternate", "dense"),
+        " and the backward layers in turn; dense: a linear layer of all of them; dense_tanh: its"
+        " hyperbolic tangent",
+        choices=("copy", "zero", "top", "tanh", "alternate", "dense", "dense_tanh"),
         only_with={"system": ("luong",)},
     )
     residual: bool = option(
@@ -319,6 +327,13 @@ def check_bridge(model: ModelConfig) -> None:
             f"model.bridge: {model.bridge} needs encoder states of"
             f" {' or '.join(map(str, sizes))} units, both directions together, beside"
             f" model.hidden_size={n}, got {width}; set model.encoder_size, or model.bridge=tanh"
+        )
+    encoder_layers = model.encoder_layers or model.layers
+    least = {"copy": model.layers, "alternate": (model.layers + 1) // 2}.get(model.bridge, 1)
+    if encoder_layers < least or model.bridge == "copy" and encoder_layers != model.layers:
+        raise UsageError(
+            f"model.bridge: {model.bridge} needs {least} layers of the encoder beside"
+            f" model.layers={model.layers}, got {encoder_layers}; set model.encoder_layers={least}"
         )
     if model.attention_score == "dot" and width != n:
         raise UsageError(

@@ -11,6 +11,7 @@ side, and first states d^k of decoder layer k:
                bridge)
     alternate  d^{2k−1} = →h^k, d^{2k} = ←h^k (tensorflow/nmt)
     dense      all d and cells = W_b · all h and cells + b_b (OpenNMT-tf: DenseBridge)
+    dense_tanh the same, and its hyperbolic tangent
 """
 
 from __future__ import annotations
@@ -52,10 +53,11 @@ class Bridge(PaperLayer):
             encoder_layers: number of layers of the encoder.
         """
         rows, columns = size, self.hidden_size
-        if self.bridge == "dense":
+        dense = self.bridge in ("dense", "dense_tanh")
+        if dense:
             rows = encoder_layers * len(names) * size
             columns = self.layers * len(names) * self.hidden_size
-        if self.bridge in ("tanh", "dense"):
+        if dense or self.bridge == "tanh":
             draw = initializer(self.initialization, "other", self.weight_seed)
             self.W_b = self.matrix("W_b", (rows, columns), draw)
             self.b_b = self.vector("b_b", columns) if self.biased else None
@@ -72,7 +74,7 @@ class Bridge(PaperLayer):
                 for half in (0, 1)
             ]
             return tuple(halves[: self.layers])
-        if self.bridge == "dense":
+        if self.bridge in ("dense", "dense_tanh"):
             return self._dense(last)
         top = last[-1]["state"]
         if self.bridge == "zero":
@@ -86,7 +88,9 @@ class Bridge(PaperLayer):
     def _dense(self, last: LayerStates) -> LayerStates:
         names = list(last[-1])
         flat = tf.concat([state[name] for state in last for name in names], axis=-1)
-        parts = tf.split(self.matmul(flat, self.W_b, self.b_b), self.layers * len(names), axis=-1)
+        total = self.matmul(flat, self.W_b, self.b_b)
+        total = tf.tanh(total) if self.bridge == "dense_tanh" else total
+        parts = tf.split(total, self.layers * len(names), axis=-1)
 
         def of_layer(k: int) -> State:
             return dict(zip(names, parts[k * len(names) :]))

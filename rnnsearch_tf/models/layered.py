@@ -48,7 +48,7 @@ class LayeredModel(TranslationModel):
             dropout=config.hidden_dropout,
         )
         self.encoder = self._encoder(next(seeds), **stack)
-        self.decoder = self._stack("decoder", next(seeds), **stack)
+        self.decoder = self._stack("decoder", next(seeds), layers=config.layers, **stack)
         self.output_layer = OutputMatrix(
             self.target_vocabulary_size,
             self.symbol,
@@ -62,12 +62,12 @@ class LayeredModel(TranslationModel):
         self.output_layer.build(*self.decoder.output_sizes)
 
     def _encoder(self, seed: int, **stack: Any) -> PaperLayer:
-        return self._stack("encoder", seed, **stack)
+        layers = self.config.encoder_layers or self.config.layers
+        return self._stack("encoder", seed, layers=layers, **stack)
 
     def _stack(self, name: str, seed: int, **stack: Any) -> RecurrentStack:
-        config = self.config
         return RecurrentStack(
-            config.layers, config.hidden_size, self.skips, seed=seed, name=name, **stack
+            hidden_size=self.config.hidden_size, skips=self.skips, seed=seed, name=name, **stack
         )
 
     def _decoder_input_size(self) -> int:

@@ -78,13 +78,13 @@ class LuongModel(LayeredModel):
             **common,
         )
         names = ("state", "cell") if config.unit == "lstm" else ("state",)
-        self.bridge.build(annotation_size, names, config.layers)
+        self.bridge.build(annotation_size, names, config.encoder_layers or config.layers)
 
     def _encoder(self, seed: int, **stack: Any) -> PaperLayer:
         if self.config.encoder_directions == "forward":
             return super()._encoder(seed, **stack)
         return BidirectionalStack(
-            self.config.layers,
+            self.config.encoder_layers or self.config.layers,
             self.config.encoder_size or self.config.hidden_size,
             self.config.encoder_directions,
             seed=seed,

@@ -36,10 +36,16 @@ def advance(x, state, w, prefix, unit):
     return lstm(w, prefix, x, state) if unit == "lstm" else UNITS[unit](x, state, w, prefix)
 
 
+def layers_of(side, options):
+    own = options["encoder_layers"] if side == "encoder" else None
+    return own or options["layers"]
+
+
 def zeros(w, side, options):
     """The states of all layers before the first word."""
     parts = 2 if options["unit"] == "lstm" else 1
-    return [(np.zeros(w[f"{side}.{k + 1}.U"].shape[0]),) * parts for k in range(options["layers"])]
+    count = layers_of(side, options)
+    return [(np.zeros(w[f"{side}.{k + 1}.U"].shape[0]),) * parts for k in range(count)]
 
 
 def layers(w, side, x, states, options):
@@ -90,7 +96,7 @@ def encode_both(w, source_ids, options):
     """
     below = {way: [embed(w, "source", word) for word in source_ids] for way in (1, -1)}
     last = []
-    for k in range(options["layers"]):
+    for k in range(layers_of("encoder", options)):
         read = {}
         ends = {}
         for way, name in ((1, "forward"), (-1, "backward")):
@@ -134,6 +140,7 @@ def bridge(w, last, options):
         ]
         return [tuple(state) for state in ways[:layers]]
     flat = np.concatenate([part for state in last for part in state]) @ w["W_b"] + bias(w, "b_b")
+    flat = np.tanh(flat) if kind == "dense_tanh" else flat
     pieces = np.split(flat, layers * parts)
     return [tuple(pieces[k * parts : (k + 1) * parts]) for k in range(layers)]
 

@@ -10,9 +10,9 @@ from typing import Any
 from rnnsearch_tf.config.yaml_files import read_yaml
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.extras.importing import groundhog, joeynmt, nematus
+from rnnsearch_tf.extras.importing import groundhog, joeynmt, nematus, opennmt_tf, tensorflow_nmt
 from rnnsearch_tf.extras.importing.foreign import ForeignModel, built, parameter_counts
-from rnnsearch_tf.extras.importing.vocabularies import read_dictionary, read_vocabulary
+from rnnsearch_tf.extras.importing.vocabularies import read_dictionary, read_text, read_vocabulary
 from rnnsearch_tf.translation.saving import save_model
 from rnnsearch_tf.translation.translator import Translator
 
@@ -90,22 +90,35 @@ def _with_dictionaries(
     return sort
 
 
-def _joeynmt(files: Sequence[AnyPath]) -> ForeignModel:
-    """A reader of Joey NMT's files, told apart by their endings."""
-    kinds = {end: [path for path in files if pathlib.Path(path).suffix == end] for end in JOEY}
-    if [len(paths) for paths in kinds.values()] != [1, 1, 2] or len(files) != 4:
-        raise UsageError(
-            "expected a checkpoint, a configuration and the vocabularies of source and target, such"
-            " as best.ckpt config.yaml src_vocab.txt trg_vocab.txt, got"
-            f" {', '.join(map(str, files))}"
-        )
-    (weights,), (config,), vocabularies = kinds.values()
-    lines = [(path, read_vocabulary(path)) for path in vocabularies]
-    return joeynmt.read(weights, (config, read_yaml(config)), lines)
+def _by_ending(
+    read: Callable[..., ForeignModel],
+    endings: Sequence[str],
+    read_options: Callable[[AnyPath], Any],
+    example: str,
+) -> Callable[[Sequence[AnyPath]], ForeignModel]:
+    """A reader of weights, options and two vocabularies with a word in each line.
 
+    Args:
+        read: takes the path of the weights, (path, contents) of the options, and (path, lines) of
+            the vocabularies.
+        endings: ends of the names of weights and options; the other two files are vocabularies.
+        read_options: reads the options.
+        example: names of such files.
+    """
 
-JOEY = (".ckpt", ".yaml", ".txt")
-"""Endings of the names of Joey NMT's files."""
+    def sort(files: Sequence[AnyPath]) -> ForeignModel:
+        weights, options = ([path for path in files if str(path).endswith(end)] for end in endings)
+        vocabularies = [path for path in files if path not in (*weights, *options)]
+        if (len(weights), len(options), len(vocabularies)) != (1, 1, 2):
+            raise UsageError(
+                "expected weights, options and the vocabularies of source and target, such as"
+                f" {example}, got {', '.join(map(str, files))}"
+            )
+        lines = [(path, read_vocabulary(path)) for path in vocabularies]
+        return read(weights[0], (options[0], read_options(options[0])), lines)
+
+    return sort
+
 
 READERS: dict[str, Callable[[Sequence[AnyPath]], ForeignModel]] = {
     "groundhog": _with_dictionaries(
@@ -118,6 +131,23 @@ READERS: dict[str, Callable[[Sequence[AnyPath]], ForeignModel]] = {
         lambda tree: "dim_word" in tree and "encoder" in tree,
         "model.npz model.npz.json vocab.en.json vocab.fr.json",
     ),
-    "joeynmt": _joeynmt,
+    "joeynmt": _by_ending(
+        joeynmt.read,
+        (".ckpt", ".yaml"),
+        read_yaml,
+        "best.ckpt config.yaml src_vocab.txt trg_vocab.txt",
+    ),
+    "opennmt-tf": _by_ending(
+        opennmt_tf.read,
+        (".index", ".py"),
+        read_text,
+        "ckpt-5000.index model_description.py src.vocab tgt.vocab",
+    ),
+    "tensorflow-nmt": _by_ending(
+        tensorflow_nmt.read,
+        (".index", "hparams"),
+        read_dictionary,
+        "translate.ckpt-12000.index hparams vocab.en vocab.de",
+    ),
 }
 """{program: function from its files to a ForeignModel}."""

@@ -25,7 +25,7 @@ from rnnsearch_tf.extras.importing.foreign import (
     refuse_others,
 )
 from rnnsearch_tf.extras.importing.torch_file import TorchFile
-from rnnsearch_tf.extras.importing.vocabularies import Rows, arrange
+from rnnsearch_tf.extras.importing.vocabularies import arrange_lines, with_begin
 
 GATES = {"gru": ("_r", "_z", ""), "lstm": ("_input", "_forget", "", "_output")}
 """Suffixes of the gates here, in the order in which PyTorch stores them."""
@@ -92,7 +92,10 @@ def read(
     _check_sides(encoder, decoder, path)
     h = 2 * size if both else size
     names = SPECIALS | (config.get("data", {}).get("special_symbols") or {})
-    source, target = (_arrange(where, words, names) for where, words in vocabularies)
+    source, target = (
+        arrange_lines(where, words, names["eos_token"], names["unk_token"])
+        for where, words in vocabularies
+    )
     sizes = [len(words) for _, words in vocabularies]
     begin = vocabularies[1][1].index(names["bos_token"])
     m = [option(side["embeddings"], "embedding_dim", int, path) for side in (encoder, decoder)]
@@ -115,7 +118,7 @@ def read(
         "E_target",
         "trg_embed.lut.weight",
         (sizes[1], m[1]),
-        lambda E: _with_begin(target.rows(E), E[begin]) * scales[1],
+        lambda E: with_begin(target.rows(E), E[begin]) * scales[1],
     )
     feeding = option(decoder, "input_feeding", bool, path)
     for k in range(layers):
@@ -234,23 +237,6 @@ def _gate(values: np.ndarray, number: int, size: int, transpose: bool = False) -
 
 def _gate_sum(b: np.ndarray, b_U: np.ndarray, number: int, size: int) -> np.ndarray:
     return _gate(b + b_U, number, size)
-
-
-def _with_begin(rows: np.ndarray, begin: np.ndarray) -> np.ndarray:
-    """Rows whose first one, that of the padding, is the vector of the begin symbol."""
-    rows[0] = begin
-    return rows
-
-
-def _arrange(path: AnyPath, words: Sequence[str], names: Mapping[str, str]) -> Rows:
-    ids = {word: number for number, word in enumerate(words)}
-    for name in SPECIALS:
-        if names[name] not in ids:
-            raise UserError(
-                f"{path}: expected the special symbol {names[name]}, found none; is it a vocabulary"
-                " of this model?"
-            )
-    return arrange(ids, len(words), ids[names["eos_token"]], ids[names["unk_token"]], path)
 
 
 def _check_sides(encoder: Mapping[str, Any], decoder: Mapping[str, Any], path: AnyPath) -> None:

@@ -9,7 +9,7 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,9 @@ from rnnsearch_tf.extras.importing.pickles import MOST_BYTES, read_pickle
 
 NEVER = -1e4
 """Bias of a symbol that the other model does not have, the padding: its probability is 0."""
+
+MOST_TEXT = 1 << 20
+"""Most bytes of the description of a model."""
 
 _NO_TOKEN = re.compile(r"[\s\x00]")
 
@@ -96,6 +99,37 @@ def arrange(
     return Rows(tokens, np.array(theirs), renamed)
 
 
+def arrange_lines(path: AnyPath, words: Sequence[str], end: str, unknown: str | None) -> Rows:
+    """The Rows of a vocabulary with a word in each line.
+
+    Args:
+        path: its file, for errors.
+        words: the lines.
+        end, unknown: the special symbols among them; unknown None: one more row, after the last,
+            is the unknown word's.
+
+    Raises:
+        UserError: a special symbol is missing.
+    """
+    ids = {word: number for number, word in enumerate(words)}
+    for name in (end, unknown):
+        if name is not None and name not in ids:
+            raise UserError(
+                f"{path}: expected the special symbol {name}, found none; is it a vocabulary of"
+                " this model?"
+            )
+    last = len(words)
+    if unknown is None:
+        return arrange(ids, last + 1, ids[end], last, path)
+    return arrange(ids, last, ids[end], ids[unknown], path)
+
+
+def with_begin(rows: np.ndarray, begin: np.ndarray) -> np.ndarray:
+    """Rows of an embedding whose first one, that of the padding, is the begin symbol's vector."""
+    rows[0] = begin
+    return rows
+
+
 def read_dictionary(path: AnyPath) -> dict[str, Any]:
     """Read a dictionary with strings as keys from a JSON file or a pickle.
 
@@ -117,6 +151,22 @@ def read_dictionary(path: AnyPath) -> dict[str, Any]:
             " purpose?"
         )
     return tree
+
+
+def read_text(path: AnyPath) -> str:
+    """A small text file in UTF-8.
+
+    Raises:
+        UserError: the file is missing, too large or not UTF-8.
+    """
+    try:
+        size = os.path.getsize(path)
+        if size > MOST_TEXT:
+            raise UserError(f"{path}: refused: expected at most {MOST_TEXT:,} bytes, got {size:,}")
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: expected text in UTF-8, got: {error}; check the file") from None
 
 
 def read_vocabulary(path: AnyPath) -> list[str]:

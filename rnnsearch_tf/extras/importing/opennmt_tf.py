@@ -1,0 +1,321 @@
+"""Recurrent models of OpenNMT-tf 2 (github.com/OpenNMT/OpenNMT-tf): ``ckpt-N.index`` with its data,
+the model's description (``model_description.py`` of its folder), and the two vocabularies.
+
+The model is the system ``luong`` with input feeding; the source is read without its end symbol. Its
+units are those of Keras: gates in the order input, forget, candidate, output of an LSTM and z, r,
+candidate of a GRU. The last row of every embedding is the unknown word's. The description is a
+Python program: it is parsed, not run, for the arguments of RNNEncoder and AttentionalRNNDecoder, or
+for the name of a model of the catalogue.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.extras.importing.arrays import ArrayFile
+from rnnsearch_tf.extras.importing.foreign import ForeignModel, WeightMap, refuse_others
+from rnnsearch_tf.extras.importing.tensorflow_file import CheckpointFile
+from rnnsearch_tf.extras.importing.vocabularies import arrange_lines, with_begin
+
+GATES = {"gru": ("_z", "_r", ""), "lstm": ("_input", "_forget", "", "_output")}
+"""Suffixes of the gates here, in the order in which Keras stores them."""
+
+UNITS = {"gru": "gru_reset_after", "lstm": "lstm"}
+CELLS = {"LSTMCell": "lstm", "GRUCell": "gru"}
+SCORES = {"LuongAttention": "general", "BahdanauAttention": "concat"}
+BRIDGES = {
+    "CopyBridge": "copy",
+    "ZeroBridge": "zero",
+    "DenseBridge": "dense",
+    "DenseBridge(tanh)": "dense_tanh",
+}
+ENCODER = ("num_layers", "num_units", "bidirectional", "residual_connections", "dropout", "reducer",
+           "cell_class")  # fmt: skip
+DECODER = ("num_layers", "num_units", "bridge_class", "attention_mechanism_class",
+           "attention_layer_activation", "cell_class", "dropout", "residual_connections",
+           "first_layer_attention")  # fmt: skip
+"""Arguments of RNNEncoder and AttentionalRNNDecoder, in their order."""
+
+DEFAULTS: Sequence[Mapping[str, Any]] = (
+    dict(bidirectional=False, residual_connections=False, reducer="ConcatReducer",
+         cell_class="LSTMCell"),
+    dict(bridge_class="ZeroBridge", attention_mechanism_class="LuongAttention",
+         attention_layer_activation="tanh", cell_class="LSTMCell", residual_connections=False,
+         first_layer_attention=False),
+)  # fmt: skip
+CATALOGUE: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "LuongAttention": (
+        dict(num_layers=4, num_units=1000),
+        dict(num_layers=4, num_units=1000, bridge_class="CopyBridge"),
+    ),
+    "NMTSmallV1": (
+        dict(num_layers=2, num_units=512),
+        dict(num_layers=2, num_units=512, bridge_class="CopyBridge",
+             attention_layer_activation=None),
+    ),
+    "NMTMediumV1": (
+        dict(num_layers=4, num_units=256, bidirectional=True),
+        dict(num_layers=4, num_units=512, bridge_class="CopyBridge",
+             attention_layer_activation=None),
+    ),
+    "NMTBigV1": (
+        dict(num_layers=4, num_units=512, bidirectional=True),
+        dict(num_layers=4, num_units=1024, bridge_class="CopyBridge",
+             attention_layer_activation=None),
+    ),
+}  # fmt: skip
+"""Arguments of encoder and decoder of the catalogue's models."""
+
+SUPPORTED: Sequence[Mapping[str, Sequence[Any]]] = (
+    {
+        "cell_class": tuple(CELLS),
+        "reducer": ("ConcatReducer",),
+        "residual_connections": (True, False),
+    },
+    {
+        "cell_class": tuple(CELLS),
+        "bridge_class": tuple(BRIDGES),
+        "attention_mechanism_class": tuple(SCORES),
+        "attention_layer_activation": ("tanh",),
+        "first_layer_attention": (False,),
+    },
+)
+NEEDS = {
+    "reducer": "the sum of both directions",
+    "first_layer_attention": "attention from the first layer of the decoder (GNMT)",
+    "cell_class": "another recurrent unit",
+}
+
+
+def parse_description(path: AnyPath, text: str) -> list[dict[str, Any]]:
+    """The arguments of encoder and decoder in a description of a model.
+
+    Args:
+        path: its file, for errors.
+        text: the Python program; it is not run.
+
+    Raises:
+        UserError: it is not Python, or names neither a recurrent encoder and decoder nor a model of
+            the catalogue.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise UserError(
+            f"{path}: expected the description of a model in Python, got: {error}"
+        ) from None
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    by_name = {_name(call): call for call in calls}
+    for name, sides in CATALOGUE.items():
+        if any(_name(node) == name for node in ast.walk(tree)) and "RNNEncoder" not in by_name:
+            return [{**default, **side} for default, side in zip(DEFAULTS, sides)]
+    found = []
+    for name, names, default in zip(
+        ("RNNEncoder", "AttentionalRNNDecoder"), (ENCODER, DECODER), DEFAULTS
+    ):
+        if name not in by_name:
+            raise UserError(
+                f"{path}: expected a model with RNNEncoder and AttentionalRNNDecoder, or one of the"
+                f" catalogue ({', '.join(CATALOGUE)}), found no {name}"
+            )
+        call = by_name[name]
+        given = dict(zip(names, map(_value, call.args)))
+        given |= {keyword.arg: _value(keyword.value) for keyword in call.keywords if keyword.arg}
+        found.append({**default, **given})
+    return found
+
+
+def _name(node: ast.AST | None) -> str:
+    """The last part of a name: ``LSTMCell`` of ``tf.keras.layers.LSTMCell`` and of a call of it."""
+    if isinstance(node, ast.Call):
+        return _name(node.func)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _value(node: ast.AST) -> Any:
+    """A constant, or the name of a class or function."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Lambda) and isinstance(node.body, ast.Call):
+        arguments = [_name(argument) for argument in node.body.args]
+        return f"{_name(node.body)}({', '.join(arguments)})" if arguments else _name(node.body)
+    return _name(node) or ast.dump(node)
+
+
+def read(
+    weights: AnyPath,
+    description: tuple[AnyPath, str],
+    vocabularies: Sequence[tuple[AnyPath, Sequence[str]]],
+) -> ForeignModel:
+    """Describe a recurrent model of OpenNMT-tf.
+
+    Args:
+        weights: ``ckpt-N.index``.
+        description: path and contents of ``model_description.py``.
+        vocabularies: path and lines of both vocabularies, source first.
+
+    Raises:
+        UserError: the files do not belong together, or the model cannot be imported.
+    """
+    path, text = description
+    encoder, decoder = parse_description(path, text)
+    for side, supported in zip((encoder, decoder), SUPPORTED):
+        refuse_others(side, supported, path, NEEDS)
+    _check_sides(encoder, decoder, path)
+    kind = CELLS[decoder["cell_class"]]
+    both = encoder["bidirectional"]
+    n, size = decoder["num_units"], encoder["num_units"]
+    h = 2 * size if both else size
+    source, target = (
+        arrange_lines(where, words, end="</s>", unknown=None) for where, words in vocabularies
+    )
+    sizes = [len(words) + 1 for _, words in vocabularies]  # and the unknown word
+    begin = vocabularies[1][1].index("<s>")
+    arrays = CheckpointFile(weights)
+    names = [
+        f"model/examples_inputter/{side}_inputter/embedding" for side in ("features", "labels")
+    ]
+    m = [arrays.shapes.get(name, (0, 0))[-1] for name in names]
+    reader = _Reader(arrays, kind)
+    reader.take("E_source", names[0], (sizes[0], m[0]), source.rows)
+    reader.take(
+        "E_target", names[1], (sizes[1], m[1]), lambda E: with_begin(target.rows(E), E[begin])
+    )
+    for k in range(encoder["num_layers"]):
+        below = size if k else m[0]
+        if both:
+            for direction in ("forward", "backward"):
+                folder = f"model/encoder/rnn/rnn/{direction}_layer/cell/cells/{k}"
+                reader.unit(f"encoder.{k + 1}.{direction}.", folder, below, size)
+        else:
+            reader.unit(f"encoder.{k + 1}.", f"model/encoder/rnn/rnn/cell/cells/{k}", below, size)
+    for k in range(decoder["num_layers"]):
+        below = n if k else m[1] + n
+        reader.unit(f"decoder.{k + 1}.", f"model/decoder/cell/_cell/cells/{k}", below, n)
+    reader.take(
+        "W_c",
+        "model/decoder/cell/_attention_layers/0/kernel",
+        (n + h, n),
+        lambda W: np.concatenate([W[n:], W[:n]]),  # [query ; context] there
+    )
+    memory = "model/decoder/attention_mechanism/memory_layer/kernel"
+    score = SCORES[decoder["attention_mechanism_class"]]
+    if score == "concat":
+        query = "model/decoder/attention_mechanism/query_layer/kernel"
+        reader.take_all("W_a", {query: (n, n), memory: (h, n)}, lambda Q, K: np.concatenate([Q, K]))
+        reader.take("v_a", "model/decoder/attention_mechanism/attention_v", (n,))
+    else:
+        reader.take("W_a", memory, (h, n), np.transpose)
+    bridge = BRIDGES[decoder["bridge_class"]]
+    if bridge.startswith("dense"):
+        states = 2 if kind == "lstm" else 1
+        rows, columns = encoder["num_layers"] * states * h, decoder["num_layers"] * states * n
+        reader.take("W_b", "model/decoder/bridge/linear/kernel", (rows, columns))
+        reader.take("b_b", "model/decoder/bridge/linear/bias", (columns,))
+    tied = "model/decoder/output_layer/kernel" not in arrays
+    if not tied:
+        reader.take("W_s", "model/decoder/output_layer/kernel", (n, sizes[1]), target.columns)
+    reader.take("b_softmax", "model/decoder/output_layer/bias", (sizes[1],), target.biases)
+    arrays.check(reader.shapes)
+    values: dict[str, Any] = dict(
+        system="luong",
+        unit=UNITS[kind],
+        layers=decoder["num_layers"],
+        encoder_directions="stacks" if both else "forward",
+        bridge=bridge,
+        residual=decoder["residual_connections"],
+        attention_score=score,
+        attentional_activation=decoder["attention_layer_activation"] or "linear",
+        input_feeding=True,
+        embedding_size=m[1],
+        source_embedding_size=None if m[0] == m[1] else m[0],
+        begin_symbol=True,
+        read_end_symbol=False,
+        hidden_size=n,
+        biases="all",
+        tie_target_embeddings=tied,
+    )
+    if both:
+        values["encoder_size"] = size
+    if encoder["num_layers"] != decoder["num_layers"]:
+        values["encoder_layers"] = encoder["num_layers"]
+    if score == "concat":
+        values["alignment_size"] = n
+    return ForeignModel(
+        program="OpenNMT-tf",
+        values={"model": values, "search": dict(beam_size=5, length_penalty=0.0)},
+        weights=reader.weights,
+        source=source,
+        target=target,
+        parameters=arrays.count(reader.shapes),
+        found=[
+            f"{kind.upper()}, {encoder['num_layers']} and {decoder['num_layers']} layers of {n}"
+            f" units, {decoder['attention_mechanism_class']} to {h} values, {decoder['bridge_class']}"
+        ],
+    )
+
+
+def _check_sides(encoder: Mapping[str, Any], decoder: Mapping[str, Any], path: AnyPath) -> None:
+    """Refuse an encoder that is unlike the decoder."""
+    names = ["cell_class", "residual_connections"]
+    names += [] if encoder["bidirectional"] else ["num_units"]
+    for name in names:
+        if encoder[name] != decoder[name]:
+            raise UserError(
+                f"{path}: RNNEncoder: {name}: expected that of the decoder, {decoder[name]}, got"
+                f" {encoder[name]}: no system here computes it; it needs an option of one side"
+            )
+    for side in (encoder, decoder):
+        for name in ("num_layers", "num_units"):
+            if not isinstance(side.get(name), int) or side[name] < 1:
+                raise UserError(
+                    f"{path}: {name}: expected a whole number, got {side.get(name)}; write the number"
+                    " where it is a name"
+                )
+
+
+class _Reader(WeightMap):
+    """The WeightMap of Keras's recurrent cells."""
+
+    def __init__(self, arrays: ArrayFile, kind: str) -> None:
+        super().__init__(arrays)
+        self.kind = kind
+
+    def unit(self, ours: str, folder: str, input_size: int, n: int) -> None:
+        """A layer of one direction."""
+        gates = GATES[self.kind]
+        width = len(gates) * n
+        biases = (2, width) if self.kind == "gru" else (width,)
+        for number, gate in enumerate(gates):
+            part = functools.partial(_part, number=number, parts=len(gates))
+            kernel, recurrent = (
+                f"{folder}/layer/{name}" for name in ("kernel", "recurrent_kernel")
+            )
+            self.take(f"{ours}W{gate}", kernel, (input_size, width), part)
+            self.take(f"{ours}U{gate}", recurrent, (n, width), part)
+            if self.kind == "gru" and gate == "":
+                # the reset gate scales U h + b_U
+                for row, name in enumerate(("b", "b_U")):
+                    bias = functools.partial(part, row=row)
+                    self.take(f"{ours}{name}", f"{folder}/layer/bias", biases, bias)
+            else:
+                bias = functools.partial(part, total=self.kind == "gru")
+                self.take(f"{ours}b{gate}", f"{folder}/layer/bias", biases, bias)
+
+
+def _part(
+    values: np.ndarray, number: int, parts: int, row: int | None = None, total: bool = False
+) -> np.ndarray:
+    """The columns of one gate; of two biases, one row or their sum."""
+    values = values if row is None else values[row]
+    values = values.sum(axis=0) if total else values
+    return np.split(values, parts, axis=-1)[number]
