@@ -259,7 +259,8 @@ def read(
         parameters=arrays.count(reader.shapes),
         found=[
             f"{kind.upper()}, {encoder['num_layers']} and {decoder['num_layers']} layers of {n}"
-            f" units, {decoder['attention_mechanism_class']} to {h} values, {decoder['bridge_class']}"
+            f" units, {decoder['attention_mechanism_class']} to {h} values,"
+            f" {decoder['bridge_class']}"
         ],
     )
 
@@ -278,8 +279,8 @@ def _check_sides(encoder: Mapping[str, Any], decoder: Mapping[str, Any], path: A
         for name in ("num_layers", "num_units"):
             if not isinstance(side.get(name), int) or side[name] < 1:
                 raise UserError(
-                    f"{path}: {name}: expected a whole number, got {side.get(name)}; write the number"
-                    " where it is a name"
+                    f"{path}: {name}: expected a whole number, got {side.get(name)}; write the"
+                    " number where it is a name"
                 )
 
 
