@@ -13,7 +13,8 @@ read. (A decoder with first_layer_attention=True, GNMT's, is not among them: wit
 the program trains it but cannot save it.) Vocabularies are made by onmt-build-vocab; training is
 the program's Runner.train.
 
-What OUTPUT receives: model.py and config.yml (given to the program), ckpt-N.index,
+What OUTPUT receives: model.py (later formatted as the project is) and config.yml, both given to
+the program; ckpt-N.index,
 ckpt-N.data-00000-of-00001, checkpoint, src.vocab and tgt.vocab as the program wrote them;
 source.txt and target.txt; and
 
