@@ -1,7 +1,7 @@
 import pytest
-from imported_models import MODELS, Imported
+from imported_models import MODELS, of_fixture
 
 
 @pytest.fixture(scope="module", params=MODELS)
 def imported(request):
-    return Imported(request.param)
+    return of_fixture(request.param)

@@ -13,11 +13,11 @@ from rnnsearch_tf.translation import Translator
 
 FIXTURES = pathlib.Path(__file__).parent / "fixtures"
 FILES = {
-    "groundhog": ["{}_model.npz", "{}_state.pkl", "vocab.en.pkl", "vocab.fr.pkl"],
+    "groundhog": ["*_model.npz", "*_state.pkl", "vocab.en.pkl", "vocab.fr.pkl"],
     "nematus": ["model.npz", "model.npz.json", "vocab.en.json", "vocab.fr.json"],
     "joeynmt": ["best.ckpt", "config.yaml", "src_vocab.txt", "trg_vocab.txt"],
-    "opennmt-tf": ["ckpt-200.index", "model.py", "src.vocab", "tgt.vocab"],
-    "tensorflow-nmt": ["translate.ckpt-200.index", "hparams", "vocab.en", "vocab.fr"],
+    "opennmt-tf": ["ckpt-*.index", "model.py", "src.vocab", "tgt.vocab"],
+    "tensorflow-nmt": ["translate.ckpt-*.index", "hparams", "vocab.en", "vocab.fr"],
 }
 MODELS = {  # those that can be imported: fixture and program
     "groundhog-search": "groundhog",
@@ -41,26 +41,60 @@ MODELS = {  # those that can be imported: fixture and program
 
 
 def files_of(name):
-    kind = name.rpartition("-")[2]
-    return [str(FIXTURES / name / file.format(kind)) for file in FILES[MODELS[name]]]
+    """The files of a fixture."""
+    return files_in(MODELS[name], FIXTURES / name)
+
+
+def files_in(program, folder):
+    """The files of a model in a folder, in the order of FILES."""
+    return [str(next(folder.glob(pattern))) for pattern in FILES[program]]
+
+
+def of_fixture(name):
+    return Imported(MODELS[name], FIXTURES / name, files_of(name))
+
+
+def beam_options(program, source_length):
+    """Options of a search that does what the program's did, with beam 5 and ranked by the sum of
+    log-probabilities.
+    """
+    if program == "groundhog":
+        return dict(beam_size=5)  # the preset has the rest
+    search = dict(beam_size=5, length_penalty=0.0, normalize_after=False, maximum_length_ratio=10.0)
+    if program == "nematus":  # a finished hypothesis takes a place of the beam away
+        search |= dict(shrinking_beam=True, search_again=False)
+    if program == "joeynmt":  # forbids an end symbol in place of the first word
+        search["minimum_length_ratio"] = 1.01 / source_length
+    return search
+
+
+def best_translations(folder):
+    """{number of the sentence: (best translation, its negative log-probability)} of beam5.txt."""
+    best = {}
+    for line in (folder / "beam5.txt").read_text(encoding="utf-8").splitlines():
+        number, words, score = (part.strip() for part in line.split("|||"))
+        words = words.removesuffix("</s>").strip().replace("UNK", "<unk>")
+        best.setdefault(int(number), (words, abs(float(score))))
+    return best
 
 
 class Imported:
-    """A fixture, imported, with what the other program computed.
+    """A model, imported, with what the other program computed.
 
     Attributes:
-        name: of the fixture.
+        program, folder: as given.
         foreign: its ForeignModel.
         translator: the Translator.
         outputs: the arrays of outputs.npz.
         pairs: source and target ids here, of every sentence.
     """
 
-    def __init__(self, name):
-        self.name = name
-        self.foreign = describe(MODELS[name], files_of(name))
+    def __init__(self, program, folder, files):
+        self.program = program
+        self.folder = folder
+        self.foreign = describe(program, files)
         self.translator = Translator(*built(self.foreign))
-        self.outputs = np.load(FIXTURES / name / "outputs.npz")
+        self.outputs = np.load(folder / "outputs.npz")
         count = sum(key.startswith("source_") for key in self.outputs)
         here = {
             side: {int(there): number for number, there in enumerate(rows.theirs)}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from rnnsearch_tf.cli.main import run
-from imported_models import FIXTURES, MODELS, Imported, files_of
+from imported_models import FIXTURES, beam_options, best_translations, files_of, of_fixture
 from tiny_rnnsearch import padded
 
 NEAR = dict(rtol=0, atol=5e-5)  # float32 on both sides, another order of sums
@@ -52,21 +52,12 @@ def test_beam_search_finds_the_same_translations(imported):
     Not of OpenNMT-tf: the scores of its search are not the sums of its own log-probabilities (those
     that test_log_probabilities_and_attention compares), and so its choice differs.
     """
-    if MODELS[imported.name] == "opennmt-tf":
+    if imported.program == "opennmt-tf":
         return
-    search = dict(beam_size=5, length_penalty=0.0, normalize_after=False, maximum_length_ratio=10.0)
-    if MODELS[imported.name] == "groundhog":
-        search = dict(beam_size=5)  # the preset has the rest
-    if MODELS[imported.name] == "nematus":  # a finished hypothesis takes a place of the beam away
-        search |= dict(shrinking_beam=True, search_again=False)
-    sources = (FIXTURES / imported.name / "source.txt").read_text(encoding="utf-8").splitlines()
-    best = {}
-    for line in (FIXTURES / imported.name / "beam5.txt").read_text(encoding="utf-8").splitlines():
-        number, words, score = (part.strip() for part in line.split("|||"))
-        best.setdefault(int(number), (words.removesuffix("</s>").strip(), abs(float(score))))
+    sources = (imported.folder / "source.txt").read_text(encoding="utf-8").splitlines()
+    best = best_translations(imported.folder)
     for number, source in enumerate(sources):
-        if MODELS[imported.name] == "joeynmt":  # forbids an end symbol in place of the first word
-            search["minimum_length_ratio"] = 1.01 / len(imported.pairs[number][0])
+        search = beam_options(imported.program, len(imported.pairs[number][0]))
         found = imported.translator.translate([source], **search)[0]
         assert (found.text, -found.log_probability) == (
             best[number][0],
@@ -78,7 +69,7 @@ def test_a_run_of_the_command_translates_and_checks(tmp_path, capsys):
     folder, checked = tmp_path / "run", tmp_path / "checked.tsv"
     name = "nematus-wmt17"
     lines = (FIXTURES / name / "source.txt").read_text(encoding="utf-8").splitlines()[:3]
-    imported = Imported(name)
+    imported = of_fixture(name)
     rows = []
     for number, line in enumerate(lines):
         words = imported.outputs[f"beam_{number}_0"][:-1]
