@@ -26,7 +26,7 @@ from rnnsearch_tf.layers.base import (
     real_positions,
 )
 from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stream
-from rnnsearch_tf.layers.normalization import normalized_parts
+from rnnsearch_tf.layers.normalization import add_normalization, normalized_product
 
 
 class AttentionMemory(NamedTuple):
@@ -138,26 +138,16 @@ class BahdanauAttention(Attention):
         )
         self.b_a = self.vector("b_a", self.alignment_size) if self.biases == "all" else None
         if self.layer_normalization:
-            for name in ("W_a", "U_a"):
-                gain = self.matrix(f"{name}_gain", (self.alignment_size,), "ones")
-                shift = self.matrix(f"{name}_shift", (self.alignment_size,), "zeros")
-                setattr(self, f"{name}_gain", gain)
-                setattr(self, f"{name}_shift", shift)
+            add_normalization(self, "W_a", self.alignment_size)
+            add_normalization(self, "U_a", self.alignment_size)
         self.built = True
-
-    def _product(
-        self, values: tf.Tensor, name: str, bias: keras.Variable | None = None
-    ) -> tf.Tensor:
-        """The product with W_a or U_a, normalized if the option says so."""
-        total = self.matmul(values, getattr(self, name), bias)
-        if not self.layer_normalization:
-            return total
-        gain = getattr(self, f"{name}_gain")
-        return normalized_parts(total, gain, getattr(self, f"{name}_shift"), [self.alignment_size])
 
     def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> AttentionMemory:
         """AttentionMemory, with U_a h_j, of annotations [B, J, 2n] and mask [B, J]."""
-        projected = self._product(annotations, "U_a", self.b_a)
+        if self.layer_normalization:
+            projected = normalized_product(self, annotations, "U_a", self.b_a)
+        else:
+            projected = self.matmul(annotations, self.U_a, self.b_a)
         return AttentionMemory(annotations, projected, mask)
 
     def state_weights(self) -> State:
@@ -170,10 +160,11 @@ class BahdanauAttention(Attention):
         """(c_i [B, K, 2n], α_i [B, K, J], {}) for s_{i−1} [B, K, n] and the result of
         :meth:`memory`.
         """
-        return (
-            *additive_attention(self._product(query, "W_a"), memory, self.v_a, self.product_dtype),
-            {},
-        )
+        if self.layer_normalization:
+            query = normalized_product(self, query, "W_a")
+        else:
+            query = self.matmul(query, self.W_a)
+        return (*additive_attention(query, memory, self.v_a, self.product_dtype), {})
 
 
 def query_and_value(query: Nest, value: Nest) -> tuple[Any, Any]:

@@ -38,7 +38,7 @@ class CoverageAttention(BahdanauAttention):
         self, query: tf.Tensor, memory: AttentionMemory, coverage: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, State]:
         """(c_i [B, K, 2n], α_i [B, K, J], {"coverage": [B, K, J]}) for s_{i−1} [B, K, n]."""
-        query = self._product(query, "W_a")[:, :, tf.newaxis]  # [B, K, 1, n']
+        query = self.matmul(query, self.W_a)[:, :, tf.newaxis]  # [B, K, 1, n']
         keys = memory.keys[:, tf.newaxis]  # [B, 1, J, n']
         hidden = tf.tanh(query + keys + coverage[..., tf.newaxis] * self.w_c[0])  # [B, K, J, n']
         energies = tf.squeeze(matmul(hidden, self.v_a), axis=-1)  # [B, K, J]

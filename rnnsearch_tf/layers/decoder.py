@@ -38,7 +38,7 @@ from rnnsearch_tf.layers.fixed_context import FixedContext
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
 from rnnsearch_tf.layers.kernels import KERNELS
-from rnnsearch_tf.layers.normalization import normalized_parts
+from rnnsearch_tf.layers.normalization import add_normalization, normalized_product
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
 
@@ -126,8 +126,7 @@ class Decoder(PaperLayer):
         )
         self.b_s = self.vector("b_s", n) if self.biased else None
         if self._normalizes_all():
-            self.W_s_gain = self.matrix("W_s_gain", (n,), "ones")
-            self.W_s_shift = self.matrix("W_s_shift", (n,), "zeros")
+            add_normalization(self, "W_s", n)
         self._build_units(embeddings_shape[-1], annotation_size)
         self.alignment_model.build((None, None, n), annotations_shape)
         self.output_size = n
@@ -175,10 +174,10 @@ class Decoder(PaperLayer):
             first = mean_of_words(annotations, memory.mask)
         else:
             first = annotations[:, 0, annotations.shape[-1] // 2 :]
-        total = self.matmul(first, self.W_s, self.b_s)
         if self._normalizes_all():
-            total = normalized_parts(total, self.W_s_gain, self.W_s_shift, [self.hidden_size])
-        s_0 = tf.tanh(total)
+            s_0 = tf.tanh(normalized_product(self, first, "W_s", self.b_s))
+        else:
+            s_0 = tf.tanh(self.matmul(first, self.W_s, self.b_s))
         return self.recurrent_unit.initial_state(s_0) | self.alignment_model.initial_state(memory)
 
     def inputs(self, embeddings: tf.Tensor) -> tf.Tensor:

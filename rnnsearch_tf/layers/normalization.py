@@ -15,11 +15,15 @@ shift.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
+if TYPE_CHECKING:
+    from rnnsearch_tf.layers.base import PaperLayer
+    from rnnsearch_tf.runtime.backend import keras
+
 EPSILON = 1e-5
-FORMS = ("recurrent", "all")
 
 
 def normalized(values: tf.Tensor, gain: tf.Tensor | None, size: int) -> tf.Tensor:
@@ -62,12 +66,27 @@ def normalized_parts(
         float [..., sum of the sizes].
 
     Example:
-        >>> values = tf.constant([[1.0, 3.0, 5.0, 8.0, 2.0]])
-        >>> normalized_parts(values, tf.ones(5), tf.zeros(5), [3, 2]).numpy().round(2).tolist()
-        [[-1.22, 0.0, 1.22, 1.0, -1.0]]
+        >>> values = tf.constant([[1.0, 3.0, 8.0, 4.0]])
+        >>> normalized_parts(values, tf.ones(4), tf.ones(4), [2, 2]).numpy().round(2).tolist()
+        [[0.0, 2.0, 2.0, 0.0]]
     """
     parts = []
     for part in tf.split(values, sizes, axis=-1):
         mean, variance = tf.nn.moments(part, axes=[-1], keepdims=True)
         parts.append((part - mean) * tf.math.rsqrt(variance + EPSILON))
     return tf.concat(parts, axis=-1) * gain + shift
+
+
+def add_normalization(layer: PaperLayer, name: str, width: int) -> None:
+    """Add the weights of :func:`normalized_product` to a layer: NAME_gain and NAME_shift."""
+    for kind, first in (("gain", "ones"), ("shift", "zeros")):
+        setattr(layer, f"{name}_{kind}", layer.matrix(f"{name}_{kind}", (width,), first))
+
+
+def normalized_product(
+    layer: PaperLayer, values: tf.Tensor, name: str, bias: keras.Variable | None = None
+) -> tf.Tensor:
+    """LN(values @ NAME + bias) with a matrix of a layer: float [..., a] → [..., b]."""
+    total = layer.matmul(values, getattr(layer, name), bias)
+    gain, shift = getattr(layer, f"{name}_gain"), getattr(layer, f"{name}_shift")
+    return normalized_parts(total, gain, shift, [total.shape[-1]])

@@ -38,7 +38,7 @@ from rnnsearch_tf.layers.base import (
 )
 from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stream
-from rnnsearch_tf.layers.normalization import normalized_parts
+from rnnsearch_tf.layers.normalization import add_normalization, normalized_product
 
 SMALLEST = 1e-30
 """Probabilities above this have full precision in float32."""
@@ -114,8 +114,12 @@ class DeepOutput(PaperLayer):
             "C_o", (context_shape[-1], width), other(rows=context_sizes, terms=terms)
         )
         self.b_o = self.vector("b_o", width) if self.biased else None
+        self.b_V = self.b_C = None
         if self.layer_normalization:
-            self._add_normalization(width)
+            for name in ("U_o", "V_o", "C_o"):
+                add_normalization(self, name, width)
+            self.b_V = self.vector("b_V", width) if self.biased else None
+            self.b_C = self.vector("b_C", width) if self.biased else None
         rank = self.output_rank
         self.W_o1 = self.matrix("W_o1", (l, rank), other()) if rank else None
         self.W_o = (
@@ -126,25 +130,6 @@ class DeepOutput(PaperLayer):
         self.b_softmax = self.vector("b_softmax", self.vocabulary_size) if self.biased else None
         self.built = True
 
-    def _add_normalization(self, width: int) -> None:
-        for letter in ("U_o", "V_o", "C_o"):
-            gain = self.matrix(f"{letter}_gain", (width,), "ones")
-            shift = self.matrix(f"{letter}_shift", (width,), "zeros")
-            setattr(self, f"{letter}_gain", gain)
-            setattr(self, f"{letter}_shift", shift)
-        self.b_V = self.vector("b_V", width) if self.biased else None
-        self.b_C = self.vector("b_C", width) if self.biased else None
-
-    def _product(
-        self, values: tf.Tensor, name: str, bias: keras.Variable | None = None
-    ) -> tf.Tensor:
-        """The product with U_o, V_o or C_o, normalized if the option says so."""
-        total = self.matmul(values, getattr(self, name), bias)
-        if not self.layer_normalization:
-            return total
-        gain = getattr(self, f"{name}_gain")
-        return normalized_parts(total, gain, getattr(self, f"{name}_shift"), [self.hidden_size])
-
     def compute_output_shape(
         self, state_shape: Shape, embeddings_shape: Shape, context_shape: Shape
     ) -> Shape:
@@ -154,7 +139,9 @@ class DeepOutput(PaperLayer):
         """C_o c_i [..., 2l] of a context [..., 2n]; or, if it is not normalized, C_o h_j of an
         annotation, since C_o c_i = Σ_j α_ij C_o h_j.
         """
-        return self._product(context, "C_o", self.b_C if self.layer_normalization else None)
+        if self.layer_normalization:
+            return normalized_product(self, context, "C_o", self.b_C)
+        return self.matmul(context, self.C_o)
 
     def pre_logits(
         self,
@@ -174,8 +161,12 @@ class DeepOutput(PaperLayer):
         Returns:
             float [..., l], or [..., rank].
         """
-        hidden = self._product(state, "U_o", self.b_o)
-        hidden += self._product(embeddings, "V_o", self.b_V if self.layer_normalization else None)
+        if self.layer_normalization:
+            hidden = normalized_product(self, state, "U_o", self.b_o)
+            hidden += normalized_product(self, embeddings, "V_o", self.b_V)
+        else:
+            hidden = self.matmul(state, self.U_o, self.b_o)
+            hidden += self.matmul(embeddings, self.V_o)
         hidden += context_term  # [..., 2l], or [..., l] for tanh
         readout = maxout(hidden) if self.readout == "maxout" else tf.tanh(hidden)
         readout = self.drop(readout, training=training)  # [..., l]

@@ -84,13 +84,23 @@ DEFAULTS = {
         peepholes=False,
         layers=1,
         reverse_source=False,
+        encoder_directions="forward",
+        encoder_size=None,
+        encoder_layers=None,
+        bridge="copy",
+        residual=False,
         attention="content",
         windows=10,
         attention_score="general",
         input_feeding=False,
+        attentional_bias=False,
+        attentional_activation="tanh",
         ngram_order=7,
         second_hidden_size=1024,
         embedding_size=620,
+        source_embedding_size=None,
+        begin_symbol=False,
+        read_end_symbol=True,
         hidden_size=1000,
         alignment_size=1000,
         maxout_size=500,
@@ -229,6 +239,39 @@ COMPANY = [
         "model.unit=gru model.system=luong",
     ),
     ("model.layers=2", "model.system=luong", "model.system=rnnsearch"),
+    ("model.normalized=all", "model.layer_normalization=true", "model.layer_normalization=false"),
+    (
+        "model.normalized=all",
+        "model.layer_normalization=true",
+        "model.attention=coverage model.layer_normalization=true",
+    ),
+    (
+        "model.encoder_directions=stacks",
+        "model.system=luong model.bridge=zero",
+        "model.system=stacked",
+    ),
+    (
+        "model.encoder_directions=layers",
+        "model.system=luong model.bridge=zero",
+        "model.reverse_source=true model.system=luong",
+    ),
+    (
+        "model.encoder_size=8",
+        "model.encoder_directions=layers model.system=luong model.bridge=tanh",
+        "model.encoder_directions=forward model.system=luong",
+    ),
+    ("model.encoder_layers=2", "model.system=luong model.bridge=zero", "model.system=deep_lstm"),
+    ("model.bridge=zero", "model.system=luong", "model.system=deep_lstm"),
+    ("model.residual=true", "model.system=deep_lstm", "model.system=stacked"),
+    ("model.attentional_bias=true", "model.system=luong", "model.system=rnnsearch"),
+    ("model.attentional_activation=linear", "model.system=luong", "model.system=deep_lstm"),
+    ("model.source_embedding_size=8", "model.system=stacked", "model.system=rnnsearch"),
+    ("model.begin_symbol=true", "model.system=luong", "model.system=encoder_decoder"),
+    ("model.read_end_symbol=false", "model.system=deep_lstm", "model.system=rnnencdec"),
+    ("model.readout=tanh", "model.system=rnnencdec", "model.system=encoder_decoder"),
+    ("model.decoder_transitions=3", "model.decoder_order=conditional", "model.decoder_order=paper"),
+    ("model.encoder_transitions=2", "model.system=rnnsearch", "model.system=rnnencdec"),
+    ("model.first_state=mean", "model.system=rnnsearch", "model.system=rnnencdec"),
     ("model.reverse_source=true", "model.system=stacked", "model.system=rnnencdec"),
     ("model.attention=coverage", "model.system=rnnsearch", "model.system=luong"),
     ("model.windows=3", "model.attention=gaussian_window", "model.attention=content"),
@@ -509,3 +552,42 @@ def test_an_end_before_evaluate_after(values, message):
         return
     with pytest.raises(UsageError, match=message):
         load_config(values={"training": values})
+
+
+@pytest.mark.parametrize(
+    "overrides, message",
+    [
+        (
+            "model.system=rnnencdec model.decoder_order=conditional",
+            "model.decoder_order: conditional",
+        ),
+        (
+            "model.system=luong model.encoder_directions=layers",
+            r"model.bridge: copy needs encoder states of 1000 units.*got 2000",
+        ),
+        (
+            "model.system=luong model.layers=2 model.encoder_layers=1",
+            "model.bridge: copy needs 2 layers of the encoder beside model.layers=2, got 1",
+        ),
+        (
+            "model.system=luong model.bridge=alternate model.encoder_directions=stacks"
+            " model.layers=3",
+            None,
+        ),
+        (
+            "model.system=luong model.bridge=alternate model.layers=3",
+            "model.bridge: alternate needs encoder states of 2000 units",
+        ),
+        (
+            "model.system=luong model.bridge=zero model.attention_score=dot"
+            " model.encoder_directions=stacks",
+            "model.attention_score: dot needs annotations of model.hidden_size=1000 units",
+        ),
+    ],
+)
+def test_sizes_that_do_not_fit_each_other(overrides, message):
+    if message is None:
+        load_config(overrides=overrides.split())
+        return
+    with pytest.raises(UsageError, match=message):
+        load_config(overrides=overrides.split())

@@ -20,8 +20,9 @@ from rnnsearch_tf.translation import Translator
 
 PACKAGE = pathlib.Path(rnnsearch_tf.__file__).parent
 
-TRANSLATION = 18, 11_153
-LOSS = 11, 4_500
+
+TRANSLATION = 18, 11_550
+LOSS = 11, 4_800
 """Files and tokens at most, as it is today; they go up only for what a user asked for."""
 
 NOT_READ = {
