@@ -42,7 +42,7 @@ STOCK_SERVER = {
 }
 """Flags that only tensorflow_model_server has."""
 
-NO_OPTIONS = {"model.json", "model.export", "model.fit", "model.save", "training.py"}
+NO_OPTIONS = {"model.json", "model.npz", "model.export", "model.fit", "model.save", "training.py"}
 """What looks like an option of a section and is none."""
 
 
