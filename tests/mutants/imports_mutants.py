@@ -64,8 +64,8 @@ LAYERS = [
     Mutant(
         "layers/decoder.py",
         "the first state is not normalized",
-        "total = normalized_parts(total, self.W_s_gain, self.W_s_shift, [self.hidden_size])",
-        "pass",
+        's_0 = tf.tanh(normalized_product(self, first, "W_s", self.b_s))',
+        "s_0 = tf.tanh(self.matmul(first, self.W_s, self.b_s))",
         (SYSTEMS,),
     ),
     Mutant(
@@ -250,7 +250,7 @@ IMPORTING = [
         (SAME,),
     ),
     Mutant(
-        JOEY,
+        "extras/importing/vocabularies.py",
         "no begin symbol",
         "    rows[0] = begin\n",
         "",

@@ -118,8 +118,8 @@ EQUATIONS = [
     Mutant(
         "layers/attention.py",
         "no bias of the alignment model",
-        'self._product(annotations, "U_a", self.b_a)',
-        'self._product(annotations, "U_a")',
+        "self.matmul(annotations, self.U_a, self.b_a)",
+        "self.matmul(annotations, self.U_a)",
         (f"{LAYERS}::test_attention", f"{WHOLE}::test_logits"),
     ),
     Mutant(
