@@ -31,6 +31,7 @@ PROGRAMS = [
     "distributed.py",
     "hostile.py",
     "without_tensorflow.py",
+    "imported.py",
 ]
 WORKERS = ["ours.py", "peer_joeynmt.py", "peer_opennmt.py"]
 SYSTEMS = [
