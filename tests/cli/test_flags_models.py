@@ -196,3 +196,29 @@ def test_shortlist(observe, monkeypatch):
     assert plain == facts
     other = [("other", *rest) for _, *rest in texts]
     assert observe("shortlist", "--model", "other", *words) == plain | {"texts": other}
+
+
+def test_import(observe, monkeypatch):
+    from rnnsearch_tf.extras.importing import check as comparison
+    from rnnsearch_tf.extras.importing import importer
+
+    def compared(translator, path):
+        observe.facts["checked"] = (translator, path)
+        return ["check: equal"], True
+
+    names = ["program", "files", "folder", "settings"]
+    noted = observe.note(*names, answer=("translator", ["found"]))
+    monkeypatch.setattr(importer, "import_model", noted)
+    monkeypatch.setattr(comparison, "compare", compared)
+    plain = check(
+        observe,
+        "import",
+        ["nematus", "s", "t", "--output", "new"],
+        {
+            "--output": (["--output", "yours"], {"folder": "yours", "output": ["yours"]}),
+            "--set": (["--set", "a=1", "--set", "b=2"], {"settings": ["a=1", "b=2"]}),
+            "--check": (["--check", "u"], {"checked": ("translator", "u")}),
+        },
+    )
+    del plain["output"]
+    assert plain == dict(zip(names, ["nematus", ["s", "t"], "new", []]))

@@ -1,5 +1,6 @@
 """Files of others: nothing in them runs, damage and other programs' files end in a clear error."""
 
+import importlib
 import io
 import json
 import os
@@ -13,7 +14,7 @@ import pytest
 from imported_models import FIXTURES, MODELS, files_of
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras.importing.foreign import built
-from rnnsearch_tf.extras.importing.importer import describe, import_model
+from rnnsearch_tf.extras.importing.importer import READERS, describe, import_model
 from rnnsearch_tf.extras.importing.npz import NpzFile
 from rnnsearch_tf.extras.importing.pickles import read_pickle
 from rnnsearch_tf.extras.importing.torch_file import TorchFile
@@ -215,3 +216,8 @@ def test_words_that_are_no_tokens_keep_their_rows(tmp_path):
         *[f"<entry-{k}>" for k in (4, 5, 6)],
     ]
     np.testing.assert_array_equal(foreign.target.theirs, before.target.theirs)
+
+
+def test_the_command_offers_every_format():
+    module = importlib.import_module("rnnsearch_tf.cli.import")
+    assert set(module.PROGRAMS) == set(READERS)
