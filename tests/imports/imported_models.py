@@ -14,7 +14,7 @@ from rnnsearch_tf.translation import Translator
 FIXTURES = pathlib.Path(__file__).parent / "fixtures"
 FILES = {
     "groundhog": ["*_model.npz", "*_state.pkl", "vocab.en.pkl", "vocab.fr.pkl"],
-    "nematus": ["model.npz", "model.npz.json", "vocab.en.json", "vocab.fr.json"],
+    "nematus": ["model*[zx]", "model*.json", "vocab.en.json", "vocab.fr.json"],  # .npz or .index
     "joeynmt": ["best.ckpt", "config.yaml", "src_vocab.txt", "trg_vocab.txt"],
     "opennmt-tf": ["ckpt-*.index", "model.py", "src.vocab", "tgt.vocab"],
     "tensorflow-nmt": ["translate.ckpt-*.index", "hparams", "vocab.en", "vocab.fr"],
@@ -26,6 +26,9 @@ MODELS = {  # those that can be imported: fixture and program
     "nematus-dropout-2016": "nematus",
     "nematus-dropout-2018": "nematus",
     "nematus-wmt17": "nematus",
+    "nematus-tf-converted": "nematus",
+    "nematus-tf-deep-transition": "nematus",
+    "nematus-tf-smoothed": "nematus",
     "joeynmt-gru-bridge": "joeynmt",
     "joeynmt-gru-tied": "joeynmt",
     "joeynmt-lstm-last": "joeynmt",

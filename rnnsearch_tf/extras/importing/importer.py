@@ -70,12 +70,17 @@ def describe(program: str, files: Sequence[AnyPath]) -> ForeignModel:
 
 
 def _with_dictionaries(
-    read: Callable[..., ForeignModel], is_option: Callable[[Mapping[Any, Any]], bool], example: str
+    read: Callable[..., ForeignModel],
+    is_option: Callable[[Mapping[Any, Any]], bool],
+    example: str,
+    endings: Sequence[str] = (".npz",),
 ) -> Callable[[Sequence[AnyPath]], ForeignModel]:
-    """A reader of weights in an ``.npz`` file, and options and vocabularies as dictionaries."""
+    """A reader of weights, in a file with one of these endings, and options and vocabularies as
+    dictionaries.
+    """
 
     def sort(files: Sequence[AnyPath]) -> ForeignModel:
-        weights = [path for path in files if pathlib.Path(path).suffix == ".npz"]
+        weights = [path for path in files if pathlib.Path(path).suffix in endings]
         others = [(path, read_dictionary(path)) for path in files if path not in weights]
         options = [(path, tree) for path, tree in others if is_option(tree)]
         vocabularies = [entry for entry in others if entry not in options]
@@ -128,8 +133,11 @@ READERS: dict[str, Callable[[Sequence[AnyPath]], ForeignModel]] = {
     ),
     "nematus": _with_dictionaries(
         nematus.read,
-        lambda tree: "dim_word" in tree and "encoder" in tree,
-        "model.npz model.npz.json vocab.en.json vocab.fr.json",
+        lambda tree: (
+            {"dim_word", "encoder"} <= set(tree) or {"embedding_size", "state_size"} <= set(tree)
+        ),
+        "model.npz model.npz.json vocab.en.json vocab.fr.json (or model-5000.index model.json …)",
+        (".npz", ".index"),
     ),
     "joeynmt": _by_ending(
         joeynmt.read,

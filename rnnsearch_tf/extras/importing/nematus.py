@@ -1,6 +1,6 @@
 """Models of Nematus (github.com/EdinburghNLP/nematus) and of the dl4mt tutorial that it began as:
 ``model.npz``, its options ``model.npz.json`` and the two vocabularies, as the systems of Edinburgh
-at WMT 2016 and 2017 are published.
+at WMT 2016 and 2017 are published; or a checkpoint of its TensorFlow versions with ``model.json``.
 
 The model is RNNsearch with ``decoder_order: conditional`` and its reset gate after the product:
 
@@ -27,11 +27,11 @@ import numpy as np
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.extras.importing.arrays import ArrayFile
 from rnnsearch_tf.extras.importing.foreign import ForeignModel, WeightMap, option, refuse_others
+from rnnsearch_tf.extras.importing.nematus_tensorflow import TheanoNames, is_smoothed
 from rnnsearch_tf.extras.importing.npz import NpzFile
-from rnnsearch_tf.extras.importing.vocabularies import arrange, as_words
+from rnnsearch_tf.extras.importing.vocabularies import Rows, arrange, as_words
 
 END_ID = 0
-UNKNOWN_ID = 1
 
 SUPPORTED: dict[str, Sequence[Any]] = {
     "encoder": ("gru",),
@@ -42,6 +42,14 @@ SUPPORTED: dict[str, Sequence[Any]] = {
     "weight_normalisation": (False,),
     "deep_fusion_lm": (False,),
     "tie_encoder_decoder_embeddings": (False,),
+    # from here on, of the TensorFlow versions
+    "model_type": ("rnn",),
+    "rnn_enc_depth": (1,),
+    "rnn_dec_depth": (1,),
+    "output_hidden_activation": ("tanh",),
+    "softmax_mixture_size": (1,),
+    "rnn_lexical_model": (False,),
+    "layer_normalization_type": ("layernorm",),
 }
 NEEDS = {
     "encoder": "another recurrent unit",
@@ -52,7 +60,25 @@ NEEDS = {
     "weight_normalisation": "weight normalization",
     "deep_fusion_lm": "a language model beside the decoder",
     "tie_encoder_decoder_embeddings": "one embedding for both languages",
+    "model_type": "a Transformer",
+    "rnn_enc_depth": "layers with residual connections above the encoder",
+    "rnn_dec_depth": "layers with residual connections above the decoder",
+    "output_hidden_activation": "another function before the output matrix",
+    "softmax_mixture_size": "a mixture of several softmax layers",
+    "rnn_lexical_model": "a lexical model beside the decoder",
+    "layer_normalization_type": "a normalization without the mean",
 }
+LATER_NAMES = {
+    "dim_word": ("embedding_size",),
+    "dim": ("state_size",),
+    "n_words_src": ("source_vocab_sizes", "source_vocab_size"),
+    "n_words": ("target_vocab_size",),
+    "enc_recurrence_transition_depth": ("rnn_enc_transition_depth",),
+    "dec_base_recurrence_transition_depth": ("rnn_dec_base_transition_depth",),
+    "layer_normalisation": ("rnn_layer_normalization", "use_layer_norm"),
+}
+"""Names of options in the TensorFlow versions."""
+
 DEFAULTS = {
     "enc_recurrence_transition_depth": 1,
     "dec_base_recurrence_transition_depth": 2,
@@ -76,30 +102,28 @@ def read(
     """Describe a model of Nematus.
 
     Args:
-        weights: ``model.npz``.
-        options: path and contents of ``model.npz.json`` (or ``.pkl``).
+        weights: ``model.npz``, or ``model-N.index`` with its data beside it.
+        options: path and contents of ``model.npz.json`` (or ``.pkl``), or ``model.json``.
         vocabularies: path and contents of both ``vocab.*.json``, source first.
 
     Raises:
         UserError: the files do not belong together, or the model cannot be imported.
     """
     path, given = options
-    given = DEFAULTS | dict(given)
+    of_theano = "embedding_size" not in given
     refuse_others(given, SUPPORTED, path, NEEDS)
-    arrays = NpzFile(weights)
+    given = as_theano(given, path)
+    in_tensorflow = str(weights).endswith(".index")
+    arrays = TheanoNames(weights, given) if in_tensorflow else NpzFile(weights)
     reader = _Reader(arrays, given)
-    m, n = (option(given, name, int, path) for name in ("dim_word", "dim"))
-    sizes = [option(given, name, int, path) for name in ("n_words_src", "n_words")]
+    m, n, *sizes = (given[name] for name in ("dim_word", "dim", "n_words_src", "n_words"))
     source, target = (
-        arrange(as_words(words, where), size, END_ID, UNKNOWN_ID, where)
-        for size, (where, words) in zip(sizes, vocabularies)
+        _arranged(words, size, where) for size, (where, words) in zip(sizes, vocabularies)
     )
     encoder_transitions, decoder_transitions = (
-        option(given, f"{part}_recurrence_transition_depth", int, path)
-        for part in ("enc", "dec_base")
+        given[f"{part}_recurrence_transition_depth"] for part in ("enc", "dec_base")
     )
-    tied = option(given, "tie_decoder_embeddings", bool, path)
-    normalizes = option(given, "layer_normalisation", bool, path)
+    tied, normalizes = given["tie_decoder_embeddings"], given["layer_normalisation"]
     embedding, hidden = reader.kept("dropout_embedding"), reader.kept("dropout_hidden")
     target_words = embedding * reader.kept("dropout_target")
 
@@ -111,7 +135,7 @@ def read(
         ours = f"encoder.{direction}."
         reader.unit(ours, f"{prefix}_", "", n, hidden, input_size=m, kept_of_input=embedding)
         for k in range(1, encoder_transitions):
-            reader.unit(f"{ours}{k + 1}.", f"{prefix}_", f"_drt_{k}", n, hidden)
+            reader.unit(f"{ours}{k + 1}.", f"{prefix}_", f"_drt_{k}", n, hidden, biased=of_theano)
     reader.layer("W_s", "b_s", "ff_state", (2 * n, n), hidden)
     reader.unit("", "decoder_", "", n, hidden, input_size=m, kept_of_input=target_words)
     for k in range(1, decoder_transitions):
@@ -161,9 +185,40 @@ def read(
             f"conditional GRU, {n} units, embeddings of {m},"
             f" {encoder_transitions} and {decoder_transitions} transitions a word"
             + ", tied embeddings" * tied
-            + ", layer normalization" * normalizes,
+            + ", layer normalization" * normalizes
+            + ", averages of the weights" * (in_tensorflow and is_smoothed(given)),
         ],
     )
+
+
+def as_theano(options: Mapping[str, Any], path: AnyPath) -> dict[str, Any]:
+    """Options under the names of the Theano form, with defaults.
+
+    Args:
+        options: those of the model.
+        path: their file, for errors.
+
+    Raises:
+        UserError: one that the model depends on is missing or has another type.
+    """
+    given = dict(DEFAULTS)
+    if "embedding_size" in options:  # no TensorFlow version has the early dropout
+        given["model_version"] = 0.1
+    given |= options
+    sizes = given.get("source_vocab_sizes")
+    if isinstance(sizes, Sequence) and len(sizes) == 1:
+        given["source_vocab_sizes"] = sizes[0]
+    kinds = {"tie_decoder_embeddings": bool, "layer_normalisation": bool}
+    for name in (*LATER_NAMES, "tie_decoder_embeddings"):
+        spelled = [later for later in LATER_NAMES.get(name, ()) if later in options]
+        given[name] = option(given, (*spelled, name)[0], kinds.get(name, int), path)
+    return given
+
+
+def _arranged(words: Mapping[Any, Any], size: int, path: AnyPath) -> Rows:
+    """The Rows of a vocabulary. Version 0.4 wrote the unknown word as 2, after <GO>."""
+    ids = as_words(words, path)
+    return arrange(ids, size, END_ID, 2 if ids.get("<UNK>") == 2 else 1, path)
 
 
 class _Reader(WeightMap):
@@ -232,13 +287,15 @@ class _Reader(WeightMap):
         kept: float,
         input_size: int | None = None,
         kept_of_input: float = 1.0,
+        biased: bool = True,
     ) -> None:
-        """A unit whose candidate has its bias outside of the reset gate."""
+        """A unit whose candidate has its bias outside of the reset gate, or without biases."""
         if input_size is not None:
             self.product(f"{ours}W", f"{theirs}W", f"{theirs}Wx", input_size, n, kept_of_input)
         self.product(f"{ours}U", f"{theirs}U{suffix}", f"{theirs}Ux{suffix}", n, n, kept)
-        self.gates(f"{ours}b", f"{theirs}b{suffix}", (n,), 1.0)
-        self.take(f"{ours}b", f"{theirs}bx{suffix}", (n,))
+        if biased:
+            self.gates(f"{ours}b", f"{theirs}b{suffix}", (n,), 1.0)
+            self.take(f"{ours}b", f"{theirs}bx{suffix}", (n,))
 
     def unit_after_attention(self, ours: str, suffix: str, n: int, kept: float) -> None:
         """A unit of the decoder that reads no word: its reset gate also scales the bias, and the
