@@ -1,6 +1,7 @@
 """Make a RUN of a model that another program trained.
 
   rnnsearch import nematus model.npz model.npz.json vocab.en.json vocab.de.json --output RUN
+  rnnsearch import nematus model-30000.index model.json vocab.en.json vocab.de.json --output RUN
   rnnsearch import groundhog search_model.npz search_state.pkl vocab.en.pkl vocab.fr.pkl \\
       --output RUN
 

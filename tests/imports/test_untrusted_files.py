@@ -148,11 +148,13 @@ def test_sizes_are_checked_before_memory_is_taken(tmp_path):
         describe("nematus", files)
 
 
-def options_changed(tmp_path, **changes):
-    """Files of a model of Nematus with other options."""
-    files = files_of("nematus-wmt17")
+def options_changed(tmp_path, fixture="nematus-wmt17", renamed=(), **changes):
+    """Files of a model of Nematus with other options, or other names of them."""
+    files = files_of(fixture)
     with open(files[1], encoding="utf-8") as file:
         options = json.load(file) | changes
+    for name, other in renamed:
+        options[other] = options.pop(name)
     path = tmp_path / "model.npz.json"
     path.write_text(json.dumps(options), encoding="utf-8")
     return [files[0], str(path), *files[2:]]
@@ -177,6 +179,47 @@ def options_changed(tmp_path, **changes):
 def test_what_no_system_computes_is_refused_by_its_option(tmp_path, changes, message):
     with pytest.raises(UserError, match=message):
         describe("nematus", options_changed(tmp_path, **changes))
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        (dict(model_type="transformer"), "model_type: expected 'rnn', .* it needs a Transformer"),
+        (dict(rnn_enc_depth=2), "rnn_enc_depth: expected 1, got 2: .* residual connections"),
+        (dict(rnn_dec_depth=2), "rnn_dec_depth: expected 1, got 2: .* residual connections"),
+        (dict(enc_depth=2), "enc_depth: expected 1, got 2"),  # version 0.3
+        (dict(factors=2), "factors: expected 1, got 2"),
+        (dict(softmax_mixture_size=3), "softmax_mixture_size: expected 1, got 3"),
+        (dict(output_hidden_activation="relu"), "output_hidden_activation: expected 'tanh'"),
+        (dict(rnn_lexical_model=True), "rnn_lexical_model: expected False, got True"),
+        (dict(layer_normalization_type="rmsnorm"), "layer_normalization_type: expected 'layern"),
+        (dict(tie_encoder_decoder_embeddings=True), "tie_encoder_decoder_embeddings: expected F"),
+        (dict(source_vocab_sizes=[70, 5]), r"source_vocab_sizes: expected int, got \[70, 5\]"),
+        (dict(rnn_layer_normalization=1), "rnn_layer_normalization: expected bool, got 1"),
+        (dict(state_size=11), r"input_to_gates: expected \(8, 22\) by the options, got \(8, 20\)"),
+        (dict(rnn_enc_transition_depth=3), "an array encoder/forward-stack/level0/gru2/state_to_g"),
+        (dict(exponential_smoothing=0.1), "an array encoder/embedding/embeddings_smooth"),
+    ],
+)
+def test_what_no_system_computes_of_the_tensorflow_versions(tmp_path, changes, message):
+    with pytest.raises(UserError, match=message):
+        describe("nematus", options_changed(tmp_path, "nematus-tf-deep-transition", **changes))
+
+
+def test_options_of_version_0_3_have_other_names(tmp_path):
+    name = "nematus-tf-deep-transition"
+    renamed = [
+        ("rnn_layer_normalization", "use_layer_norm"),
+        ("rnn_enc_transition_depth", "enc_recurrence_transition_depth"),
+        ("rnn_dec_base_transition_depth", "dec_base_recurrence_transition_depth"),
+        ("rnn_enc_depth", "enc_depth"),
+        ("rnn_dec_depth", "dec_depth"),
+    ]
+    files = options_changed(tmp_path, name, renamed, use_dropout=True, dropout_hidden=0.5)
+    found, expected = (describe("nematus", names) for names in (files, files_of(name)))
+    assert found.values == expected.values
+    for weight, read in expected.weights.items():
+        np.testing.assert_array_equal(found.weights[weight](), read())
 
 
 def test_files_of_another_model_or_number(tmp_path):

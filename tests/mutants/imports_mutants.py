@@ -16,6 +16,7 @@ WEIGHTS = "model/test_paper_weights.py"
 PICKLES = "extras/importing/pickles.py"
 TORCH = "extras/importing/torch_file.py"
 NEMATUS = "extras/importing/nematus.py"
+NEMATUS_TENSORFLOW = "extras/importing/nematus_tensorflow.py"
 JOEY = "extras/importing/joeynmt.py"
 
 LAYERS = [
@@ -198,6 +199,71 @@ IMPORTING = [
         "a bias of the second unit outside of the normalization",
         'gates = "b_U" if self.options["layer_normalisation"] else "b"',
         'gates = "b"',
+        (SAME,),
+    ),
+    Mutant(
+        NEMATUS,
+        "the encoder's later transitions have biases in TensorFlow too",
+        'of_theano = "embedding_size" not in given',
+        "of_theano = True",
+        (SAME,),
+    ),
+    Mutant(
+        NEMATUS,
+        "the encoder's later transitions have no biases in Theano either",
+        'of_theano = "embedding_size" not in given',
+        "of_theano = False",
+        (SAME,),
+    ),
+    Mutant(
+        NEMATUS,
+        "the unknown word is always 1",
+        '2 if ids.get("<UNK>") == 2 else 1',
+        "1",
+        (SEARCH,),
+    ),
+    Mutant(
+        NEMATUS,
+        "names of options of version 0.3 are not known",
+        '("rnn_layer_normalization", "use_layer_norm")',
+        '("rnn_layer_normalization",)',
+        (f"{FILES}::test_options_of_version_0_3_have_other_names",),
+    ),
+    Mutant(
+        NEMATUS,
+        "options of the TensorFlow versions are not refused",
+        '    "model_type": ("rnn",),\n    "rnn_enc_depth": (1,),\n',
+        "",
+        (f"{FILES}::test_what_no_system_computes_of_the_tensorflow_versions",),
+    ),
+    Mutant(
+        NEMATUS_TENSORFLOW,
+        "the weights in place of their averages",
+        '"_smooth" * is_smoothed(options)',
+        '""',
+        (SAME,),
+    ),
+    Mutant(
+        NEMATUS_TENSORFLOW,
+        "the directions of the encoder swapped",
+        '"encoder": "encoder/forward-stack/level0/gru",\n'
+        '    "encoder_r": "encoder/backward-stack/level0/gru",',
+        '"encoder_r": "encoder/forward-stack/level0/gru",\n'
+        '    "encoder": "encoder/backward-stack/level0/gru",',
+        (SAME,),
+    ),
+    Mutant(
+        NEMATUS_TENSORFLOW,
+        "names of before deep transition are not known",
+        'name.startswith("encoder/forwardEncoder/")',
+        "False",
+        (SAME,),
+    ),
+    Mutant(
+        NEMATUS_TENSORFLOW,
+        "gain and shift swapped",
+        '"ln_b": "new_mean", "ln_s": "new_std"',
+        '"ln_b": "new_std", "ln_s": "new_mean"',
         (SAME,),
     ),
     Mutant(
