@@ -222,11 +222,22 @@ def test_options_of_version_0_3_have_other_names(tmp_path):
         np.testing.assert_array_equal(found.weights[weight](), read())
 
 
+def test_a_checkpoint_that_was_not_copied_whole(tmp_path):
+    files = options_changed(tmp_path, "nematus-tf-smoothed")
+    files[0] = shutil.copy(files[0], tmp_path)
+    with pytest.raises(UserError, match="expected an array, got damaged bytes"):
+        built(describe("nematus", files))
+    data = next(FIXTURES.glob("nematus-tf-smoothed/*.data-*"))
+    (tmp_path / data.name).write_bytes(data.read_bytes()[:5000])
+    with pytest.raises(UserError, match="expected an array, got damaged bytes"):
+        built(describe("nematus", files))
+
+
 def test_files_of_another_model_or_number(tmp_path):
     nematus, joey = files_of("nematus-wmt17"), files_of("joeynmt-lstm-last")
     with pytest.raises(UsageError, match="got 1 of weights, 0 of options, 2 vocabularies"):
         describe("nematus", [nematus[0], *nematus[2:]])
-    with pytest.raises(UsageError, match="expected a checkpoint, a configuration and the vocab"):
+    with pytest.raises(UsageError, match="expected weights, options and the vocabularies"):
         describe("joeynmt", joey[:3])
     with pytest.raises(UserError, match="expected a file, found none"):
         describe("nematus", [*nematus[:3], "nowhere.json"])

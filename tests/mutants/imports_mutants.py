@@ -260,6 +260,13 @@ IMPORTING = [
         (SAME,),
     ),
     Mutant(
+        "extras/importing/tensorflow_file.py",
+        "data that end early",
+        "ValueError, RuntimeError, IndexError)",
+        "ValueError, RuntimeError)",
+        (f"{FILES}::test_a_checkpoint_that_was_not_copied_whole",),
+    ),
+    Mutant(
         NEMATUS_TENSORFLOW,
         "gain and shift swapped",
         '"ln_b": "new_mean", "ln_s": "new_std"',

@@ -39,5 +39,5 @@ class CheckpointFile(ArrayFile):
     def _values(self, name: str) -> np.ndarray:
         try:
             return np.asarray(self._reader.get_tensor(self._names[name]))
-        except (tf.errors.OpError, ValueError, RuntimeError) as error:
+        except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
             raise self.damaged(name, error) from None
