@@ -19,7 +19,7 @@ from rnnsearch_tf.files.reading import check_inputs
 from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
-PROGRAMS = ("groundhog", "nematus", "joeynmt", "opennmt-tf", "tensorflow-nmt")
+PROGRAMS = ("groundhog", "nematus", "marian", "joeynmt", "opennmt-tf", "tensorflow-nmt")
 
 
 def arguments(parser: ArgumentParser) -> None:

@@ -37,8 +37,9 @@ class ModelConfig:
     normalized: str = option(
         "recurrent",
         "with layer_normalization: recurrent: each gate by itself, gains only; all: also attention,"
-        " s_0 and the deep output, all gates of a product together, gains and shifts (Nematus)",
-        choices=("recurrent", "all"),
+        " s_0 and the deep output, all gates of a product together, gains and shifts (Nematus);"
+        " together: as all, the candidate together with the gates (Marian)",
+        choices=("recurrent", "all", "together"),
         only_with={
             "system": ("rnnsearch",),
             "layer_normalization": (True,),

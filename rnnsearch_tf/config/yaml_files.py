@@ -55,6 +55,19 @@ def read_yaml(path: AnyPath) -> Tree:
             f"{path}: expected a configuration of at most {MOST_CHARACTERS:,} characters, got more;"
             " check the path"
         )
+    return parse_yaml(text, path)
+
+
+def parse_yaml(text: str, path: AnyPath) -> Tree:
+    """Parse YAML as nested dictionaries.
+
+    Args:
+        text: at most MOST_CHARACTERS.
+        path: where it is from, for errors.
+
+    Raises:
+        UsageError: it is not YAML, or has too many values.
+    """
     try:
         tree = yaml.load(text, _Loader)
         if _size(tree, {}) > MOST_CHARACTERS:
@@ -62,7 +75,7 @@ def read_yaml(path: AnyPath) -> Tree:
                 f"{path}: expected a configuration, got too many values by anchors and aliases;"
                 " write the values out"
             )
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist
         raise UsageError(_not_yaml(path, text, error)) from None
     except RecursionError:
         raise UsageError(

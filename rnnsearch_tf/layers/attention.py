@@ -111,6 +111,7 @@ class BahdanauAttention(Attention):
     Args:
         alignment_size: n', hidden units of the alignment model.
         layer_normalization: normalize W_a s_{i−1} and U_a h_j, see ``normalization.py``.
+        normalized: form of the normalization, ``all`` or ``together``.
         biases: ``all`` adds a bias inside the tanh; otherwise there is none.
 
     Call arguments and results: see :class:`Attention`; K may also be the target positions. The
@@ -119,6 +120,7 @@ class BahdanauAttention(Attention):
 
     alignment_size: int
     layer_normalization: bool = False
+    normalized: str = "all"
 
     def build(self, state_shape: Shape, annotations_shape: Shape | None = None) -> None:
         state_size, annotation_size = (

@@ -65,7 +65,8 @@ class Decoder(PaperLayer):
         layer_normalization, forget_bias: options of the unit, see :class:`RecurrentUnit`.
         first_state: ``backward``: s_0 from ←h_1; ``mean``: from the mean annotation. RNNencdec has
             neither.
-        normalized: form of the layer normalization; ``all`` is for content attention.
+        normalized: form of the layer normalization; ``all`` and ``together`` are for content
+            attention.
 
     Call arguments:
         embeddings: float [B, I, m]: the input word at each target position.
@@ -108,7 +109,7 @@ class Decoder(PaperLayer):
         else:
             attention = ATTENTIONS[self.attention]
             if self._normalizes_all():
-                shared["layer_normalization"] = True
+                shared |= {"layer_normalization": True, "normalized": self.normalized}
             self.alignment_model = attention(
                 self.alignment_size, seed=next(seeds), name="attention", **shared
             )
@@ -136,7 +137,7 @@ class Decoder(PaperLayer):
         self.recurrent_unit.build(embedding_size, annotation_size)
 
     def _normalizes_all(self) -> bool:
-        return self.layer_normalization and self.normalized == "all"
+        return self.layer_normalization and self.normalized != "recurrent"
 
     def _context_unit(self) -> RecurrentUnit | DeepTransition:
         """The unit that reads the context."""

@@ -2,11 +2,13 @@
 
     LN(a) = g ∘ (a − mean(a)) / √(variance(a) + ε) + shift
 
-Two forms, by the option ``normalized``:
+Three forms, by the option ``normalized``:
 
     recurrent    the products of the recurrent units, each gate by itself, without a shift
     all          those of attention, s_0 and deep output too; the gates of a product together, the
                  candidate by itself; after the bias of the product; with a shift (Nematus)
+    together     as all, but the candidate with the gates of its product, and ε = 1e-9 (Marian); U
+                 of the unit gru, which reads another state than U_z and U_r, stays by itself
 
 Departure of the first from Ba et al.: they normalize all blocks of [W | W_z | W_r] together, with a
 shift.
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from rnnsearch_tf.runtime.backend import keras
 
 EPSILON = 1e-5
+
+EPSILONS = {"all": EPSILON, "together": 1e-9}
+"""ε of the forms with a shift."""
 
 
 def normalized(values: tf.Tensor, gain: tf.Tensor | None, size: int) -> tf.Tensor:
@@ -54,13 +59,18 @@ def normalized(values: tf.Tensor, gain: tf.Tensor | None, size: int) -> tf.Tenso
 
 
 def normalized_parts(
-    values: tf.Tensor, gain: tf.Tensor, shift: tf.Tensor, sizes: Sequence[int]
+    values: tf.Tensor,
+    gain: tf.Tensor,
+    shift: tf.Tensor,
+    sizes: Sequence[int],
+    epsilon: float = EPSILON,
 ) -> tf.Tensor:
     """Normalize parts of these sizes of the last axis, each by itself.
 
     Args:
         values, gain, shift: float [..., sum of the sizes], the latter two without leading axes.
         sizes: sizes of the parts.
+        epsilon: ε.
 
     Returns:
         float [..., sum of the sizes].
@@ -73,7 +83,7 @@ def normalized_parts(
     parts = []
     for part in tf.split(values, sizes, axis=-1):
         mean, variance = tf.nn.moments(part, axes=[-1], keepdims=True)
-        parts.append((part - mean) * tf.math.rsqrt(variance + EPSILON))
+        parts.append((part - mean) * tf.math.rsqrt(variance + epsilon))
     return tf.concat(parts, axis=-1) * gain + shift
 
 
@@ -86,7 +96,10 @@ def add_normalization(layer: PaperLayer, name: str, width: int) -> None:
 def normalized_product(
     layer: PaperLayer, values: tf.Tensor, name: str, bias: keras.Variable | None = None
 ) -> tf.Tensor:
-    """LN(values @ NAME + bias) with a matrix of a layer: float [..., a] → [..., b]."""
+    """LN(values @ NAME + bias) with a matrix of a layer; its attribute ``normalized`` is the form.
+
+    float [..., a] → [..., b].
+    """
     total = layer.matmul(values, getattr(layer, name), bias)
     gain, shift = getattr(layer, f"{name}_gain"), getattr(layer, f"{name}_shift")
-    return normalized_parts(total, gain, shift, [total.shape[-1]])
+    return normalized_parts(total, gain, shift, [total.shape[-1]], EPSILONS[layer.normalized])

@@ -63,6 +63,7 @@ class DeepOutput(PaperLayer):
         readout: ``maxout``, or ``tanh``, whose t̃_i has l values.
         layer_normalization: normalize each of the three products, after a bias of its own
             (b_o, b_V, b_C), see ``normalization.py``.
+        normalized: form of the normalization, ``all`` or ``together``.
         output_rank: rank of the factored output matrix; None: one matrix l → V.
         dropout: rate of dropout on the maxout outputs in training; the paper has none.
         tied: the output matrix is not a weight of this layer but an argument of each call.
@@ -88,6 +89,7 @@ class DeepOutput(PaperLayer):
     context_sizes: tuple[int, ...] | None = None
     readout: str = "maxout"
     layer_normalization: bool = False
+    normalized: str = "all"
 
     shapes = {"state": "… n", "embeddings": "… m", "context": "… h"}
 

@@ -8,7 +8,7 @@ context.
     lstm              see ``kernels/lstm.py``
 
 Layer normalization is applied to every product with a weight, and to the cell inside an LSTM's
-tanh(cell); ``normalization.py`` has its two forms.
+tanh(cell); ``normalization.py`` has its forms.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rnnsearch_tf.layers.kernels.gru_reset_after import (
     right_padded,
 )
 from rnnsearch_tf.layers.kernels.lstm import lstm_unit
-from rnnsearch_tf.layers.normalization import normalized, normalized_parts
+from rnnsearch_tf.layers.normalization import EPSILONS, normalized, normalized_parts
 from rnnsearch_tf.layers.scan import scan
 
 _GATED = ("", "_z", "_r")
@@ -68,8 +68,8 @@ class RecurrentUnit(PaperLayer):
         hidden_size: n.
         unit: ``gru``, ``gru_reset_after``, ``cho`` or ``lstm``.
         layer_normalization: normalize the products.
-        normalized: form of the normalization, ``recurrent`` or ``all``. The second adds to
-            gru_reset_after, with ``biases: all``, a b_U of all gates.
+        normalized: form of the normalization, ``recurrent``, ``all`` or ``together``. The latter
+            two add to gru_reset_after, with ``biases: all``, a b_U of all gates.
         peepholes: the gates of an LSTM also read its cell.
         forget_bias: float, initial bias towards keeping the state: b_forget of an LSTM; of a gated
             unit b_z, with its sign in KEEP_GATES, which requires ``biases: all``.
@@ -169,8 +169,8 @@ class RecurrentUnit(PaperLayer):
         return weight
 
     def _with_shift(self) -> bool:
-        """Whether the form of the layer normalization is ``all``."""
-        return self.layer_normalization and self.normalized == "all"
+        """Whether the layer normalization has shifts: its form is ``all`` or ``together``."""
+        return self.layer_normalization and self.normalized != "recurrent"
 
     def _bias(self, gates: Sequence[str]) -> keras.Variable | None:
         """b; the forget bias is added to the gate in KEEP_GATES."""
@@ -272,10 +272,11 @@ class RecurrentUnit(PaperLayer):
         n = self.hidden_size
         if self._with_shift():
             width = weight.shape[1]
-            together = name == "U_gates" or width == n
+            together = name == "U_gates" or width == n or self.normalized == "together"
             sizes = [width] if together else [n, width - n]
             total = self.matmul(values, weight, bias)
-            return normalized_parts(total, gain, getattr(self, f"{name}_shift"), sizes)
+            shift = getattr(self, f"{name}_shift")
+            return normalized_parts(total, gain, shift, sizes, EPSILONS[self.normalized])
         normal = normalized(self.matmul(values, weight), gain, n)
         return normal if bias is None else normal + pad_bias(bias, weight.shape[1])
 

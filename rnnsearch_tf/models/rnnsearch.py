@@ -57,7 +57,7 @@ class RNNSearch(TranslationModel):
 
     def _normalizes_all(self) -> bool:
         """Whether attention and deep output are normalized too."""
-        return self.config.layer_normalization and self.config.normalized == "all"
+        return self.config.layer_normalization and self.config.normalized != "recurrent"
 
     def _reads_new_state(self) -> bool:
         """Whether the readout of y_i reads s_i instead of s_{i−1}."""
@@ -101,6 +101,7 @@ class RNNSearch(TranslationModel):
             config.output_rank,
             readout=config.readout,
             layer_normalization=self._normalizes_all(),
+            normalized=config.normalized,
             dropout=config.readout_dropout,
             seed=next(seeds),
             tied=config.tie_target_embeddings,

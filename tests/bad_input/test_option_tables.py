@@ -246,6 +246,11 @@ COMPANY = [
         "model.attention=coverage model.layer_normalization=true",
     ),
     (
+        "model.normalized=together",
+        "model.layer_normalization=true",
+        "model.decoder_order=conditional",
+    ),
+    (
         "model.encoder_directions=stacks",
         "model.system=luong model.bridge=zero",
         "model.system=stacked",

@@ -15,6 +15,7 @@ FIXTURES = pathlib.Path(__file__).parent / "fixtures"
 FILES = {
     "groundhog": ["*_model.npz", "*_state.pkl", "vocab.en.pkl", "vocab.fr.pkl"],
     "nematus": ["model*[zx]", "model*.json", "vocab.en.json", "vocab.fr.json"],  # .npz or .index
+    "marian": ["model.npz", "vocab*.yml"],
     "joeynmt": ["best.ckpt", "config.yaml", "src_vocab.txt", "trg_vocab.txt"],
     "opennmt-tf": ["ckpt-*.index", "model.py", "src.vocab", "tgt.vocab"],
     "tensorflow-nmt": ["translate.ckpt-*.index", "hparams", "vocab.en", "vocab.fr"],
@@ -29,6 +30,10 @@ MODELS = {  # those that can be imported: fixture and program
     "nematus-tf-converted": "nematus",
     "nematus-tf-deep-transition": "nematus",
     "nematus-tf-smoothed": "nematus",
+    "marian-amun": "marian",
+    "marian-nematus": "marian",
+    "marian-s2s": "marian",
+    "marian-s2s-plain": "marian",
     "joeynmt-gru-bridge": "joeynmt",
     "joeynmt-gru-tied": "joeynmt",
     "joeynmt-lstm-last": "joeynmt",
@@ -50,7 +55,7 @@ def files_of(name):
 
 def files_in(program, folder):
     """The files of a model in a folder, in the order of FILES."""
-    return [str(next(folder.glob(pattern))) for pattern in FILES[program]]
+    return [str(path) for pattern in FILES[program] for path in sorted(folder.glob(pattern))]
 
 
 def of_fixture(name):
@@ -64,8 +69,10 @@ def beam_options(program, source_length):
     if program == "groundhog":
         return dict(beam_size=5)  # the preset has the rest
     search = dict(beam_size=5, length_penalty=0.0, normalize_after=False, maximum_length_ratio=10.0)
-    if program == "nematus":  # a finished hypothesis takes a place of the beam away
+    if program in ("nematus", "marian"):  # a finished hypothesis takes a place of the beam away
         search |= dict(shrinking_beam=True, search_again=False)
+    if program == "marian":
+        search["allow_unknown"] = True
     if program == "joeynmt":  # forbids an end symbol in place of the first word
         search["minimum_length_ratio"] = 1.01 / source_length
     return search

@@ -10,6 +10,7 @@ from imported_models import FIXTURES, beam_options, best_translations, files_of,
 from tiny_rnnsearch import padded
 
 NEAR = dict(rtol=0, atol=5e-5)  # float32 on both sides, another order of sums
+WRITTEN = {"marian": dict(rtol=0, atol=2e-5)}  # it writes five decimals
 
 
 def forced(imported):
@@ -27,7 +28,8 @@ def test_log_probabilities_and_attention(imported):
     scores, alignments = forced(imported)
     for row, (source, target) in enumerate(imported.pairs):
         words = scores[row, np.arange(len(target)), target]
-        np.testing.assert_allclose(words, imported.outputs[f"logprob_{row}"], **NEAR)
+        near = WRITTEN.get(imported.program, NEAR)
+        np.testing.assert_allclose(words, imported.outputs[f"logprob_{row}"], **near)
         if imported.translator.model.has_attention:
             attention = imported.outputs[f"attention_{row}"]
             found = alignments[row, : len(target), : attention.shape[1]]
@@ -38,7 +40,7 @@ def test_whole_distributions(imported):
     scores, _ = forced(imported)
     there = imported.foreign.target.theirs
     assert scores[:, :, 0].max() < -1e3  # the padding, which the other program does not have
-    for row in range(3):
+    for row in range(3 if "log_softmax_0" in imported.outputs else 0):  # Marian writes none
         expected = imported.outputs[f"log_softmax_{row}"]
         found = scores[row, : len(expected), 1:]
         # GroundHog takes the logarithm of probabilities in float32, which may be 0

@@ -18,8 +18,9 @@ from rnnsearch_tf.extras.importing.importer import READERS, describe, import_mod
 from rnnsearch_tf.extras.importing.npz import NpzFile
 from rnnsearch_tf.extras.importing.pickles import read_pickle
 from rnnsearch_tf.extras.importing.torch_file import TorchFile
+from rnnsearch_tf.extras.importing.vocabularies import read_words
 
-ONE_OF_EACH = ["nematus-wmt17", "joeynmt-lstm-last"]
+ONE_OF_EACH = ["nematus-wmt17", "marian-s2s", "joeynmt-lstm-last"]
 
 
 class Evil:
@@ -233,12 +234,141 @@ def test_a_checkpoint_that_was_not_copied_whole(tmp_path):
         built(describe("nematus", files))
 
 
+def marian_changed(tmp_path, *changes, name="marian-s2s"):
+    """Files of a model of Marian with other text in its options."""
+    files = files_of(name)
+    with np.load(files[0]) as archive:
+        arrays = dict(archive)
+    text = arrays["special:model.yml"].tobytes()
+    for before, after in changes:
+        assert before.encode() in text
+        text = text.replace(before.encode(), after.encode())
+    arrays["special:model.yml"] = np.frombuffer(text, np.int8)
+    np.savez(tmp_path / "model.npz", **arrays)
+    return [str(tmp_path / "model.npz"), *files[1:]]
+
+
+@pytest.mark.parametrize(
+    "before, after, message",
+    [
+        ("type: s2s", "type: transformer", "type: expected 'amun' or 'nematus' or 's2s', got 'tr"),
+        ("enc-depth: 1", "enc-depth: 3", "enc-depth: expected 1, got 3: .* layers above the enc"),
+        ("dec-depth: 1", "dec-depth: 2", "dec-depth: expected 1, got 2: .* layers above the dec"),
+        ("right-left: false", "right-left: true", "right-left: expected False, got True"),
+        ("enc-cell: gru", "enc-cell: ssru", "enc-cell: expected 'gru', got 'ssru'"),
+        ("dim-rnn: 10", "dim-rnn: 12", r"encoder_bi_W: expected \(8, 24\) by the options, got"),
+        ("dim-rnn: 10", "dim-rnn: on", "dim-rnn: expected int, got True"),
+        ("dim-vocabs:", "dim-vocab:", "dim-vocabs: expected list, got None"),
+        ("  - 89\n  - 89", "  - 89", r"dim-vocabs: expected two numbers, got \[89\]"),
+        ("  - 89\n", "  - 1000000000000\n", "got a model of 1,000,000,000,000 words"),
+        (
+            "enc-cell-depth: 2",
+            "enc-cell-depth: 99999999",
+            "at most 1,000 transitions a word, got 99,999,999",
+        ),
+        ("dec-cell-base-depth: 2", "dec-cell-base-depth: 1", "decoder_transitions: expected at"),
+        (
+            "tied-embeddings-all: false",
+            "tied-embeddings-all: true",
+            r"expected an array Wemb \(89, 8\)",
+        ),
+        ("tied-embeddings-src: false", "tied-embeddings-src: true", "one embedding for both lang"),
+        ("output-omit-bias: false", "output-omit-bias: true", "a softmax without biases"),
+        ("skip: true", "skip: 2026-13-40", r"special:model\.yml: expected YAML, got a file that"),
+        ("skip: true", "skip: !!python/name:os.system", r"special:model\.yml:\d+: expected YAML"),
+    ],
+)
+def test_what_no_system_computes_of_marian(tmp_path, before, after, message):
+    with pytest.raises(UserError, match=message):
+        built(describe("marian", marian_changed(tmp_path, (before, after))))
+
+
+@pytest.mark.parametrize("name", ["marian-s2s-lstm", "marian-s2s-deep"])
+def test_other_models_of_marian_are_refused_by_their_option(name):
+    files = [str(FIXTURES / name / "model.npz"), *map(str, (FIXTURES / name).glob("vocab*.yml"))]
+    message = {"lstm": "enc-cell: expected 'gru'", "deep": "enc-depth: expected 1"}
+    with pytest.raises(UserError, match=message[name.rpartition("-")[2]]):
+        describe("marian", files)
+
+
+def test_options_in_an_array_of_marian(tmp_path):
+    path, files = tmp_path / "model.npz", files_of("marian-amun")
+    long = np.zeros(1_000_001, np.int8)
+    for array, message in (
+        (long, "special:model.yml: refused: expected at most 1,000,000 bytes, got 1,000,001"),
+        (np.ones(9, np.float32), "expected an array, got damaged bytes .numbers of type float32"),
+        (np.frombuffer(b"\xff: 1", np.int8), "expected an array, got damaged bytes"),
+    ):
+        np.savez(path, **{"special:model.yml": array})
+        with pytest.raises(UserError, match=message):
+            describe("marian", [str(path), *files[1:]])
+    np.savez(path, W=long)
+    with pytest.raises(
+        UserError, match=r"expected an array special:model\.yml \(any\), found none"
+    ):
+        describe("marian", [str(path), *files[1:]])
+
+
+def test_words_in_yaml(tmp_path):
+    """Every word is text, also what YAML reads as a Boolean, a number or a merged section."""
+    path = tmp_path / "vocab.yml"
+    lines = [
+        "</s>: 0",
+        "<unk>: 1",
+        "on: 2",
+        "1.5: 3",
+        '"\\"": 4',
+        "<<: 5",
+        '"no": 6',
+        "~: 7",
+        "été: 8",
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    words = ["</s>", "<unk>", "on", "1.5", '"', "<<", "no", "~", "été"]
+    assert read_words(path) == {word: number for number, word in enumerate(words)}
+    path.write_text('{"a": 0, "\\ud83d\\ude00": 1}', encoding="utf-8")
+    assert read_words(path) == {"a": 0, "😀": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a",
+        "a: b",
+        "a: 1\nb",
+        "- a\n- b",
+        "a: {b: 1}",
+        "a: &x 1\nb: *x",
+        "a: 1.5",
+        "? [a]\n: 1",
+        "[" * 100_000,
+        "a: 1\n---\nb: 2",
+        "a: " + "9" * 5000,
+    ],
+)
+def test_damaged_words_in_yaml(tmp_path, text):
+    path = tmp_path / "vocab.yml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=r"^[^\n]*vocab\.yml: expected (a vocabulary|words)[^\n]*$"):
+        describe("marian", [files_of("marian-s2s")[0], str(path)])
+
+
+def test_special_symbols_beyond_the_model(tmp_path):
+    path = tmp_path / "vocab.yml"
+    path.write_text("</s>: 400\na: 2\n", encoding="utf-8")
+    with pytest.raises(UserError, match="the end symbol .400. and the unknown word .1. among them"):
+        describe("marian", [files_of("marian-s2s")[0], str(path)])
+
+
 def test_files_of_another_model_or_number(tmp_path):
     nematus, joey = files_of("nematus-wmt17"), files_of("joeynmt-lstm-last")
     with pytest.raises(UsageError, match="got 1 of weights, 0 of options, 2 vocabularies"):
         describe("nematus", [nematus[0], *nematus[2:]])
     with pytest.raises(UsageError, match="expected weights, options and the vocabularies"):
         describe("joeynmt", joey[:3])
+    with pytest.raises(UsageError, match="expected weights and the vocabularies .* or one voc"):
+        describe("marian", files_of("marian-s2s") + joey[2:])
     with pytest.raises(UserError, match="expected a file, found none"):
         describe("nematus", [*nematus[:3], "nowhere.json"])
     with pytest.raises(UserError, match=r"expected \(.*\) by the options, got"):

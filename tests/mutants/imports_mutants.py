@@ -17,6 +17,7 @@ PICKLES = "extras/importing/pickles.py"
 TORCH = "extras/importing/torch_file.py"
 NEMATUS = "extras/importing/nematus.py"
 NEMATUS_TENSORFLOW = "extras/importing/nematus_tensorflow.py"
+MARIAN = "extras/importing/marian.py"
 JOEY = "extras/importing/joeynmt.py"
 
 LAYERS = [
@@ -371,5 +372,79 @@ IMPORTING = [
         'if dtype.kind in "fiu":',
         "if True:",
         (f"{FILES}::test_arrays_of_objects_are_not_read",),
+    ),
+]
+
+OF_MARIAN = [
+    Mutant(
+        "layers/recurrent_unit.py",
+        "together: the candidate is normalized by itself",
+        ' or self.normalized == "together"',
+        "",
+        (SYSTEMS,),
+    ),
+    Mutant(
+        "layers/normalization.py",
+        "together: the epsilon of Nematus in Marian's form",
+        '"together": 1e-9',
+        '"together": EPSILON',
+        (SAME,),
+    ),
+    Mutant(
+        "layers/decoder.py",
+        "together: attention takes the epsilon of Nematus, not Marian's",
+        '"normalized": self.normalized}',
+        '"normalized": "all"}',
+        (SAME,),
+    ),
+    Mutant(
+        MARIAN,
+        "gains of input and state swapped",
+        "{'WU'.index(letter) + 1}",
+        "{2 - 'WU'.index(letter)}",
+        (SAME,),
+    ),
+    Mutant(
+        MARIAN,
+        "biases inside of the normalization",
+        'self.weights[f"{product}{gate}_shift"] = self.weights.pop(f"{bias}{gate}")',
+        "pass",
+        (SAME,),
+    ),
+    Mutant(MARIAN, "reset and update swapped", '("_r", "_z", "")', '("_z", "_r", "")', (SAME,)),
+    Mutant(
+        MARIAN,
+        "the output matrix is not transposed",
+        "lambda W: change(W.T)",
+        "lambda W: change(W.reshape(shape))",
+        (SAME,),
+    ),
+    Mutant(
+        MARIAN,
+        "deep transition reads the first cell again",
+        "number = 1 + int(transition or 0)",
+        "number = 1",
+        (SAME,),
+    ),
+    Mutant(
+        "extras/importing/npz.py",
+        "options of Marian of any size",
+        "if self.shapes[name][0] > most:",
+        "if False:",
+        (f"{FILES}::test_options_in_an_array_of_marian",),
+    ),
+    Mutant(
+        "extras/importing/vocabularies.py",
+        "a vocabulary of Marian may have sections and aliases",
+        "elif not isinstance(event, _FLAT) or dictionaries > 1:",
+        "elif False:",
+        (f"{FILES}::test_damaged_words_in_yaml",),
+    ),
+    Mutant(
+        "extras/importing/vocabularies.py",
+        "special symbols beyond the model of Marian",
+        "0 <= number < size for number in (end_id, unknown_id)",
+        "True for number in (end_id, unknown_id)",
+        (f"{FILES}::test_special_symbols_beyond_the_model",),
     ),
 ]

@@ -14,6 +14,7 @@ their papers.
     conditional order         Firat and Cho 2016 (dl4mt, cgru.pdf); Sennrich et al. 2017 (arXiv
                               1703.04357), §2: attention between two units
     deep transition           Miceli Barone et al. 2017 (arXiv 1707.07631), §2.1
+    gru_of_marian             Marian's program, type s2s
     tanh readout, mean state  Sennrich et al. 2017, §2
 
 Nothing of the package is imported. As in rnnsearch.py, weights come by symbol, input size
@@ -26,6 +27,7 @@ from reference import rnnsearch
 from reference.rnnsearch import bias, embed, log_softmax, sigmoid
 
 EPSILON = 1e-5  # under the root of the normalization
+PROGRAMS = {"all": "Nematus", "together": "Marian"}  # those with this form of the normalization
 
 
 def normalized(vector, weights, symbol):
@@ -41,14 +43,15 @@ def normalized(vector, weights, symbol):
 
 def normalized_by_nematus(vector, weights, symbols):
     """gain ∘ (vector - mean) / deviation + shift of a vector that consists of the products with
-    these symbols side by side.
+    these symbols side by side; under the root is weights["epsilon"], if given.
     """
     centred = vector - vector.mean()
     gain, shift = (
         np.concatenate([weights[f"{symbol}_{kind}"] for symbol in symbols])
         for kind in ("gain", "shift")
     )
-    return gain * centred / np.sqrt((centred**2).mean() + EPSILON) + shift
+    epsilon = weights.get("epsilon", EPSILON)
+    return gain * centred / np.sqrt((centred**2).mean() + epsilon) + shift
 
 
 def product_of_nematus(x, weights, symbols, biases=()):
@@ -85,6 +88,28 @@ def gru_of_nematus(x, state, weights, prefix="", context=None):
     z, r = np.split(sigmoid(gates), 2)
     recurrent = product_of_nematus(h, weights, names["U"][:1], b_U[:1])
     return (z * h + (1.0 - z) * np.tanh(entering + r * recurrent),)
+
+
+def gru_of_marian(x, state, weights, prefix="", context=None):
+    """The gated unit of cuDNN with layer normalization in the form of Marian's type s2s: one
+    normalization over the candidate and both gates of a product.
+    """
+    (h,) = state
+    symbols = {
+        letter: [f"{prefix}{letter}{gate}" for gate in ("", "_z", "_r")]
+        for letter in ("W", "U", "C", "b", "b_U")
+    }
+    if x is None:
+        entering = np.concatenate([bias(weights, b) + np.zeros_like(h) for b in symbols["b"]])
+    else:
+        entering = product_of_nematus(x, weights, symbols["W"], symbols["b"])
+    if context is not None:
+        entering = entering + product_of_nematus(context, weights, symbols["C"])
+    recurrent = product_of_nematus(h, weights, symbols["U"], symbols["b_U"])
+    candidate, z, r = np.split(entering, 3)
+    from_state, z_of_state, r_of_state = np.split(recurrent, 3)
+    z, r = sigmoid(z + z_of_state), sigmoid(r + r_of_state)
+    return (z * h + (1.0 - z) * np.tanh(candidate + r * from_state),)
 
 
 def total(weights, prefix, suffix, x, recurrent, context):
@@ -133,6 +158,7 @@ UNITS = {
     "gru_reset_after": gru_reset_after,
     "lstm": lstm,
     "gru_reset_after of Nematus": gru_of_nematus,
+    "gru_reset_after of Marian": gru_of_marian,
 }
 
 
@@ -155,11 +181,13 @@ def read(weights, word_ids, unit, direction, transitions):
 
 
 def normalizes_all(options):
-    return options["layer_normalization"] and options["normalized"] == "all"
+    return options["layer_normalization"] and options["normalized"] in PROGRAMS
 
 
 def unit_name(options):
-    return options["unit"] + " of Nematus" * normalizes_all(options)
+    if normalizes_all(options):
+        return f"{options['unit']} of {PROGRAMS[options['normalized']]}"
+    return options["unit"]
 
 
 def annotations(weights, source_ids, options):
@@ -268,6 +296,8 @@ def decode(weights, source_ids, target_ids, options):
     order = options["decoder_order"]
     unit = UNITS[unit_name(options)]
     assert order in (*rnnsearch.ORDERS, "conditional")
+    if options["normalized"] == "together":
+        weights = {**weights, "epsilon": 1e-9}
     h = annotations(weights, source_ids, options)
     look, carried = attention(weights, h, options)
     state = initial_state(weights, h, options)

@@ -29,7 +29,7 @@ class ForeignModel:
         program: its name.
         values: the configuration, as nested dictionaries like a YAML file.
         weights: {name: function that returns the float32 array} with the names of
-            ``TranslationModel.blocks``. Biases that are not among them are zero, gains one.
+            ``TranslationModel.blocks``. Biases and shifts that are not among them are zero.
         source, target: the vocabularies.
         parameters: number of values that the other program's model has.
         found: lines that say what was found.
@@ -159,7 +159,7 @@ def built(
     for name, block in model.blocks().items():
         if name in foreign.weights:
             value = foreign.weights[name]()
-        elif name.rpartition(".")[2].startswith("b"):
+        elif name.rpartition(".")[2].startswith("b") or name.endswith("_shift"):
             value = np.zeros(block.shape, np.float32)
         else:
             raise UserError(
@@ -186,7 +186,7 @@ def parameter_counts(foreign: ForeignModel, model: TranslationModel) -> list[str
     )
     lines = [
         f"parameters: {foreign.parameters:,} there, {model.count_params():,} here; only"
-        f" here: {zero:,} biases of zero, and the rows of the padding"
+        f" here: {zero:,} biases and shifts of zero, and the rows of the padding"
     ]
     for side in ("source", "target"):
         rows = getattr(foreign, side)

@@ -10,9 +10,21 @@ from typing import Any
 from rnnsearch_tf.config.yaml_files import read_yaml
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.extras.importing import groundhog, joeynmt, nematus, opennmt_tf, tensorflow_nmt
+from rnnsearch_tf.extras.importing import (
+    groundhog,
+    joeynmt,
+    marian,
+    nematus,
+    opennmt_tf,
+    tensorflow_nmt,
+)
 from rnnsearch_tf.extras.importing.foreign import ForeignModel, built, parameter_counts
-from rnnsearch_tf.extras.importing.vocabularies import read_dictionary, read_text, read_vocabulary
+from rnnsearch_tf.extras.importing.vocabularies import (
+    read_dictionary,
+    read_text,
+    read_vocabulary,
+    read_words,
+)
 from rnnsearch_tf.translation.saving import save_model
 from rnnsearch_tf.translation.translator import Translator
 
@@ -125,6 +137,19 @@ def _by_ending(
     return sort
 
 
+def _of_marian(files: Sequence[AnyPath]) -> ForeignModel:
+    """Weights with their options, and one or two vocabularies."""
+    weights = [path for path in files if pathlib.Path(path).suffix == ".npz"]
+    vocabularies = [path for path in files if path not in weights]
+    if len(weights) != 1 or len(vocabularies) not in (1, 2):
+        raise UsageError(
+            "expected weights and the vocabularies of source and target, such as model.npz"
+            " vocab.en.yml vocab.fr.yml, or one vocabulary of both, got"
+            f" {', '.join(map(str, files))}"
+        )
+    return marian.read(weights[0], [(path, read_words(path)) for path in vocabularies])
+
+
 READERS: dict[str, Callable[[Sequence[AnyPath]], ForeignModel]] = {
     "groundhog": _with_dictionaries(
         groundhog.read,
@@ -139,6 +164,7 @@ READERS: dict[str, Callable[[Sequence[AnyPath]], ForeignModel]] = {
         "model.npz model.npz.json vocab.en.json vocab.fr.json (or model-5000.index model.json …)",
         (".npz", ".index"),
     ),
+    "marian": _of_marian,
     "joeynmt": _by_ending(
         joeynmt.read,
         (".ckpt", ".yaml"),

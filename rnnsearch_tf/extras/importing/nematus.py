@@ -18,12 +18,14 @@ activations by 1 − p when it translated; here the weights are multiplied.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.extras.importing.arrays import ArrayFile
 from rnnsearch_tf.extras.importing.foreign import ForeignModel, WeightMap, option, refuse_others
@@ -32,6 +34,7 @@ from rnnsearch_tf.extras.importing.npz import NpzFile
 from rnnsearch_tf.extras.importing.vocabularies import Rows, arrange, as_words
 
 END_ID = 0
+MOST_TRANSITIONS = 1000
 
 SUPPORTED: dict[str, Sequence[Any]] = {
     "encoder": ("gru",),
@@ -115,14 +118,51 @@ def read(
     given = as_theano(given, path)
     in_tensorflow = str(weights).endswith(".index")
     arrays = TheanoNames(weights, given) if in_tensorflow else NpzFile(weights)
-    reader = _Reader(arrays, given)
-    m, n, *sizes = (given[name] for name in ("dim_word", "dim", "n_words_src", "n_words"))
+    reader = Reader(arrays, given)
+    reader.biased_transitions = of_theano
+    sizes = [given[name] for name in ("n_words_src", "n_words")]
     source, target = (
         _arranged(words, size, where) for size, (where, words) in zip(sizes, vocabularies)
     )
+    search = dict(length_penalty=1.0, normalize_after=True)
+    foreign = conditional_gru("Nematus", reader, path, source, target, search)
+    if in_tensorflow and is_smoothed(given):
+        found = [f"{line}, averages of the weights" for line in foreign.found]
+        return dataclasses.replace(foreign, found=found)
+    return foreign
+
+
+def conditional_gru(
+    program: str,
+    reader: Reader,
+    path: AnyPath,
+    source: Rows,
+    target: Rows,
+    search: Mapping[str, Any],
+) -> ForeignModel:
+    """Describe a model with the layers of Nematus.
+
+    Args:
+        program: that trained it.
+        reader: of its weights, with its options in the terms of Nematus.
+        path: the file of the options, for errors.
+        source, target: the vocabularies.
+        search: options of the search that does what the program's does by default.
+
+    Raises:
+        UserError: options and weights do not belong together.
+    """
+    given, arrays = reader.options, reader.arrays
+    m, n = (option(given, name, int, path) for name in ("dim_word", "dim"))
+    sizes = [option(given, name, int, path) for name in ("n_words_src", "n_words")]
     encoder_transitions, decoder_transitions = (
         given[f"{part}_recurrence_transition_depth"] for part in ("enc", "dec_base")
     )
+    if max(encoder_transitions, decoder_transitions) > MOST_TRANSITIONS:
+        raise UserError(
+            f"{path}: refused: expected at most {MOST_TRANSITIONS:,} transitions a word, got"
+            f" {encoder_transitions:,} and {decoder_transitions:,}; is the file damaged?"
+        )
     tied, normalizes = given["tie_decoder_embeddings"], given["layer_normalisation"]
     embedding, hidden = reader.kept("dropout_embedding"), reader.kept("dropout_hidden")
     target_words = embedding * reader.kept("dropout_target")
@@ -135,7 +175,7 @@ def read(
         ours = f"encoder.{direction}."
         reader.unit(ours, f"{prefix}_", "", n, hidden, input_size=m, kept_of_input=embedding)
         for k in range(1, encoder_transitions):
-            reader.unit(f"{ours}{k + 1}.", f"{prefix}_", f"_drt_{k}", n, hidden, biased=of_theano)
+            reader.unit(f"{ours}{k + 1}.", f"{prefix}_", f"_drt_{k}", n, hidden)
     reader.layer("W_s", "b_s", "ff_state", (2 * n, n), hidden)
     reader.unit("", "decoder_", "", n, hidden, input_size=m, kept_of_input=target_words)
     for k in range(1, decoder_transitions):
@@ -152,7 +192,7 @@ def read(
     if not normalizes:  # one bias is enough
         reader.add_up("b_o", ("b_o", "b_V", "b_C"))
     if not tied:
-        reader.take("W_o", "ff_logit_W", (m, sizes[1]), lambda W: target.columns(W) * hidden)
+        reader.output_matrix((m, sizes[1]), lambda W: target.columns(W) * hidden)
     reader.take("b_softmax", "ff_logit_b", (sizes[1],), target.biases)
     arrays.check(reader.shapes)
     model = dict(
@@ -162,7 +202,7 @@ def read(
         decoder_transitions=decoder_transitions,
         encoder_transitions=encoder_transitions,
         layer_normalization=normalizes,
-        normalized="all" if normalizes else "recurrent",
+        normalized=reader.normalized if normalizes else "recurrent",
         first_state="mean",
         readout="tanh",
         biases="all",
@@ -173,10 +213,9 @@ def read(
         output_rank=None,
         tie_target_embeddings=tied,
     )
-    search = dict(length_penalty=1.0, normalize_after=True)
     return ForeignModel(
-        program="Nematus",
-        values={"model": model, "search": search},
+        program=program,
+        values={"model": model, "search": dict(search)},
         weights=reader.weights,
         source=source,
         target=target,
@@ -185,8 +224,7 @@ def read(
             f"conditional GRU, {n} units, embeddings of {m},"
             f" {encoder_transitions} and {decoder_transitions} transitions a word"
             + ", tied embeddings" * tied
-            + ", layer normalization" * normalizes
-            + ", averages of the weights" * (in_tensorflow and is_smoothed(given)),
+            + ", layer normalization" * normalizes,
         ],
     )
 
@@ -221,8 +259,17 @@ def _arranged(words: Mapping[Any, Any], size: int, path: AnyPath) -> Rows:
     return arrange(ids, size, END_ID, 2 if ids.get("<UNK>") == 2 else 1, path)
 
 
-class _Reader(WeightMap):
-    """The WeightMap of the layers of Nematus."""
+class Reader(WeightMap):
+    """The WeightMap of the layers of Nematus.
+
+    Attributes:
+        options: of the model, by Nematus's names.
+        normalized: the option ``normalized`` of a model with layer normalization.
+        biased_transitions: whether the second and later transitions of the encoder have biases.
+    """
+
+    normalized = "all"
+    biased_transitions = True
 
     def __init__(self, arrays: ArrayFile, options: Mapping[str, Any]) -> None:
         super().__init__(arrays)
@@ -235,6 +282,12 @@ class _Reader(WeightMap):
         if not self.options["use_dropout"] or self.options["model_version"] >= 0.1:
             return 1.0
         return 1.0 - float(self.options[name])
+
+    def output_matrix(
+        self, shape: tuple[int, int], change: Callable[[np.ndarray], np.ndarray]
+    ) -> None:
+        """W_o [m, V] of a model whose embeddings are not tied."""
+        self.take("W_o", "ff_logit_W", shape, change)
 
     def add_up(self, ours: str, names: Sequence[str]) -> None:
         """Replace several weights by their sum."""
@@ -287,13 +340,12 @@ class _Reader(WeightMap):
         kept: float,
         input_size: int | None = None,
         kept_of_input: float = 1.0,
-        biased: bool = True,
     ) -> None:
-        """A unit whose candidate has its bias outside of the reset gate, or without biases."""
+        """A unit whose candidate has its bias outside of the reset gate."""
         if input_size is not None:
             self.product(f"{ours}W", f"{theirs}W", f"{theirs}Wx", input_size, n, kept_of_input)
         self.product(f"{ours}U", f"{theirs}U{suffix}", f"{theirs}Ux{suffix}", n, n, kept)
-        if biased:
+        if input_size is not None or self.biased_transitions:
             self.gates(f"{ours}b", f"{theirs}b{suffix}", (n,), 1.0)
             self.take(f"{ours}b", f"{theirs}bx{suffix}", (n,))
 

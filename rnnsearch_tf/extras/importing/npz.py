@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.untrusted import check_archive
 from rnnsearch_tf.extras.importing.arrays import ArrayFile, Shape
@@ -38,6 +39,26 @@ class NpzFile(ArrayFile):
                     raise self.damaged(name, error) from None
                 if dtype.kind in "fiu":
                     self.shapes[name] = shape
+
+    def text(self, name: str, most: int) -> str:
+        """The text of an array of at most this many bytes, up to its first zero.
+
+        Raises:
+            UserError: it is missing, too long or no text.
+        """
+        self.check({name: (None,)})
+        if self.shapes[name][0] > most:
+            raise UserError(
+                f"{self.path}: {name}: refused: expected at most {most:,} bytes, got"
+                f" {self.shapes[name][0]:,}"
+            )
+        values = self._values(name)
+        try:
+            if values.dtype.itemsize != 1:
+                raise ValueError(f"numbers of type {values.dtype}")
+            return values.tobytes().split(b"\0")[0].decode("utf-8")
+        except ValueError as error:
+            raise self.damaged(name, error) from None
 
     def _values(self, name: str) -> np.ndarray:
         try:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import yaml
 
 from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
@@ -26,6 +27,16 @@ NEVER = -1e4
 
 MOST_TEXT = 1 << 20
 """Most bytes of the description of a model."""
+
+_YAML = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # the C library is some times faster
+_FLAT = (
+    yaml.StreamStartEvent,
+    yaml.DocumentStartEvent,
+    yaml.MappingStartEvent,
+    yaml.MappingEndEvent,
+    yaml.DocumentEndEvent,
+    yaml.StreamEndEvent,
+)
 
 _NO_TOKEN = re.compile(r"[\s\x00]")
 
@@ -72,6 +83,14 @@ def arrange(
     Raises:
         UserError: there are no words, or the ids do not fit the size.
     """
+    if size > MOST_TOKENS or not all(
+        0 <= number < size for number in (end_id, unknown_id) if number is not None
+    ):
+        raise UserError(
+            f"{path}: expected at most {MOST_TOKENS:,} words and the end symbol ({end_id}) and the"
+            f" unknown word ({unknown_id}) among them, got a model of {size:,} words; do vocabulary"
+            " and model belong together?"
+        )
     by_id: dict[int, str] = {}
     for word, number in words.items():
         if 0 <= number < size:
@@ -181,6 +200,48 @@ def read_vocabulary(path: AnyPath) -> list[str]:
             f"{path}: expected at most {MOST_TOKENS:,} tokens, got more; check the file"
         )
     return tokens
+
+
+def read_words(path: AnyPath) -> dict[str, int]:
+    """{word: id} of a YAML file of lines ``word: id``, or of a JSON file.
+
+    Every word is text: ``on`` and ``1.5`` are words. Anchors, lists and sections are refused.
+
+    Raises:
+        UserError: the file is missing, damaged or too large, or contains anything else.
+    """
+    try:
+        size = os.path.getsize(path)
+        if size > MOST_BYTES:
+            raise UserError(f"{path}: refused: expected at most {MOST_BYTES:,} bytes, got {size:,}")
+        with open(path, "rb") as file:
+            data = file.read()
+        if data.startswith(b"{"):
+            return as_words(read_dictionary(path), path)
+        scalars = _scalars(data.decode("utf-8"))
+        words = {word: int(number) for word, number in zip(scalars[::2], scalars[1::2])}
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UserError(
+            f"{path}: expected a vocabulary, lines `word: id` in UTF-8, got:"
+            f" {' '.join(str(error).split())}; check the file"
+        ) from None
+    return as_words(words, path)
+
+
+def _scalars(text: str) -> list[str]:
+    """The keys and values of one flat YAML dictionary, in turn; ValueError if it is anything else.
+
+    Only events are read, so that nothing is made of aliases and depth.
+    """
+    scalars = []
+    dictionaries = 0
+    for event in yaml.parse(text, _YAML):
+        dictionaries += isinstance(event, yaml.MappingStartEvent)
+        if isinstance(event, yaml.ScalarEvent) and dictionaries:
+            scalars.append(event.value)
+        elif not isinstance(event, _FLAT) or dictionaries > 1:
+            raise ValueError(f"line {event.start_mark.line + 1} is no `word: id`")
+    return scalars
 
 
 def as_words(tree: Mapping[Any, Any], path: AnyPath) -> dict[str, int]:

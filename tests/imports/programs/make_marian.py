@@ -55,6 +55,7 @@ MODELS = {
     "nematus": "--type nematus --enc-cell gru-nematus --dec-cell gru-nematus --enc-cell-depth 2 "
     "--dec-cell-base-depth 3 --layer-normalization --tied-embeddings",
     "s2s": "--type s2s --layer-normalization --skip --enc-cell-depth 2",
+    "s2s-plain": "--type s2s --dec-cell-base-depth 4 --tied-embeddings-all",
     "s2s-lstm": "--type s2s --enc-cell lstm --dec-cell lstm --enc-type alternating --enc-depth 2 "
     "--dropout-rnn 0.1 --dropout-src 0.1 --dropout-trg 0.1",
     "s2s-deep": "--type s2s " + DEEP,
