@@ -264,21 +264,25 @@ class RecurrentUnit(PaperLayer):
     def _product(
         self, values: tf.Tensor, name: str, bias: keras.Variable | None = None
     ) -> tf.Tensor:
+        """The product with the weight of this name, normalized if the option says so."""
+        if self.layer_normalization:
+            return self._normalized_product(values, name, bias)
+        return self.matmul(values, getattr(self, name), bias)
+
+    def _normalized_product(
+        self, values: tf.Tensor, name: str, bias: keras.Variable | None
+    ) -> tf.Tensor:
         """The product with the weight of this name, normalized by its gain and shift, if any."""
-        weight = getattr(self, name)
-        if not self.layer_normalization:
-            return self.matmul(values, weight, bias)
-        gain = getattr(self, f"{name}_gain")
-        n = self.hidden_size
+        weight, gain = getattr(self, name), getattr(self, f"{name}_gain")
+        n, width = self.hidden_size, weight.shape[1]
         if self._with_shift():
-            width = weight.shape[1]
             together = name == "U_gates" or width == n or self.normalized == "together"
             sizes = [width] if together else [n, width - n]
             total = self.matmul(values, weight, bias)
             shift = getattr(self, f"{name}_shift")
             return normalized_parts(total, gain, shift, sizes, EPSILONS[self.normalized])
         normal = normalized(self.matmul(values, weight), gain, n)
-        return normal if bias is None else normal + pad_bias(bias, weight.shape[1])
+        return normal if bias is None else normal + pad_bias(bias, width)
 
     def read(
         self,

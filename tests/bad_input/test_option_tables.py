@@ -248,7 +248,7 @@ COMPANY = [
     (
         "model.normalized=together",
         "model.layer_normalization=true",
-        "model.decoder_order=conditional",
+        "model.layer_normalization=false",
     ),
     (
         "model.encoder_directions=stacks",
