@@ -310,6 +310,11 @@ COMPANY = [
         "data.corpus=phrasebook",
         "model.system=stacked data.corpus=phrasebook",
     ),
+    (
+        "training.guided_alignment_weight=1",
+        "data.corpus=phrasebook",
+        "model.read_end_symbol=false model.system=luong data.corpus=phrasebook",
+    ),
     ("training.evaluate_beam_size=5", "model.system=rnnencdec", "model.system=cslm"),
     ("training.best_by=loss", "model.system=stacked", "model.system=cslm"),
     ("search.search_again=false", "search.shrinking_beam=true", "search.shrinking_beam=false"),

@@ -22,7 +22,12 @@ LINKS = [
     [],
     [(0, 2), (1, 2), (2, 2), (2, 0)],
 ]
-ATTENDING = [name for name in SYSTEMS if name.startswith(("rnnsearch", "luong"))]
+ATTENDING = [
+    name
+    for name, options in SYSTEMS.items()
+    # the end symbols are linked: a model that does not read them is refused
+    if name.startswith(("rnnsearch", "luong")) and options.get("read_end_symbol", True)
+]
 WEIGHT = 0.7
 
 

@@ -53,7 +53,7 @@ def test_logits_and_alignments(name, options, biases):
 
 def test_the_two_references_are_one_where_they_meet():
     model = tiny_model(biases="all", decoder_order="paper")
-    options = dict(system="rnnsearch", unit="gru", attention="content", decoder_order="paper")
+    options = dict(vars(model.config))
     for source, target in PAIRS:
         one = variants.decode(model.paper_weights(), source, target, options)
         other = variants.rnnsearch.decode(model.paper_weights(), source, target, "paper")

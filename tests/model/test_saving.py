@@ -9,6 +9,10 @@ from rnnsearch_tf import layers
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import ModelConfig, TrainingConfig
 from rnnsearch_tf.config.effects import names_without_effect
+from rnnsearch_tf.layers.bidirectional_stack import BidirectionalStack
+from rnnsearch_tf.layers.bridge import Bridge
+from rnnsearch_tf.layers.conditional_decoder import ConditionalDecoder
+from rnnsearch_tf.layers.deep_transition import DeepTransition
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
 from rnnsearch_tf.layers.luong_attention import LuongAttention
 from rnnsearch_tf.layers.output import OutputMatrix
@@ -31,6 +35,9 @@ UNUSUAL = dict(  # every option that an RNNsearch with Gaussian windows has, awa
     maxout_size=6,
     output_rank=3,
     decoder_order="paper",
+    encoder_transitions=2,
+    first_state="mean",
+    readout="tanh",
     biases="all",
     initialization="variance_preserving",
     tie_target_embeddings=True,
@@ -170,12 +177,18 @@ LAYERS = {
         tied=True,
         scaled=True,
         mask_zero=True,
+        begin_symbol=True,
         biases="none",
         initialization="variance_preserving",
         seed=4,
     ),
     layers.BahdanauAttention: dict(
-        alignment_size=3, biases="all", initialization="variance_preserving", seed=4
+        alignment_size=3,
+        layer_normalization=True,
+        normalized="together",
+        biases="all",
+        initialization="variance_preserving",
+        seed=4,
     ),
     layers.Decoder: dict(
         hidden_size=3,
@@ -184,6 +197,8 @@ LAYERS = {
         unit="lstm",
         layer_normalization=True,
         forget_bias=1.5,
+        first_state="mean",
+        normalized="together",
         biases="all",
         initialization="variance_preserving",
         seed=4,
@@ -194,6 +209,8 @@ LAYERS = {
         unit="lstm",
         layer_normalization=True,
         forget_bias=1.5,
+        encoder_transitions=2,
+        normalized="together",
         biases="all",
         initialization="variance_preserving",
         seed=4,
@@ -203,6 +220,7 @@ LAYERS = {
         layers=2,
         hidden_size=3,
         skips=True,
+        residual=True,
         dropout=0.1,
         unit="lstm",
         layer_normalization=True,
@@ -216,6 +234,8 @@ LAYERS = {
         hidden_size=3,
         score="concat",
         alignment_size=2,
+        attentional_bias=True,
+        attentional_activation="linear",
         biases="all",
         initialization="variance_preserving",
         seed=4,
@@ -234,6 +254,54 @@ LAYERS = {
         layer_normalization=True,
         peepholes=True,
         forget_bias=1.5,
+        normalized="together",
+        biases="all",
+        initialization="variance_preserving",
+        seed=4,
+    ),
+    Bridge: dict(
+        bridge="dense",
+        layers=2,
+        hidden_size=3,
+        biases="all",
+        initialization="variance_preserving",
+        seed=4,
+    ),
+    BidirectionalStack: dict(
+        layers=2,
+        hidden_size=3,
+        encoder_directions="stacks",
+        residual=True,
+        dropout=0.1,
+        unit="lstm",
+        layer_normalization=True,
+        peepholes=True,
+        forget_bias=1.5,
+        biases="all",
+        initialization="variance_preserving",
+        seed=4,
+    ),
+    DeepTransition: dict(
+        hidden_size=3,
+        transitions=2,
+        unit="lstm",
+        layer_normalization=True,
+        forget_bias=1.5,
+        normalized="together",
+        biases="all",
+        initialization="variance_preserving",
+        seed=4,
+    ),
+    ConditionalDecoder: dict(
+        hidden_size=3,
+        alignment_size=2,
+        attention="coverage",
+        unit="lstm",
+        layer_normalization=True,
+        forget_bias=1.5,
+        first_state="mean",
+        normalized="together",
+        decoder_transitions=3,
         biases="all",
         initialization="variance_preserving",
         seed=4,
@@ -248,6 +316,9 @@ LAYERS = {
         seed=4,
         tied=True,
         context_sizes=(4, 3),
+        readout="tanh",
+        layer_normalization=True,
+        normalized="together",
     ),
 }
 
