@@ -4,6 +4,7 @@ import importlib
 import io
 import json
 import os
+import pathlib
 import pickle
 import random
 import shutil
@@ -405,3 +406,77 @@ def test_words_that_are_no_tokens_keep_their_rows(tmp_path):
 def test_the_command_offers_every_format():
     module = importlib.import_module("rnnsearch_tf.cli.import")
     assert set(module.PROGRAMS) == set(READERS)
+
+
+@pytest.mark.parametrize(
+    "name, number, line",
+    [
+        ("joeynmt-lstm-last", 3, "<s>"),
+        ("opennmt-tf-luong", 3, "<s>"),
+        ("tensorflow-nmt-scaled-luong", 2, "</s>"),
+        ("tensorflow-nmt-scaled-luong", 3, "<s>"),
+    ],
+)
+def test_a_vocabulary_without_a_special_symbol(tmp_path, name, number, line):
+    files = files_of(name)
+    words = pathlib.Path(files[number]).read_text(encoding="utf-8").splitlines()
+    path = tmp_path / pathlib.Path(files[number]).name
+    path.write_text(
+        "".join(f"{'x' if word == line else word}\n" for word in words), encoding="utf-8"
+    )
+    files[number] = str(path)
+    with pytest.raises(UserError, match=f"expected the special symbol {line}, found none"):
+        describe(MODELS[name], files)
+
+
+@pytest.mark.parametrize(
+    "before, after, message",
+    [
+        ("embeddings:", "embedding:", "embeddings: expected dict, got None"),
+        ("data:", "data: 3\nunused:", "data: expected dict, got 3"),
+        (
+            "rnn_type: lstm",
+            "rnn_type: gru\n    x: 1",
+            "encoder.rnn_type|expected an array|by the opt",
+        ),
+        ("type: recurrent", "type: transformer", "type: expected 'recurrent', got 'transformer'"),
+        ("num_layers: 2", "num_layers: two", "num_layers: expected int, got 'two'"),
+        ("init_hidden: last", "init_hidden: first", "init_hidden: expected 'bridge' or"),
+    ],
+)
+def test_other_configurations_of_joey_nmt(tmp_path, before, after, message):
+    files = files_of("joeynmt-lstm-last")
+    text = pathlib.Path(files[1]).read_text(encoding="utf-8")
+    assert before in text
+    path = tmp_path / "config.yaml"
+    path.write_text(text.replace(before, after), encoding="utf-8")
+    files[1] = str(path)
+    with pytest.raises(UserError, match=message):
+        describe("joeynmt", files)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("x = (", "expected the description of a model in Python"),
+        ("x = 1", "found no RNNEncoder"),
+        ("RNNEncoder(2, size)", "found no AttentionalRNNDecoder"),
+        ("RNNEncoder(2, size); AttentionalRNNDecoder(2, 8)", "num_units: expected"),
+    ],
+)
+def test_other_descriptions_of_opennmt_tf(tmp_path, text, message):
+    files = files_of("opennmt-tf-luong")
+    path = tmp_path / "model.py"
+    path.write_text(text, encoding="utf-8")
+    files[1] = str(path)
+    with pytest.raises(UserError, match=message):
+        describe("opennmt-tf", files)
+
+
+def test_the_catalogue_of_opennmt_tf(tmp_path):
+    """The description that the program writes for a model of its catalogue."""
+    files = files_of("opennmt-tf-luong")
+    path = tmp_path / "model_description.py"
+    path.write_text("from opennmt.models import catalog\nmodel = lambda: catalog.NMTSmallV1()\n")
+    with pytest.raises(UserError, match=r"rnn/cell/cells/0/layer/kernel: expected \(8, 2,048\)"):
+        describe("opennmt-tf", [files[0], str(path), *files[2:]])

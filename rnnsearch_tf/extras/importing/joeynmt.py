@@ -25,7 +25,7 @@ from rnnsearch_tf.extras.importing.foreign import (
     refuse_others,
 )
 from rnnsearch_tf.extras.importing.torch_file import TorchFile
-from rnnsearch_tf.extras.importing.vocabularies import arrange_lines, with_begin
+from rnnsearch_tf.extras.importing.vocabularies import arrange_lines, id_of, with_begin
 
 GATES = {"gru": ("_r", "_z", ""), "lstm": ("_input", "_forget", "", "_output")}
 """Suffixes of the gates here, in the order in which PyTorch stores them."""
@@ -91,17 +91,18 @@ def read(
     )
     _check_sides(encoder, decoder, path)
     h = 2 * size if both else size
-    names = SPECIALS | (config.get("data", {}).get("special_symbols") or {})
+    data = option({"data": {}} | dict(config), "data", dict, path)
+    names = SPECIALS | option({"special_symbols": {}} | data, "special_symbols", dict, path)
     source, target = (
         arrange_lines(where, words, names["eos_token"], names["unk_token"])
         for where, words in vocabularies
     )
     sizes = [len(words) for _, words in vocabularies]
-    begin = vocabularies[1][1].index(names["bos_token"])
-    m = [option(side["embeddings"], "embedding_dim", int, path) for side in (encoder, decoder)]
+    begin = id_of(*vocabularies[1], names["bos_token"])
+    embeddings = [option(side, "embeddings", dict, path) for side in (encoder, decoder)]
+    m = [option(given, "embedding_dim", int, path) for given in embeddings]
     scales = [
-        width**0.5 if side["embeddings"].get("scale", False) else 1.0
-        for side, width in zip((encoder, decoder), m)
+        width**0.5 if given.get("scale", False) else 1.0 for given, width in zip(embeddings, m)
     ]
     tied = bool(model.get("tied_softmax", False))
     if tied and scales[1] != 1.0:

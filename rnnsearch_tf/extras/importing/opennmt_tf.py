@@ -22,7 +22,7 @@ from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.extras.importing.arrays import ArrayFile
 from rnnsearch_tf.extras.importing.foreign import ForeignModel, WeightMap, refuse_others
 from rnnsearch_tf.extras.importing.tensorflow_file import CheckpointFile
-from rnnsearch_tf.extras.importing.vocabularies import arrange_lines, with_begin
+from rnnsearch_tf.extras.importing.vocabularies import arrange_lines, id_of, with_begin
 
 GATES = {"gru": ("_z", "_r", ""), "lstm": ("_input", "_forget", "", "_output")}
 """Suffixes of the gates here, in the order in which Keras stores them."""
@@ -179,7 +179,7 @@ def read(
         arrange_lines(where, words, end="</s>", unknown=None) for where, words in vocabularies
     )
     sizes = [len(words) + 1 for _, words in vocabularies]  # and the unknown word
-    begin = vocabularies[1][1].index("<s>")
+    begin = id_of(*vocabularies[1], "<s>")
     arrays = CheckpointFile(weights)
     names = [
         f"model/examples_inputter/{side}_inputter/embedding" for side in ("features", "labels")

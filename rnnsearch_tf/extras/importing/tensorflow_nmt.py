@@ -21,7 +21,7 @@ from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.extras.importing.arrays import ArrayFile
 from rnnsearch_tf.extras.importing.foreign import ForeignModel, WeightMap, option, refuse_others
 from rnnsearch_tf.extras.importing.tensorflow_file import CheckpointFile
-from rnnsearch_tf.extras.importing.vocabularies import arrange_lines, with_begin
+from rnnsearch_tf.extras.importing.vocabularies import arrange_lines, id_of, with_begin
 
 GATES = ("_input", "", "_forget", "_output")
 """Suffixes of an LSTM's gates here, in the order in which TensorFlow 1 stores them."""
@@ -74,7 +74,7 @@ def read(
         arrange_lines(where, words, end=names[1], unknown="<unk>") for where, words in vocabularies
     )
     sizes = [len(words) for _, words in vocabularies]
-    begin = vocabularies[1][1].index(names[0])
+    begin = id_of(*vocabularies[1], names[0])
     arrays = CheckpointFile(weights)
     reader = _Reader(arrays, option(hparams, "unit_type", str, path), n, hparams, path)
     shared = option({"share_vocab": False} | dict(hparams), "share_vocab", bool, path)

@@ -131,16 +131,24 @@ def arrange_lines(path: AnyPath, words: Sequence[str], end: str, unknown: str | 
         UserError: a special symbol is missing.
     """
     ids = {word: number for number, word in enumerate(words)}
-    for name in (end, unknown):
-        if name is not None and name not in ids:
-            raise UserError(
-                f"{path}: expected the special symbol {name}, found none; is it a vocabulary of"
-                " this model?"
-            )
-    last = len(words)
+    end_id, last = id_of(path, words, end), len(words)
     if unknown is None:
-        return arrange(ids, last + 1, ids[end], last, path)
-    return arrange(ids, last, ids[end], ids[unknown], path)
+        return arrange(ids, last + 1, end_id, last, path)
+    return arrange(ids, last, end_id, id_of(path, words, unknown), path)
+
+
+def id_of(path: AnyPath, words: Sequence[str], symbol: str) -> int:
+    """The number of the line of a special symbol, counted from 0.
+
+    Raises:
+        UserError: it is missing.
+    """
+    if symbol not in words:
+        raise UserError(
+            f"{path}: expected the special symbol {symbol}, found none; is it a vocabulary of this"
+            " model?"
+        )
+    return words.index(symbol)
 
 
 def with_begin(rows: np.ndarray, begin: np.ndarray) -> np.ndarray:
