@@ -14,6 +14,7 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
+from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.reading import check_inputs
 from rnnsearch_tf.runtime.progress import announced
@@ -28,7 +29,10 @@ def arguments(parser: ArgumentParser) -> None:
         "files", metavar="FILES", nargs="+", help="weights, options and vocabularies of the model"
     )
     parser.add_argument(
-        "--output", required=True, metavar="RUN", help="folder to write; it must not exist"
+        "--output",
+        required=True,
+        metavar="RUN",
+        help="folder to write; it must not exist, or be empty",
     )
     parser.add_argument(
         "--set",
@@ -67,7 +71,12 @@ def run(arguments: Namespace) -> None:
                 " it of the same model, in the same tokens?"
             )
     print(
-        "Next, to translate tokens separated by spaces: rnnsearch translate --model"
-        f" {shlex.quote(arguments.output)} F",
+        f"Next: rnnsearch translate --model {shlex.quote(arguments.output)} F; with lines of"
+        f" {_read_by(translator.config.source)}",
         file=sys.stderr,
     )
+
+
+def _read_by(source: TextConfig) -> str:
+    """What the RUN reads, in words."""
+    return "tokens separated by spaces" if source.tokenization == "space" else "text"

@@ -14,7 +14,7 @@ that are not finished.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 
 import numpy as np
 import tensorflow as tf
@@ -246,7 +246,7 @@ def _every_second(chosen: tf.Tensor) -> tf.Tensor:
     return chosen & ((places - first) % 2 == 0)
 
 
-def _table(keys: object, values: object, default: int) -> tf.lookup.StaticHashTable:
+def _table(keys: Sized, values: Sized, default: int) -> tf.lookup.StaticHashTable:
     """A table from int64 to int64."""
-    items = (tf.constant(each, tf.int64, [len(each)]) for each in (keys, values))  # type: ignore[arg-type]
+    items = (tf.constant(each, tf.int64, [len(each)]) for each in (keys, values))
     return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(*items), default)

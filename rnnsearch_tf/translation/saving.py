@@ -44,7 +44,7 @@ def save_model(
             " several"
         )
     config = dataclasses.replace(config, source=source.config, target=target.config)
-    _check_folder(pathlib.Path(path))
+    check_new_folder(path)
     _check_config(model, source, target, config)
     with new_folder(os.path.abspath(path)) as partial:
         run = Run(partial)
@@ -57,7 +57,9 @@ def save_model(
         run.record()
 
 
-def _check_folder(path: pathlib.Path) -> None:
+def check_new_folder(path: str | os.PathLike[str]) -> None:
+    """Raise UsageError unless the path is that of a folder that does not exist or is empty."""
+    path = pathlib.Path(path)
     if path.suffix == ".keras":
         raise UsageError(
             f"{path}: expected the path of a folder, got that of a .keras file, which has no"

@@ -7,6 +7,8 @@ import types
 import numpy as np
 from flag_tables import GONE, MODELS, check, complete
 
+from rnnsearch_tf.config import load_config
+
 
 def test_export(observe, monkeypatch):
     from rnnsearch_tf.export import writer
@@ -207,7 +209,8 @@ def test_import(observe, monkeypatch):
         return ["check: equal"], True
 
     names = ["program", "files", "folder", "settings"]
-    noted = observe.note(*names, answer=("translator", ["found"]))
+    translator = types.SimpleNamespace(config=load_config())
+    noted = observe.note(*names, answer=(translator, ["found"]))
     monkeypatch.setattr(importer, "import_model", noted)
     monkeypatch.setattr(comparison, "compare", compared)
     plain = check(
@@ -217,7 +220,7 @@ def test_import(observe, monkeypatch):
         {
             "--output": (["--output", "yours"], {"folder": "yours", "output": ["yours"]}),
             "--set": (["--set", "a=1", "--set", "b=2"], {"settings": ["a=1", "b=2"]}),
-            "--check": (["--check", "u"], {"checked": ("translator", "u")}),
+            "--check": (["--check", "u"], {"checked": (translator, "u")}),
         },
     )
     del plain["output"]

@@ -55,7 +55,7 @@ def test_beam_search_finds_the_same_translations(imported):
     that test_log_probabilities_and_attention compares), and so its choice differs.
     """
     if imported.program == "opennmt-tf":
-        return
+        pytest.skip("OpenNMT-tf ranks by other scores than its own log-probabilities")
     sources = (imported.folder / "source.txt").read_text(encoding="utf-8").splitlines()
     best = best_translations(imported.folder)
     for number, source in enumerate(sources):

@@ -436,11 +436,15 @@ def test_a_vocabulary_without_a_special_symbol(tmp_path, name, number, line):
         ("data:", "data: 3\nunused:", "data: expected dict, got 3"),
         (
             "rnn_type: lstm",
-            "rnn_type: gru\n    x: 1",
-            "encoder.rnn_type|expected an array|by the opt",
+            "rnn_type: gru",
+            "encoder.rnn_type: expected that of the decoder, lstm, got gru",
         ),
         ("type: recurrent", "type: transformer", "type: expected 'recurrent', got 'transformer'"),
-        ("num_layers: 2", "num_layers: two", "num_layers: expected int, got 'two'"),
+        (
+            "num_layers: 2",
+            "num_layers: two",
+            "encoder.num_layers: expected that of the decoder, 2, got two",
+        ),
         ("init_hidden: last", "init_hidden: first", "init_hidden: expected 'bridge' or"),
     ],
 )
@@ -449,7 +453,7 @@ def test_other_configurations_of_joey_nmt(tmp_path, before, after, message):
     text = pathlib.Path(files[1]).read_text(encoding="utf-8")
     assert before in text
     path = tmp_path / "config.yaml"
-    path.write_text(text.replace(before, after), encoding="utf-8")
+    path.write_text(text.replace(before, after, 1), encoding="utf-8")
     files[1] = str(path)
     with pytest.raises(UserError, match=message):
         describe("joeynmt", files)
@@ -480,3 +484,39 @@ def test_the_catalogue_of_opennmt_tf(tmp_path):
     path.write_text("from opennmt.models import catalog\nmodel = lambda: catalog.NMTSmallV1()\n")
     with pytest.raises(UserError, match=r"rnn/cell/cells/0/layer/kernel: expected \(8, 2,048\)"):
         describe("opennmt-tf", [files[0], str(path), *files[2:]])
+
+
+def test_options_of_the_first_versions_of_tensorflow_nmt(tmp_path):
+    """One number of layers for both sides, no residual layers of each, whole numbers."""
+    files = files_of("tensorflow-nmt-normed-bahdanau")
+    with open(files[1], encoding="utf-8") as file:
+        hparams = json.load(file)
+    old = {key: value for key, value in hparams.items() if "encoder" not in key}
+    old = {key: value for key, value in old.items() if "decoder" not in key}
+    del old["pass_hidden_state"], old["share_vocab"]
+    path = tmp_path / "hparams"
+    changed = old | {"encoder_type": "bi", "num_layers": 4, "forget_bias": 1}
+    path.write_text(json.dumps(changed | {"num_residual_layers": 0}), encoding="utf-8")
+    found = describe("tensorflow-nmt", [files[0], str(path), *files[2:]])
+    expected = describe("tensorflow-nmt", files)
+    assert found.values == expected.values
+    for weight, read in expected.weights.items():
+        np.testing.assert_array_equal(found.weights[weight](), read())
+
+
+def test_vocabularies_from_ids_to_words(tmp_path):
+    """GroundHog keeps both directions; either will do. Two words, <s> and </s>, have the id 0."""
+    files = files_of("groundhog-search")
+    inverted = [
+        str(pathlib.Path(path).parent / f"i{pathlib.Path(path).name}") for path in files[2:]
+    ]
+    found, expected = (describe("groundhog", files[:2] + rest) for rest in (inverted, files[2:]))
+    for ours, theirs in ((found.source, expected.source), (found.target, expected.target)):
+        np.testing.assert_array_equal(ours.theirs, theirs.theirs)
+        assert theirs.tokens[3] == "<s>" and ours.tokens[4:] == theirs.tokens[4:]
+
+
+def test_a_folder_with_files_is_refused_before_any_is_read(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="expected a new or empty folder"):
+        import_model("nematus", ["nowhere"], tmp_path)

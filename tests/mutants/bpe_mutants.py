@@ -196,7 +196,7 @@ BYTE_PAIRS = [
     ),
     Mutant(
         "data/prepared/writing.py",
-        "word rules: a preparation goes on with other codes",
+        "word rules: prepare resumes with other codes",
         'for name in ("vocabulary", "truecase", "bpe_codes")',
         'for name in ("vocabulary", "truecase")',
         (f"{RULES}::test_a_preparation_begins_again_with_other_codes",),

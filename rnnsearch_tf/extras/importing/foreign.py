@@ -89,8 +89,10 @@ def option(options: Mapping[str, Any], name: str, kind: type, where: AnyPath) ->
         UserError: it is missing or has another type.
     """
     value = options.get(name)
-    if kind is int and isinstance(value, float) and value == int(value):
+    if kind is int and isinstance(value, float) and value.is_integer():
         value = int(value)
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
     if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
         raise UserError(
             f"{where}: {name}: expected {kind.__name__}, got {value!r}; is it the options of this"

@@ -7,11 +7,13 @@ The preset ``groundhog`` has all of its equations; only names and the order of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.extras.importing.foreign import ForeignModel, option, refuse_others
+from rnnsearch_tf.extras.importing.foreign import ForeignModel, WeightMap, option, refuse_others
 from rnnsearch_tf.extras.importing.npz import NpzFile
 from rnnsearch_tf.extras.importing.vocabularies import arrange, as_words
 
@@ -110,7 +112,18 @@ def read(
         sides.append(arrange(as_words(words, where), size, end, unknown, where))
     source, target = sides
     names = NAMES | (SEARCH_NAMES if attends else {})
-    arrays.check(_shapes(names, dim, rank, len(source.tokens) - 1, len(target.tokens) - 1, attends))
+    shapes = _shapes(names, dim, rank, len(source.tokens) - 1, len(target.tokens) - 1, attends)
+    changes: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+        "E_source": source.rows,
+        "E_target": target.rows,
+        "W_o2": target.columns,
+        "b_softmax": target.biases,
+        "v_a": lambda values: values[:, 0],
+    }
+    weights_here = WeightMap(arrays)
+    for ours, theirs in names.items():
+        weights_here.take(ours, theirs, shapes[theirs], changes.get(ours, lambda values: values))
+    arrays.check(weights_here.shapes)
     model = dict(
         system="rnnsearch" if attends else "rnnencdec",
         embedding_size=rank,
@@ -120,24 +133,13 @@ def read(
     )
     if attends:
         model["alignment_size"] = dim
-    order = {
-        "E_source": source.rows,
-        "E_target": target.rows,
-        "W_o2": target.columns,
-        "b_softmax": target.biases,
-        "v_a": lambda matrix: matrix[:, 0],
-    }
-    taken = {
-        ours: lambda theirs=theirs, change=order.get(ours, lambda x: x): change(arrays.read(theirs))
-        for ours, theirs in names.items()
-    }
     return ForeignModel(
         program="GroundHog",
         values={"preset": "groundhog", "model": model},
-        weights=taken,
+        weights=weights_here.weights,
         source=source,
         target=target,
-        parameters=arrays.count(names.values()),
+        parameters=arrays.count(weights_here.shapes),
         found=[
             f"{'RNNsearch' if attends else 'RNNencdec'}, {dim} units, embeddings of {rank}",
         ],

@@ -25,7 +25,7 @@ from rnnsearch_tf.extras.importing.vocabularies import (
     read_vocabulary,
     read_words,
 )
-from rnnsearch_tf.translation.saving import save_model
+from rnnsearch_tf.translation.saving import check_new_folder, save_model
 from rnnsearch_tf.translation.translator import Translator
 
 
@@ -48,6 +48,7 @@ def import_model(
         UserError: a file is damaged, the files do not belong together, or no system here computes
             what the model does; nothing was written.
     """
+    check_new_folder(output)
     foreign = describe(program, files)
     model, source, target, config = built(foreign, overrides)
     origin = {

@@ -41,6 +41,18 @@ NEEDS = {
     "unit_type": "layer normalization in TensorFlow's form, or another unit",
     "output_attention": "an output layer of the decoder's state alone",
 }
+DEFAULTS: Mapping[str, Any] = {
+    "attention_architecture": "standard",
+    "encoder_type": "uni",
+    "unit_type": "lstm",
+    "forget_bias": 1.0,
+    "pass_hidden_state": True,
+    "share_vocab": False,
+    "sos": "<s>",
+    "eos": "</s>",
+}
+"""Options that early versions do not have, as the last one reads them."""
+
 BAHDANAU = ("bahdanau", "normed_bahdanau")
 
 
@@ -59,25 +71,26 @@ def read(
     Raises:
         UserError: the files do not belong together, or the model cannot be imported.
     """
-    path, hparams = options
+    path, given = options
+    hparams = with_later_names(given)
     refuse_others(hparams, SUPPORTED, path, NEEDS)
     n, encoder_layers, layers = (
         option(hparams, name, int, path)
         for name in ("num_units", "num_encoder_layers", "num_decoder_layers")
     )
-    both = option(hparams, "encoder_type", str, path) == "bi"
+    both = hparams["encoder_type"] == "bi"
     encoder_layers = encoder_layers // 2 if both else encoder_layers
     residual = _residual(hparams, path, both, encoder_layers, layers)
     attention = option(hparams, "attention", str, path)
-    names = [hparams.get(name, default) for name, default in (("sos", "<s>"), ("eos", "</s>"))]
     source, target = (
-        arrange_lines(where, words, end=names[1], unknown="<unk>") for where, words in vocabularies
+        arrange_lines(where, words, end=hparams["eos"], unknown="<unk>")
+        for where, words in vocabularies
     )
     sizes = [len(words) for _, words in vocabularies]
-    begin = id_of(*vocabularies[1], names[0])
+    begin = id_of(*vocabularies[1], hparams["sos"])
     arrays = CheckpointFile(weights)
-    reader = _Reader(arrays, option(hparams, "unit_type", str, path), n, hparams, path)
-    shared = option({"share_vocab": False} | dict(hparams), "share_vocab", bool, path)
+    reader = _Reader(arrays, hparams["unit_type"], n, option(hparams, "forget_bias", float, path))
+    shared = option(hparams, "share_vocab", bool, path)
     embeddings = ["embeddings/encoder/embedding_encoder", "embeddings/decoder/embedding_decoder"]
     if shared:
         embeddings = ["embeddings/embedding_share"] * 2
@@ -106,10 +119,8 @@ def read(
     reader.take("W_s", f"{top}/decoder/output_projection/kernel", (n, sizes[1]), target.columns)
     reader.weights["b_softmax"] = lambda: target.biases(np.zeros(sizes[1], np.float32))
     arrays.check(reader.shapes)
-    passes = option({"pass_hidden_state": True} | dict(hparams), "pass_hidden_state", bool, path)
-    bridge = "alternate" if both and encoder_layers > 1 else "copy"
-    if passes and both and encoder_layers == 1:
-        bridge = "alternate"
+    passes = option(hparams, "pass_hidden_state", bool, path)
+    bridge = "alternate" if both else "copy"
     values: dict[str, Any] = dict(
         system="luong",
         unit=reader.kind,
@@ -144,11 +155,23 @@ def read(
     )
 
 
+def with_later_names(hparams: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with the names and the defaults of the last version: the first ones had one
+    number of layers for encoder and decoder.
+    """
+    given = {**DEFAULTS, **hparams}
+    for kind in ("layers", "residual_layers"):
+        for side in ("encoder", "decoder"):
+            if f"num_{kind}" in given:
+                given.setdefault(f"num_{side}_{kind}", given[f"num_{kind}"])
+    return given
+
+
 def _residual(
     hparams: Mapping[str, Any], path: AnyPath, both: bool, encoder_layers: int, layers: int
 ) -> bool:
     """Whether all layers from the second on are residual; refuse other numbers of them."""
-    counts = [hparams.get(f"num_{side}_residual_layers", 0) for side in ("encoder", "decoder")]
+    counts = [hparams.get(f"num_{side}_residual_layers") or 0 for side in ("encoder", "decoder")]
     counts[0] = counts[0] // 2 if both else counts[0]
     if counts == [0, 0]:
         return False
@@ -164,14 +187,11 @@ def _residual(
 class _Reader(WeightMap):
     """The WeightMap of cells of TensorFlow 1."""
 
-    def __init__(
-        self, arrays: ArrayFile, kind: str, n: int, hparams: Mapping[str, Any], path: AnyPath
-    ) -> None:
+    def __init__(self, arrays: ArrayFile, kind: str, n: int, forget_bias: float) -> None:
         super().__init__(arrays)
         self.kind = kind
         self.n = n
-        forget = {"forget_bias": 1.0} | dict(hparams)
-        self.forget_bias = float(option(forget, "forget_bias", float, path))
+        self.forget_bias = forget_bias
 
     def unit(self, ours: str, folder: str, k: int, layers: int, input_size: int) -> None:
         """Layer k, counted from 0, of a stack of cells; a stack of one has no number."""

@@ -93,8 +93,9 @@ def arrange(
         )
     by_id: dict[int, str] = {}
     for word, number in words.items():
-        if 0 <= number < size:
-            by_id.setdefault(number, word)
+        # of several words with one id, the first that is a token
+        if 0 <= number < size and not _is_token(by_id.get(number, "")):
+            by_id[number] = word
     if not set(by_id) - {end_id, unknown_id}:
         raise UserError(
             f"{path}: expected words with ids below {size:,}, got {len(words):,} words, none of"
@@ -109,13 +110,18 @@ def arrange(
         if number in special:
             continue
         token = by_id.get(number, "")
-        if not token or token in seen or _NO_TOKEN.search(token):
+        if token in seen or not _is_token(token):
             token = f"<entry-{number}>"
             renamed += 1
         seen.add(token)
         tokens.append(token)
         theirs.append(number)
     return Rows(tokens, np.array(theirs), renamed)
+
+
+def _is_token(word: str) -> bool:
+    """Whether a vocabulary here may have the word."""
+    return bool(word) and word not in SPECIAL_TOKENS and not _NO_TOKEN.search(word)
 
 
 def arrange_lines(path: AnyPath, words: Sequence[str], end: str, unknown: str | None) -> Rows:
