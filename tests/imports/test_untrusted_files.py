@@ -12,7 +12,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from imported_models import FIXTURES, MODELS, files_of
+from imported_models import FILES, FIXTURES, MODELS, files_in, files_of
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras.importing.foreign import built
 from rnnsearch_tf.extras.importing.importer import READERS, describe, import_model
@@ -520,3 +520,21 @@ def test_a_folder_with_files_is_refused_before_any_is_read(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="expected a new or empty folder"):
         import_model("nematus", ["nowhere"], tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("nematus-deep", "enc_depth: expected 1, got 3: .* layers with residual connections"),
+        ("opennmt-tf-gru-shared", "reducer: expected 'ConcatReducer', got 'SumReducer'"),
+        ("opennmt-tf-gnmt-encoder", "expected a model with RNNEncoder .* found no RNNEncoder"),
+        ("tensorflow-nmt-luong-gru", "output_attention: expected True, got False"),
+        ("tensorflow-nmt-gnmt", "attention_architecture: expected 'standard', got 'gnmt'"),
+        ("tensorflow-nmt-gnmt-v2", "attention_architecture: expected 'standard', got 'gnmt_v2'"),
+        ("tensorflow-nmt-gnmt-as-standard", "encoder_type: expected 'uni' or 'bi', got 'gnmt'"),
+    ],
+)
+def test_models_of_other_shapes_are_refused_by_their_option(name, message):
+    program = next(program for program in FILES if name.startswith(program))
+    with pytest.raises(UserError, match=message):
+        describe(program, files_in(program, FIXTURES / name))

@@ -16,6 +16,7 @@ WEIGHTS = "model/test_paper_weights.py"
 PICKLES = "extras/importing/pickles.py"
 TORCH = "extras/importing/torch_file.py"
 NEMATUS = "extras/importing/nematus.py"
+TENSORFLOW_NMT = "extras/importing/tensorflow_nmt.py"
 NEMATUS_TENSORFLOW = "extras/importing/nematus_tensorflow.py"
 MARIAN = "extras/importing/marian.py"
 JOEY = "extras/importing/joeynmt.py"
@@ -446,5 +447,61 @@ OF_MARIAN = [
         "0 <= number < size for number in (end_id, unknown_id)",
         "True for number in (end_id, unknown_id)",
         (f"{FILES}::test_special_symbols_beyond_the_model",),
+    ),
+]
+
+OTHERS = [
+    Mutant(
+        "extras/importing/groundhog.py",
+        "update and reset gate swapped",
+        '("_z", "G", "update"), ("_r", "R", "reset")',
+        '("_r", "G", "update"), ("_z", "R", "reset")',
+        (SAME,),
+    ),
+    Mutant(
+        TENSORFLOW_NMT,
+        "the update gate keeps its sign",
+        "1, 2, factor=-1.0)",
+        "1, 2, factor=1.0)",
+        (f"{PROGRAMS}::test_gru_of_tensorflow_nmt",),
+    ),
+    Mutant(
+        TENSORFLOW_NMT,
+        "no forget bias",
+        'self.forget_bias if gate == "_forget" else 0.0',
+        "0.0",
+        (SAME,),
+    ),
+    Mutant(
+        TENSORFLOW_NMT, "no scale of the score", "lambda K, g: g * K.T", "lambda K, g: K.T", (SAME,)
+    ),
+    Mutant(TENSORFLOW_NMT, "no norm of v_a", "g * v / np.linalg.norm(v)", "g * v", (SAME,)),
+    Mutant(
+        TENSORFLOW_NMT,
+        "early options have no layers",
+        'given.setdefault(f"num_{side}_{kind}", given[f"num_{kind}"])',
+        "pass",
+        (f"{FILES}::test_options_of_the_first_versions_of_tensorflow_nmt",),
+    ),
+    Mutant(
+        "extras/importing/opennmt_tf.py",
+        "forget and input gate swapped",
+        '"lstm": ("_input", "_forget", "", "_output")',
+        '"lstm": ("_forget", "_input", "", "_output")',
+        (SAME,),
+    ),
+    Mutant(
+        "extras/importing/importer.py",
+        "the folder is looked at last",
+        "    check_new_folder(output)\n",
+        "",
+        (f"{FILES}::test_a_folder_with_files_is_refused_before_any_is_read",),
+    ),
+    Mutant(
+        "extras/importing/foreign.py",
+        "a whole number is no number",
+        "if kind is float and isinstance(value, int)",
+        "if False and isinstance(value, int)",
+        (f"{FILES}::test_options_of_the_first_versions_of_tensorflow_nmt",),
     ),
 ]
