@@ -6,7 +6,7 @@ import dataclasses
 
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.config.option import option
-from rnnsearch_tf.config.presets import LAYERED, MAXOUT, SYSTEMS, TRANSLATING
+from rnnsearch_tf.config.presets import ATTENDING_LAYERS, LAYERED, MAXOUT, SYSTEMS, TRANSLATING
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,16 +18,16 @@ class ModelConfig:
     system: str = option(
         "rnnsearch",
         "rnnsearch, rnnencdec: Bahdanau et al. 2015; encoder_decoder: Cho et al. 2014a, Appendix A;"
-        " deep_lstm: Sutskever et al. 2014; luong: Luong's attention; stacked: layers with skip"
-        " connections; cslm: feed-forward language model of the target side (Cho et al. 2014a,"
-        " §4.1.2)",
+        " deep_lstm: Sutskever et al. 2014; luong: Luong's attention; gnmt: Wu et al. 2016 as"
+        " tensorflow/nmt has it; stacked: layers with skip connections; cslm: feed-forward language"
+        " model of the target side (Cho et al. 2014a, §4.1.2)",
         choices=SYSTEMS,
     )
     unit: str = option(
         "gru",
         "gru: the gated unit of Bahdanau et al. 2015; gru_reset_after: cuDNN's; lstm: an LSTM",
         choices=("gru", "gru_reset_after", "lstm"),
-        only_with={"system": ("rnnsearch", "rnnencdec", "luong", "stacked")},
+        only_with={"system": ("rnnsearch", "rnnencdec", *ATTENDING_LAYERS, "stacked")},
     )
     layer_normalization: bool = option(
         False,
@@ -56,7 +56,7 @@ class ModelConfig:
             {"system": TRANSLATING, "biases": ("all",)},
             {"system": ("deep_lstm",), "biases": ("groundhog", "all")},
             {
-                "system": ("rnnsearch", "rnnencdec", "luong", "stacked"),
+                "system": ("rnnsearch", "rnnencdec", *ATTENDING_LAYERS, "stacked"),
                 "unit": ("lstm",),
                 "biases": ("groundhog", "all"),
             },
@@ -66,7 +66,7 @@ class ModelConfig:
         False,
         "LSTM gates see the cell through diagonal weights (Graves 2013)",
         only_with=(
-            {"system": ("luong", "stacked"), "unit": ("lstm",)},
+            {"system": (*ATTENDING_LAYERS, "stacked"), "unit": ("lstm",)},
             {"system": ("deep_lstm",)},
         ),
     )
@@ -85,37 +85,46 @@ class ModelConfig:
     encoder_directions: str = option(
         "forward",
         "forward: the encoder reads forward; layers: in both directions, each layer reads both of"
-        " the layer below (PyTorch); stacks: in both directions, one stack each (tensorflow/nmt)",
-        choices=("forward", "layers", "stacks"),
-        only_with={"system": ("luong",), "reverse_source": (False,)},
+        " the layer below (PyTorch); stacks: in both directions, one stack each (tensorflow/nmt);"
+        " first: only the first layer in both directions (Wu et al. 2016)",
+        choices=("forward", "layers", "stacks", "first"),
+        only_with={"system": ATTENDING_LAYERS, "reverse_source": (False,)},
     )
     encoder_size: int | None = option(
         None,
         "units of each direction of the encoder; null: hidden_size",
         unit="units",
         minimum=1,
-        only_with={"system": ("luong",), "encoder_directions": ("layers", "stacks")},
+        only_with={"system": ATTENDING_LAYERS, "encoder_directions": ("layers", "stacks")},
     )
     encoder_layers: int | None = option(
         None,
         "layers of the encoder, if it has another number; null: layers",
         unit="layers",
         minimum=1,
-        only_with={"system": ("luong",)},
+        only_with={"system": ATTENDING_LAYERS},
     )
     bridge: str = option(
         "copy",
-        "first states of the decoder's layers: copy: the last ones of the encoder's layers; zero;"
-        " top: the last one of its top layer; tanh: a layer of that one; alternate: of the forward"
-        " and the backward layers in turn; dense: a linear layer of all of them; dense_tanh: its"
-        " hyperbolic tangent",
+        "first states of the decoder's layers: copy: the last ones of the encoder's layers, of a"
+        " first layer in both directions that of the backward one; zero; top: the last one of its"
+        " top layer; tanh: a layer of that one; alternate: of the forward and the backward layers"
+        " in turn; dense: a linear layer of all of them; dense_tanh: its hyperbolic tangent",
         choices=("copy", "zero", "top", "tanh", "alternate", "dense", "dense_tanh"),
-        only_with={"system": ("luong",)},
+        only_with={"system": ATTENDING_LAYERS},
     )
     residual: bool = option(
         False,
-        "add the input of a layer to its output, from the second layer on (Wu et al. 2016)",
-        only_with={"system": ("deep_lstm", "luong")},
+        "add the input of a layer to its output, from the layer first_residual on (Wu et al. 2016)",
+        only_with={"system": ("deep_lstm", *ATTENDING_LAYERS)},
+    )
+    first_residual: int = option(
+        2,
+        "number of the first residual layer; with encoder_directions: first, the encoder's is at"
+        " least the third (Wu et al. 2016: 3)",
+        unit="layers",
+        minimum=2,
+        only_with={"residual": (True,)},
     )
     attention: str = option(
         "content",
@@ -136,7 +145,7 @@ class ModelConfig:
         "score of a state s and an annotation h: dot: sᵀ h; general: sᵀ W_a h; concat: v_aᵀ"
         " tanh(W_a [s ; h])",
         choices=("dot", "general", "concat"),
-        only_with={"system": ("luong",)},
+        only_with={"system": ATTENDING_LAYERS},
     )
     input_feeding: bool = option(
         False,
@@ -153,6 +162,20 @@ class ModelConfig:
         "ŝ_t = tanh(W_c [c_t ; s_t]); linear: ŝ_t = W_c [c_t ; s_t] (tensorflow/nmt)",
         choices=("tanh", "linear"),
         only_with={"system": ("luong",)},
+    )
+    predict_from: str = option(
+        "attentional",
+        "attentional: p(y_t) = softmax(W_s ŝ_t); state: softmax(W_s s_t), and ŝ_t is only fed back"
+        " (tensorflow/nmt: output_attention=false)",
+        choices=("attentional", "state"),
+        only_with={"system": ("luong",), "input_feeding": (True,)},
+    )
+    upper_context: str = option(
+        "previous",
+        "context that the decoder's layers above the first read: previous: c_{t−1}, as the first"
+        " does (Wu et al. 2016; gnmt of tensorflow/nmt); current: c_t (gnmt_v2)",
+        choices=("previous", "current"),
+        only_with={"system": ("gnmt",)},
     )
     ngram_order: int = option(
         7,
@@ -196,7 +219,7 @@ class ModelConfig:
         minimum=1,
         only_with=(
             {"system": ("rnnsearch",), "attention": ("content", "coverage")},
-            {"system": ("luong",), "attention_score": ("concat",)},
+            {"system": ATTENDING_LAYERS, "attention_score": ("concat",)},
         ),
     )
     maxout_size: int = option(
@@ -256,8 +279,8 @@ class ModelConfig:
         "groundhog",
         "groundhog: on the embeddings, the candidate states, s_0, the hidden term of the readout"
         " and the softmax; none: as the formulas are printed; all: also on the gates and the"
-        " alignment model. Unless none, an LSTM has one on every gate, and deep_lstm, luong and"
-        " stacked have none on the embeddings",
+        " alignment model. Unless none, an LSTM has one on every gate, and the systems of layers"
+        " have none on the embeddings",
         choices=("groundhog", "none", "all"),
     )
     initialization: str = option(
@@ -272,7 +295,7 @@ class ModelConfig:
         False,
         "use the target embedding as the output matrix; its input size (output_rank, else"
         " maxout_size, else hidden_size) must be embedding_size",
-        only_with={"system": (*MAXOUT, "deep_lstm", "luong")},
+        only_with={"system": (*MAXOUT, "deep_lstm", *ATTENDING_LAYERS)},
     )
     scale_embeddings: bool = option(
         False,
@@ -316,10 +339,10 @@ def check_conditional(model: ModelConfig) -> None:
 
 def check_bridge(model: ModelConfig) -> None:
     """Raise UsageError if the states of encoder and decoder do not fit the bridge or the score."""
-    if model.system != "luong":
+    if model.system not in ATTENDING_LAYERS:
         return
     width = model.hidden_size
-    if model.encoder_directions != "forward":
+    if model.encoder_directions in ("layers", "stacks"):
         width = 2 * (model.encoder_size or model.hidden_size)
     n = model.hidden_size
     sizes = {"copy": (n,), "top": (n, 2 * n), "alternate": (2 * n,)}.get(model.bridge, (width,))
@@ -330,6 +353,11 @@ def check_bridge(model: ModelConfig) -> None:
             f" model.hidden_size={n}, got {width}; set model.encoder_size, or model.bridge=tanh"
         )
     encoder_layers = model.encoder_layers or model.layers
+    if model.encoder_directions == "first" and encoder_layers < 2:
+        raise UsageError(
+            "model.encoder_directions: first needs at least 2 layers of the encoder, got"
+            f" {encoder_layers}; set model.layers=2"
+        )
     least = {"copy": model.layers, "alternate": (model.layers + 1) // 2}.get(model.bridge, 1)
     if encoder_layers < least or model.bridge == "copy" and encoder_layers != model.layers:
         raise UsageError(

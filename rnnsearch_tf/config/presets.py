@@ -59,10 +59,22 @@ PRESETS = {
 """Values that each preset sets; a YAML file may override any of them."""
 
 
-SYSTEMS = ("rnnsearch", "rnnencdec", "encoder_decoder", "deep_lstm", "luong", "stacked", "cslm")
+SYSTEMS = (
+    "rnnsearch",
+    "rnnencdec",
+    "encoder_decoder",
+    "deep_lstm",
+    "luong",
+    "gnmt",
+    "stacked",
+    "cslm",
+)
 TRANSLATING = SYSTEMS[:-1]
 MAXOUT = ("rnnsearch", "rnnencdec", "encoder_decoder")
-LAYERED = ("deep_lstm", "luong", "stacked")
+LAYERED = ("deep_lstm", "luong", "gnmt", "stacked")
 
-ATTENDING = ("rnnsearch", "luong")
+ATTENDING_LAYERS = ("luong", "gnmt")
+"""The systems of layers with attention."""
+
+ATTENDING = ("rnnsearch", *ATTENDING_LAYERS)
 """The systems with attention."""

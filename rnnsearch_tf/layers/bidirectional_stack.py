@@ -29,10 +29,11 @@ class BidirectionalStack(PaperLayer):
         layers: L, number of layers.
         hidden_size: units of each direction of each layer.
         encoder_directions: ``layers`` or ``stacks``.
-        residual: add the input of a layer to its output, from the second layer on.
+        residual: add the input of a layer to its output, from the layer ``first_residual`` on.
         dropout: rate of dropout between the layers in training.
         unit, layer_normalization, peepholes, forget_bias: options of every unit, see
             :class:`RecurrentUnit`.
+        first_residual: number of the first residual layer, at least 2.
 
     Call arguments:
         values: float [B, J, m]: source words.
@@ -53,6 +54,9 @@ class BidirectionalStack(PaperLayer):
     layer_normalization: bool = False
     peepholes: bool = False
     forget_bias: float = 0.0
+    first_residual: int = 2
+
+    limits = PaperLayer.limits | {"encoder_directions": {"choices": ("layers", "stacks")}}
 
     def __post_init__(self) -> None:
         seeds = seed_stream(self.weight_seed)
@@ -103,7 +107,7 @@ class BidirectionalStack(PaperLayer):
             outputs = [state["state"] for state in states]
             if self.encoder_directions == "layers":
                 outputs = [tf.concat(outputs, axis=-1)] * 2
-            if self.residual and k:
+            if self.residual and k + 1 >= self.first_residual:
                 outputs = [output + entering for output, entering in zip(outputs, below)]
             below = outputs
         both = below[0] if self.encoder_directions == "layers" else tf.concat(below, axis=-1)

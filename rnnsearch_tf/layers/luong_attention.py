@@ -7,6 +7,8 @@ e_j = score(s_t, h_j)    dot: s_tᵀ h_j;  general: s_tᵀ W_a h_j;  concat: v_a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
@@ -23,15 +25,13 @@ from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stre
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class LuongAttention(Attention):
-    """Maps decoder states to attentional states ŝ_t, which it returns in place of contexts.
+class ScoredAttention(Attention):
+    """Maps decoder states to contexts c_t by one of the three scores.
 
     Args:
-        hidden_size: n, of states and attentional states.
+        hidden_size: n, of states.
         score: ``dot``, ``general`` or ``concat``.
         alignment_size: n', hidden units of ``concat``; unused by the other scores.
-        attentional_bias: add a bias b_c to ŝ_t = tanh(W_c [c_t ; s_t] + b_c).
-        attentional_activation: ``tanh``, or ``linear``: ŝ_t = W_c [c_t ; s_t].
         biases: ``all`` adds a bias b_a inside the tanh of ``concat``; otherwise there is none.
 
     Call arguments and results: see :class:`Attention`; s_t is of K hypotheses of each sentence or
@@ -41,8 +41,6 @@ class LuongAttention(Attention):
     hidden_size: int
     score: str = "general"
     alignment_size: int | None = None
-    attentional_bias: bool = False
-    attentional_activation: str = "tanh"
 
     limits = Attention.limits | {"score": {"choices": ("dot", "general", "concat")}}
     shapes = {
@@ -54,21 +52,24 @@ class LuongAttention(Attention):
     def __post_init__(self) -> None:
         if self.score == "concat" and self.alignment_size is None:
             raise UsageError(
-                "LuongAttention: alignment_size: expected a whole number with score=concat, got"
-                " None; give a size"
+                f"{type(self).__name__}: alignment_size: expected a whole number with score=concat,"
+                " got None; give a size"
             )
 
     def build(self, state_shape: Shape, annotations_shape: Shape | None = None) -> None:
-        n = self.hidden_size
         h = query_and_value(state_shape, annotations_shape)[1][-1]
-        seeds = seed_stream(self.weight_seed)
-        self.output_size = n
+        self._add_weights(h, seed_stream(self.weight_seed))
+        self.output_size = h
+        self.built = True
+
+    def _add_weights(self, h: int, seeds: Iterator[int]) -> None:
+        """W_a, v_a and b_a, for annotations of h units."""
+        n = self.hidden_size
         size = self.alignment_size or n  # n', which concat always has
 
         def draw(role: str) -> Initializer:
             return initializer(self.initialization, role, next(seeds))
 
-        self.W_c = self.matrix("W_c", (h + n, n), draw("other"))
         concat = self.score == "concat"
         # concat: rows :n of W_a are for the decoder's state, rows n: for the annotation. general:
         # all rows are for the annotation.
@@ -78,8 +79,6 @@ class LuongAttention(Attention):
             self.W_a = self.matrix("W_a", (rows, columns), draw("alignment"))
         self.v_a = self.matrix("v_a", (size, 1), draw("energy")) if concat else None
         self.b_a = self.vector("b_a", size) if concat and self.biases == "all" else None
-        self.b_c = self.vector("b_c", n) if self.attentional_bias else None
-        self.built = True
 
     def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> AttentionMemory:
         """AttentionMemory of annotations [B, J, h] and mask [B, J], computed once per sentence."""
@@ -95,15 +94,50 @@ class LuongAttention(Attention):
     def attend(
         self, state: tf.Tensor, memory: AttentionMemory
     ) -> tuple[tf.Tensor, tf.Tensor, State]:
-        """(ŝ_t [B, K, n], alignment [B, K, J], {}) for s_t [B, K, n] and the result of
+        """(c_t [B, K, h], alignment [B, K, J], {}) for s_t [B, K, n] and the result of
         :meth:`memory`.
         """
         if self.score == "concat":
             query = self.matmul(state, self.W_a[: self.hidden_size])
-            context, alignment = additive_attention(query, memory, self.v_a, self.product_dtype)
-        else:
-            energies = tf.matmul(state, memory.keys, transpose_b=True)  # [B, K, J]
-            context, alignment = weighted_sum(energies, memory, self.product_dtype)
+            return *additive_attention(query, memory, self.v_a, self.product_dtype), {}
+        energies = tf.matmul(state, memory.keys, transpose_b=True)  # [B, K, J]
+        return *weighted_sum(energies, memory, self.product_dtype), {}
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class LuongAttention(ScoredAttention):
+    """Maps decoder states to attentional states ŝ_t, which it returns in place of contexts.
+
+    Args:
+        hidden_size: n, of states and attentional states.
+        score, alignment_size, biases: see :class:`ScoredAttention`.
+        attentional_bias: add a bias b_c to ŝ_t = tanh(W_c [c_t ; s_t] + b_c).
+        attentional_activation: ``tanh``, or ``linear``: ŝ_t = W_c [c_t ; s_t].
+
+    Call arguments and results: see :class:`ScoredAttention`.
+    """
+
+    attentional_bias: bool = False
+    attentional_activation: str = "tanh"
+
+    def build(self, state_shape: Shape, annotations_shape: Shape | None = None) -> None:
+        n = self.hidden_size
+        h = query_and_value(state_shape, annotations_shape)[1][-1]
+        seeds = seed_stream(self.weight_seed)
+        draw = initializer(self.initialization, "other", next(seeds))
+        self.W_c = self.matrix("W_c", (h + n, n), draw)
+        self._add_weights(h, seeds)
+        self.b_c = self.vector("b_c", n) if self.attentional_bias else None
+        self.output_size = n
+        self.built = True
+
+    def attend(
+        self, state: tf.Tensor, memory: AttentionMemory
+    ) -> tuple[tf.Tensor, tf.Tensor, State]:
+        """(ŝ_t [B, K, n], alignment [B, K, J], {}) for s_t [B, K, n] and the result of
+        :meth:`memory`.
+        """
+        context, alignment, _ = super().attend(state, memory)
         both = tf.concat([context, state], axis=-1)  # [B, K, h + n]
         attentional = self.matmul(both, self.W_c, self.b_c)
         if self.attentional_activation == "tanh":

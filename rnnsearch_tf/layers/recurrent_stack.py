@@ -31,11 +31,12 @@ class RecurrentStack(PaperLayer):
         layers: number of layers.
         hidden_size: n, of each layer.
         skips: skip connections: every layer reads the input, and the output has every layer.
-        residual: add the input of a layer to its output, from the second layer on; the output of
-            the stack is then the sum of all layers.
+        residual: add the input of a layer to its output, from the layer ``first_residual`` on; the
+            output of the stack is then the sum of these layers and the one below them.
         dropout: rate of dropout between the layers in training (Zaremba et al. 2014).
         unit, layer_normalization, peepholes, forget_bias: options of every unit, see
             :class:`RecurrentUnit`.
+        first_residual: number of the first residual layer, at least 2.
     """
 
     layers: int
@@ -47,6 +48,7 @@ class RecurrentStack(PaperLayer):
     layer_normalization: bool = False
     peepholes: bool = False
     forget_bias: float = 0.0
+    first_residual: int = 2
 
     def __post_init__(self) -> None:
         seeds = seed_stream(self.weight_seed)
@@ -98,11 +100,11 @@ class RecurrentStack(PaperLayer):
         """
         states = []
         below = total = None
-        for unit, initial_state in zip(self.units, state):
+        for k, (unit, initial_state) in enumerate(zip(self.units, state)):
             states.append(
                 unit.read(self._layer_input(values, below), initial_state, mask, training=training)
             )
-            total = self._below(states[-1]["state"], total)
+            total = self._below(k, states[-1]["state"], total)
             below = self.drop(total, training=training)
         return tuple(states)
 
@@ -124,13 +126,15 @@ class RecurrentStack(PaperLayer):
         below = total = None
         for k, (unit, before) in enumerate(zip(self.units, state)):
             states.append(unit.advance(unit.inputs(self._layer_input(values, below)), before))
-            total = self._below(states[-1]["state"], total)
+            total = self._below(k, states[-1]["state"], total)
             below = total if factors is None else total * factors[..., k, :]
         return tuple(states)
 
-    def _below(self, state: tf.Tensor, total: tf.Tensor | None) -> tf.Tensor:
-        """The output of a layer, from its state and the output of the layer below."""
-        return state + total if self.residual and total is not None else state
+    def _below(self, k: int, state: tf.Tensor, total: tf.Tensor | None) -> tf.Tensor:
+        """The output of layer k, counted from 0, from its state and the output of the layer
+        below.
+        """
+        return state + total if self.residual and k + 1 >= self.first_residual else state
 
     def dropout_factors(self, values: tf.Tensor, training: bool) -> tf.Tensor:
         """Dropout factors [B, T, layers, n] for all positions of values [B, T, d], to be drawn
@@ -142,11 +146,12 @@ class RecurrentStack(PaperLayer):
         return self.drop(ones, training=training)
 
     def output(self, states: LayerStates) -> tf.Tensor:
-        """The output of the stack: its top layer [..., n], or the sum of all layers if they are
+        """The output of the stack: its top layer [..., n], or its sum with those below if they are
         residual; with skip connections all layers side by side [..., layers · n].
         """
         if self.residual:
-            return tf.add_n([state["state"] for state in states])
+            lowest = min(self.first_residual - 1, self.layers) - 1
+            return tf.add_n([state["state"] for state in states[lowest:]])
         return tf.concat(
             [state["state"] for state in (states if self.skips else states[-1:])], axis=-1
         )
@@ -162,9 +167,11 @@ class RecurrentStack(PaperLayer):
             return values
         return tf.concat([values, below], axis=-1) if self.skips else below
 
-    def blocks(self, prefix: str = "") -> dict[str, Block]:
-        """The weights of every unit, prefixed with ``prefix`` and the layer's number from 1."""
+    def blocks(self, prefix: str = "", first: int = 1) -> dict[str, Block]:
+        """The weights of every unit, prefixed with ``prefix`` and the layer's number, from
+        ``first`` on.
+        """
         blocks: dict[str, Block] = {}
-        for k, unit in enumerate(self.units):
-            blocks |= unit.blocks(f"{prefix}{k + 1}.")
+        for k, unit in enumerate(self.units, start=first):
+            blocks |= unit.blocks(f"{prefix}{k}.")
         return blocks

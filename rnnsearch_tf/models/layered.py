@@ -44,11 +44,12 @@ class LayeredModel(TranslationModel):
             peepholes=config.peepholes,
             forget_bias=config.forget_bias,
             residual=config.residual,
+            first_residual=config.first_residual,
             layer_normalization=config.layer_normalization,
             dropout=config.hidden_dropout,
         )
         self.encoder = self._encoder(next(seeds), **stack)
-        self.decoder = self._stack("decoder", next(seeds), layers=config.layers, **stack)
+        self.decoder = self._decoder(next(seeds), layers=config.layers, **stack)
         self.output_layer = OutputMatrix(
             self.target_vocabulary_size,
             self.symbol,
@@ -58,20 +59,24 @@ class LayeredModel(TranslationModel):
             **common,
         )
         self.encoder.build(config.source_embedding_size or config.embedding_size)
-        self.decoder.build(self._decoder_input_size())
+        self.decoder.build(*self._decoder_input_sizes())
         self.output_layer.build(*self.decoder.output_sizes)
 
     def _encoder(self, seed: int, **stack: Any) -> PaperLayer:
         layers = self.config.encoder_layers or self.config.layers
         return self._stack("encoder", seed, layers=layers, **stack)
 
+    def _decoder(self, seed: int, **stack: Any) -> PaperLayer:
+        return self._stack("decoder", seed, **stack)
+
     def _stack(self, name: str, seed: int, **stack: Any) -> RecurrentStack:
         return RecurrentStack(
             hidden_size=self.config.hidden_size, skips=self.skips, seed=seed, name=name, **stack
         )
 
-    def _decoder_input_size(self) -> int:
-        return self.config.embedding_size
+    def _decoder_input_sizes(self) -> tuple[int, ...]:
+        """Arguments of the decoder's build; the encoder is built."""
+        return (self.config.embedding_size,)
 
     def pre_logits(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False

@@ -4,7 +4,7 @@
     ŝ_t = tanh(W_c [c_t ; s_t]),    p(y_t) = softmax(W_s ŝ_t)
 
 Other programs read the source in both directions, and make the first state of the decoder in other
-ways: see ``layers/bidirectional_stack.py`` and ``layers/bridge.py``.
+ways: see ``layers/bidirectional_stack.py``, ``layers/gnmt_encoder.py`` and ``layers/bridge.py``.
 
 Unlike in RNNsearch, the query of the attention is the state at the same position. Without input
 feeding, no state depends on an earlier alignment, and training attends at all positions at once.
@@ -22,7 +22,8 @@ from rnnsearch_tf.layers.attention import AttentionMemory
 from rnnsearch_tf.layers.bidirectional_stack import BidirectionalStack
 from rnnsearch_tf.layers.bridge import Bridge
 from rnnsearch_tf.layers.base import Block, PaperLayer, mean_of_words
-from rnnsearch_tf.layers.luong_attention import LuongAttention
+from rnnsearch_tf.layers.gnmt_encoder import GNMTEncoder
+from rnnsearch_tf.layers.luong_attention import LuongAttention, ScoredAttention
 from rnnsearch_tf.layers.scan import scan
 from rnnsearch_tf.layers.recurrent_stack import LayerStates
 from rnnsearch_tf.models.layered import LayeredModel, last_states, reverse_words
@@ -33,8 +34,8 @@ class LuongModel(LayeredModel):
     """The deep encoder and decoder of :class:`LayeredModel` with attention between them.
 
     The decoder starts from the last states of the encoder, see the option ``bridge``; ŝ_0 is zero.
-    Dropout (readout_dropout)
-    applies to ŝ_t before the output layer, not to the ŝ_t that is fed back.
+    Dropout (readout_dropout) applies to ŝ_t before the output layer, not to the ŝ_t that is fed
+    back. With ``predict_from: state`` the output layer reads s_t in place of ŝ_t.
 
     Example:
         >>> from rnnsearch_tf.config import ModelConfig
@@ -54,17 +55,8 @@ class LuongModel(LayeredModel):
     def _add_layers(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
         config = self.config
         super()._add_layers(seeds, common)
-        self.attention = LuongAttention(
-            config.hidden_size,
-            config.attention_score,
-            config.alignment_size,
-            config.attentional_bias,
-            config.attentional_activation,
-            seed=next(seeds),
-            name="attention",
-            **common,
-        )
         annotation_size = self.encoder.output_size or config.hidden_size
+        self.attention = self._attention(next(seeds), **common)
         self.attention.build((None, None, config.hidden_size), (None, None, annotation_size))
         self.drop_readout = self._dropout(
             "drop_readout", config.readout_dropout, config.hidden_size, seeds
@@ -80,27 +72,43 @@ class LuongModel(LayeredModel):
         names = ("state", "cell") if config.unit == "lstm" else ("state",)
         self.bridge.build(annotation_size, names, config.encoder_layers or config.layers)
 
+    def _attention(self, seed: int, **common: Any) -> ScoredAttention:
+        config = self.config
+        return LuongAttention(
+            config.hidden_size,
+            config.attention_score,
+            config.alignment_size,
+            config.attentional_bias,
+            config.attentional_activation,
+            seed=seed,
+            name="attention",
+            **common,
+        )
+
     def _encoder(self, seed: int, **stack: Any) -> PaperLayer:
-        if self.config.encoder_directions == "forward":
+        config = self.config
+        layers = config.encoder_layers or config.layers
+        if config.encoder_directions == "forward":
             return super()._encoder(seed, **stack)
+        if config.encoder_directions == "first":
+            return GNMTEncoder(layers, config.hidden_size, seed=seed, name="encoder", **stack)
         return BidirectionalStack(
-            self.config.encoder_layers or self.config.layers,
-            self.config.encoder_size or self.config.hidden_size,
-            self.config.encoder_directions,
+            layers,
+            config.encoder_size or config.hidden_size,
+            config.encoder_directions,
             seed=seed,
             name="encoder",
             **stack,
         )
 
-    def _decoder_input_size(self) -> int:
-        return self.config.embedding_size + (
-            self.config.hidden_size if self.config.input_feeding else 0
-        )
+    def _decoder_input_sizes(self) -> tuple[int, ...]:
+        fed = self.config.hidden_size if self.config.input_feeding else 0
+        return (self.config.embedding_size + fed,)
 
     def pre_logits(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
     ) -> tf.Tensor:
-        """ŝ_t at every target position: float [B, I, n]."""
+        """ŝ_t, or s_t, at every target position: float [B, I, n]."""
         return self.attended_pre_logits(source_ids, target_ids, training)[0]
 
     def attended_pre_logits(
@@ -121,8 +129,8 @@ class LuongModel(LayeredModel):
     def _feed(
         self, words: tf.Tensor, state: dict[str, Any], memory: AttentionMemory, training: bool
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """ŝ_t [B, I, n] and alignments [B, I, J] with input feeding: a scan of :meth:`_advance`
-        with K = 1. Dropout is drawn before the scan.
+        """ŝ_t, or s_t, [B, I, n] and alignments [B, I, J] with input feeding: a scan of
+        :meth:`_advance` with K = 1. Dropout is drawn before the scan.
         """
         layer_factors = self.decoder.dropout_factors(words, training)  # [B, I, layers, n]
         # [B, I, n]
@@ -135,7 +143,13 @@ class LuongModel(LayeredModel):
             inputs,
             (state, no_alignment),
         )
-        return states["attentional"][:, :, 0], alignments[:, :, 0]
+        return self._features(states)[:, :, 0], alignments[:, :, 0]
+
+    def _features(self, state: dict[str, Any]) -> tf.Tensor:
+        """What the output layer reads: ŝ_t, or s_t."""
+        if self.config.predict_from == "state":
+            return self.decoder.output(state["layers"])
+        return state["attentional"]
 
     def start(
         self, source_ids: tf.Tensor, training: bool = False
@@ -172,7 +186,7 @@ class LuongModel(LayeredModel):
         """See :class:`TranslationModel`."""
         state, alignment = self._advance(self.target_embedding(previous_ids), state, memory)
         after = state if self.config.input_feeding else {"layers": state["layers"]}
-        return state["attentional"], alignment, after
+        return self._features(state), alignment, after
 
     def _advance(
         self,

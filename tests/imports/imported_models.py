@@ -45,6 +45,10 @@ MODELS = {  # those that can be imported: fixture and program
     "tensorflow-nmt-scaled-luong": "tensorflow-nmt",
     "tensorflow-nmt-normed-bahdanau": "tensorflow-nmt",
     "tensorflow-nmt-bahdanau-enc4": "tensorflow-nmt",
+    "tensorflow-nmt-luong-gru": "tensorflow-nmt",
+    "tensorflow-nmt-gnmt": "tensorflow-nmt",
+    "tensorflow-nmt-gnmt-v2": "tensorflow-nmt",
+    "tensorflow-nmt-gnmt-as-standard": "tensorflow-nmt",
 }
 
 

@@ -1,8 +1,9 @@
 """Models of tensorflow/nmt (github.com/tensorflow/nmt): ``translate.ckpt-N.index`` with its data,
 ``hparams``, and the two vocabularies.
 
-The model is the system ``luong`` with input feeding and a linear ŝ_t = W_c [c_t ; s_t]; the source
-is read without its end symbol. An LSTM's gates stand in the order input, candidate, forget, output,
+Of the standard architecture, the model is the system ``luong`` with input feeding and a linear ŝ_t
+= W_c [c_t ; s_t]; ``gnmt`` and ``gnmt_v2`` are the system ``gnmt``. The source is read without its
+end symbol. An LSTM's gates stand in the order input, candidate, forget, output,
 and forget_bias is added when the program runs. The GRU is the paper's with the update gate's
 meaning turned round: z there is 1 − z here, so that its weights change their sign. The scale g of
 scaled_luong, and that and the norm of normed_bahdanau, are multiplied into W_a and v_a.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,23 +29,20 @@ GATES = ("_input", "", "_forget", "_output")
 
 SUPPORTED: Mapping[str, Sequence[Any]] = {
     "attention": ("luong", "scaled_luong", "bahdanau", "normed_bahdanau"),
-    "attention_architecture": ("standard",),
-    "encoder_type": ("uni", "bi"),
+    "attention_architecture": ("standard", "gnmt", "gnmt_v2"),
+    "encoder_type": ("uni", "bi", "gnmt"),
     "unit_type": ("lstm", "gru"),
-    "output_attention": (True,),
     "language_model": (False,),
 }
 NEEDS = {
     "attention": "a model without attention: a bridge of its kind",
-    "attention_architecture": "attention from the first layer of the decoder (GNMT)",
-    "encoder_type": "one layer in both directions below others that read forward (GNMT)",
     "unit_type": "layer normalization in TensorFlow's form, or another unit",
-    "output_attention": "an output layer of the decoder's state alone",
 }
 DEFAULTS: Mapping[str, Any] = {
     "attention_architecture": "standard",
     "encoder_type": "uni",
     "unit_type": "lstm",
+    "output_attention": True,
     "forget_bias": 1.0,
     "pass_hidden_state": True,
     "share_vocab": False,
@@ -54,6 +52,12 @@ DEFAULTS: Mapping[str, Any] = {
 """Options that early versions do not have, as the last one reads them."""
 
 BAHDANAU = ("bahdanau", "normed_bahdanau")
+
+DIRECTIONS = {"uni": "forward", "bi": "stacks", "gnmt": "first"}
+"""The option encoder_directions for each encoder_type."""
+
+TOP = "dynamic_seq2seq"
+"""Scope of all variables but the embeddings."""
 
 
 def read(
@@ -74,19 +78,14 @@ def read(
     path, given = options
     hparams = with_later_names(given)
     refuse_others(hparams, SUPPORTED, path, NEEDS)
-    n, encoder_layers, layers = (
-        option(hparams, name, int, path)
-        for name in ("num_units", "num_encoder_layers", "num_decoder_layers")
-    )
-    both = hparams["encoder_type"] == "bi"
-    encoder_layers = encoder_layers // 2 if both else encoder_layers
-    residual = _residual(hparams, path, both, encoder_layers, layers)
+    sizes = _sizes(hparams, path)
+    n = sizes.units
     attention = option(hparams, "attention", str, path)
     source, target = (
         arrange_lines(where, words, end=hparams["eos"], unknown="<unk>")
         for where, words in vocabularies
     )
-    sizes = [len(words) for _, words in vocabularies]
+    counts = [len(words) for _, words in vocabularies]
     begin = id_of(*vocabularies[1], hparams["sos"])
     arrays = CheckpointFile(weights)
     reader = _Reader(arrays, hparams["unit_type"], n, option(hparams, "forget_bias", float, path))
@@ -94,51 +93,45 @@ def read(
     embeddings = ["embeddings/encoder/embedding_encoder", "embeddings/decoder/embedding_decoder"]
     if shared:
         embeddings = ["embeddings/embedding_share"] * 2
-    reader.take("E_source", embeddings[0], (sizes[0], n), source.rows)
+    reader.take("E_source", embeddings[0], (counts[0], n), source.rows)
     reader.take(
-        "E_target", embeddings[1], (sizes[1], n), lambda E: with_begin(target.rows(E), E[begin])
+        "E_target", embeddings[1], (counts[1], n), lambda E: with_begin(target.rows(E), E[begin])
     )
-    top = "dynamic_seq2seq"
-    h = 2 * n if both else n
-    for k in range(encoder_layers):
-        for direction, way in (("forward.", "fw"), ("backward.", "bw")) if both else (("", ""),):
-            folder = f"bidirectional_rnn/{way}" if both else "rnn"
-            reader.unit(
-                f"encoder.{k + 1}.{direction}", f"{top}/encoder/{folder}", k, encoder_layers, n
-            )
-    for k in range(layers):
-        entering = n if k else 2 * n
-        reader.unit(f"decoder.{k + 1}.", f"{top}/decoder/attention", k, layers, entering)
-    reader.take(
-        "W_c",
-        f"{top}/decoder/attention/attention_layer/kernel",
-        (n + h, n),
-        lambda W: np.concatenate([W[n:], W[:n]]),  # [query ; context] there
-    )
-    reader.attention(attention, f"{top}/decoder", h)
-    reader.take("W_s", f"{top}/decoder/output_projection/kernel", (n, sizes[1]), target.columns)
-    reader.weights["b_softmax"] = lambda: target.biases(np.zeros(sizes[1], np.float32))
+    reader.encoder(f"{TOP}/encoder", sizes.encoder_type, sizes.encoder_layers)
+    h = 2 * n if sizes.encoder_type == "bi" else n
+    decoder = f"{TOP}/decoder"
+    if hparams["attention_architecture"] == "standard":
+        reader.decoder(decoder, sizes.layers, h)
+        around = f"{decoder}/attention"
+        values = dict(system="luong", attentional_activation="linear", input_feeding=True)
+        if not option(hparams, "output_attention", bool, path):
+            values["predict_from"] = "state"
+    else:
+        around = reader.gnmt_decoder(decoder, sizes.layers, h)
+        values = dict(system="gnmt")
+        if hparams["attention_architecture"] == "gnmt_v2":
+            values["upper_context"] = "current"
+    reader.attention(attention, f"{decoder}/memory_layer/kernel", around, h)
+    reader.take("W_s", f"{decoder}/output_projection/kernel", (n, counts[1]), target.columns)
+    reader.weights["b_softmax"] = lambda: target.biases(np.zeros(counts[1], np.float32))
     arrays.check(reader.shapes)
-    passes = option(hparams, "pass_hidden_state", bool, path)
-    bridge = "alternate" if both else "copy"
-    values: dict[str, Any] = dict(
-        system="luong",
+    bridge = "alternate" if sizes.encoder_type == "bi" else "copy"
+    values |= dict(
         unit=reader.kind,
-        layers=layers,
-        encoder_directions="stacks" if both else "forward",
-        bridge=bridge if passes else "zero",
-        residual=residual,
+        layers=sizes.layers,
+        encoder_directions=DIRECTIONS[sizes.encoder_type],
+        bridge=bridge if option(hparams, "pass_hidden_state", bool, path) else "zero",
         attention_score="concat" if attention in BAHDANAU else "general",
-        attentional_activation="linear",
-        input_feeding=True,
         embedding_size=n,
         begin_symbol=True,
         read_end_symbol=False,
         hidden_size=n,
         biases="all",
     )
-    if encoder_layers != layers:
-        values["encoder_layers"] = encoder_layers
+    if sizes.first_residual is not None:
+        values |= dict(residual=True, first_residual=sizes.first_residual)
+    if sizes.encoder_layers != sizes.layers:
+        values["encoder_layers"] = sizes.encoder_layers
     if attention in BAHDANAU:
         values["alignment_size"] = n
     return ForeignModel(
@@ -149,8 +142,8 @@ def read(
         target=target,
         parameters=arrays.count(reader.shapes),
         found=[
-            f"{reader.kind.upper()}, {encoder_layers} and {layers} layers of {n} units, {attention}"
-            f" attention to {h} values"
+            f"{reader.kind.upper()}, {sizes.encoder_layers} and {sizes.layers} layers of {n} units,"
+            f" {attention} attention to {h} values, {hparams['attention_architecture']}"
         ],
     )
 
@@ -167,21 +160,40 @@ def with_later_names(hparams: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _residual(
-    hparams: Mapping[str, Any], path: AnyPath, both: bool, encoder_layers: int, layers: int
-) -> bool:
-    """Whether all layers from the second on are residual; refuse other numbers of them."""
+class _Sizes(NamedTuple):
+    """Layers of each direction of the encoder, of the decoder, and their units; the first layer
+    that is residual, or None.
+    """
+
+    units: int
+    encoder_type: str
+    encoder_layers: int
+    layers: int
+    first_residual: int | None
+
+
+def _sizes(hparams: Mapping[str, Any], path: AnyPath) -> _Sizes:
+    """Read the sizes; refuse residual layers that do not begin with the same layer."""
+    units, encoder_layers, layers = (
+        option(hparams, name, int, path)
+        for name in ("num_units", "num_encoder_layers", "num_decoder_layers")
+    )
+    kind = hparams["encoder_type"]
     counts = [hparams.get(f"num_{side}_residual_layers") or 0 for side in ("encoder", "decoder")]
-    counts[0] = counts[0] // 2 if both else counts[0]
+    if kind == "bi":
+        encoder_layers //= 2
+        counts[0] //= 2
     if counts == [0, 0]:
-        return False
-    if counts != [encoder_layers - 1, layers - 1]:
-        raise UserError(
-            f"{path}: num_encoder_residual_layers, num_decoder_residual_layers: expected all layers"
-            f" but the first, got {counts[0]} of {encoder_layers} and {counts[1]} of {layers}: no"
-            " system here computes it; it needs an option for each layer"
-        )
-    return True
+        return _Sizes(units, kind, encoder_layers, layers, None)
+    for first in range(2, max(encoder_layers, layers) + 1):
+        lowest = max(first, 3) if kind == "gnmt" else first  # of the encoder
+        if counts == [max(encoder_layers + 1 - lowest, 0), max(layers + 1 - first, 0)]:
+            return _Sizes(units, kind, encoder_layers, layers, first)
+    raise UserError(
+        f"{path}: num_encoder_residual_layers, num_decoder_residual_layers: expected the upper"
+        f" layers, from the same one on, got {counts[0]} of {encoder_layers} and {counts[1]} of"
+        f" {layers}: no system here computes it; it needs an option for each side"
+    )
 
 
 class _Reader(WeightMap):
@@ -193,10 +205,46 @@ class _Reader(WeightMap):
         self.n = n
         self.forget_bias = forget_bias
 
-    def unit(self, ours: str, folder: str, k: int, layers: int, input_size: int) -> None:
-        """Layer k, counted from 0, of a stack of cells; a stack of one has no number."""
-        cell = "basic_lstm_cell" if self.kind == "lstm" else "gru_cell"
-        theirs = f"{folder}/multi_rnn_cell/cell_{k}/{cell}" if layers > 1 else f"{folder}/{cell}"
+    def encoder(self, folder: str, kind: str, layers: int) -> None:
+        """The encoder's layers: ``uni``, ``bi`` or ``gnmt``, whose first one is bidirectional."""
+        ways = (("forward", "fw"), ("backward", "bw")) if kind != "uni" else ()
+        both = layers if kind == "bi" else 1
+        for way, theirs in ways:
+            for k in range(both):
+                place = f"{folder}/bidirectional_rnn/{theirs}"
+                self.unit(f"encoder.{k + 1}.{way}.", _cell(place, k, both), self.n)
+        if kind == "bi":
+            return
+        below = len(ways[:1])  # layers below those that only read forward
+        for k in range(layers - below):
+            entering = 2 * self.n if below and not k else self.n
+            place = _cell(f"{folder}/rnn", k, layers - below)
+            self.unit(f"encoder.{k + 1 + below}.", place, entering)
+
+    def decoder(self, folder: str, layers: int, h: int) -> None:
+        """The decoder's layers of the standard architecture, and W_c."""
+        n = self.n
+        for k in range(layers):
+            place = _cell(f"{folder}/attention", k, layers)
+            self.unit(f"decoder.{k + 1}.", place, n if k else 2 * n)
+        self.take(
+            "W_c",
+            f"{folder}/attention/attention_layer/kernel",
+            (n + h, n),
+            lambda W: np.concatenate([W[n:], W[:n]]),  # [query ; context] there
+        )
+
+    def gnmt_decoder(self, folder: str, layers: int, h: int) -> str:
+        """The decoder's layers of GNMT; returns the folder of the attention."""
+        cells = f"{folder}/multi_rnn_cell"
+        around = f"{cells}/cell_0_attention/attention"
+        for k in range(layers):
+            self.unit(f"decoder.{k + 1}.", f"{cells}/cell_{k}" if k else around, self.n + h)
+        return around
+
+    def unit(self, ours: str, folder: str, input_size: int) -> None:
+        """The cell in a folder."""
+        theirs = f"{folder}/{'basic_lstm_cell' if self.kind == 'lstm' else 'gru_cell'}"
         if self.kind == "lstm":
             for number, gate in enumerate(GATES):
                 bias = self.forget_bias if gate == "_forget" else 0.0
@@ -226,18 +274,19 @@ class _Reader(WeightMap):
             f"{ours}b{gate}", f"{theirs}/bias", shape[1:], functools.partial(part, added=bias)
         )
 
-    def attention(self, kind: str, decoder: str, h: int) -> None:
-        """W_a, v_a and b_a of the score."""
+    def attention(self, kind: str, memory: str, around: str, h: int) -> None:
+        """W_a, v_a and b_a of the score: the kernel that multiplies the annotations, and the folder
+        of the other weights.
+        """
         n = self.n
-        memory = f"{decoder}/memory_layer/kernel"
         if kind == "luong":
             self.take("W_a", memory, (h, n), np.transpose)
             return
         if kind == "scaled_luong":
-            g = f"{decoder}/attention/luong_attention/attention_g"
+            g = f"{around}/luong_attention/attention_g"
             self.take_all("W_a", {memory: (h, n), g: ()}, lambda K, g: g * K.T)
             return
-        folder = f"{decoder}/attention/bahdanau_attention"
+        folder = f"{around}/bahdanau_attention"
         query, v = f"{folder}/query_layer/kernel", f"{folder}/attention_v"
         self.take_all("W_a", {query: (n, n), memory: (h, n)}, lambda Q, K: np.concatenate([Q, K]))
         if kind == "bahdanau":
@@ -246,6 +295,11 @@ class _Reader(WeightMap):
         g = f"{folder}/attention_g"
         self.take_all("v_a", {v: (n,), g: ()}, lambda v, g: g * v / np.linalg.norm(v))
         self.take("b_a", f"{folder}/attention_b", (n,))
+
+
+def _cell(folder: str, k: int, layers: int) -> str:
+    """The folder of cell k, counted from 0, of a stack; a stack of one has no numbers."""
+    return f"{folder}/multi_rnn_cell/cell_{k}" if layers > 1 else folder
 
 
 def _part(

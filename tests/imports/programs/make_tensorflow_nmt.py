@@ -48,14 +48,14 @@ import tensorflow as tf
 
 MODELS = {
     "scaled-luong": "--num_layers=2 --attention=scaled_luong",
-    "normed-bahdanau": "--num_layers=4 --encoder_type=bi --attention=normed_bahdanau --residual=1",
+    "normed-bahdanau": "--num_layers=4 --encoder_type=bi --attention=normed_bahdanau --residual=true",
     "luong-gru": "--num_layers=2 --encoder_type=bi --attention=luong --unit_type=gru "
     "--pass_hidden_state=0 --output_attention=0",
     "bahdanau-enc4": "--num_encoder_layers=4 --num_decoder_layers=1 --encoder_type=bi "
     "--attention=bahdanau --forget_bias=0.5",
-    "gnmt-v2": "--num_layers=4 --encoder_type=gnmt --attention=normed_bahdanau --residual=1 "
+    "gnmt-v2": "--num_layers=4 --encoder_type=gnmt --attention=normed_bahdanau --residual=true "
     "--attention_architecture=gnmt_v2",
-    "gnmt": "--num_layers=3 --encoder_type=gnmt --attention=scaled_luong --residual=1 "
+    "gnmt": "--num_layers=3 --encoder_type=gnmt --attention=scaled_luong "
     "--attention_architecture=gnmt",
     "gnmt-as-standard": "--num_layers=3 --encoder_type=gnmt --attention=normed_bahdanau "
     "--attention_architecture=standard",
