@@ -61,7 +61,8 @@ class GNMT(LuongModel):
         return GNMTDecoder(hidden_size=self.config.hidden_size, seed=seed, name="decoder", **stack)
 
     def _decoder_input_sizes(self) -> tuple[int, ...]:
-        return self.config.embedding_size, self.encoder.output_size
+        context_size = self.encoder.output_size or self.config.hidden_size
+        return self.config.embedding_size, context_size
 
     def pre_logits(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False

@@ -8,7 +8,11 @@
     two directions     each layer reads both of the layer below (PyTorch's nn.LSTM), or one stack of
                        each direction (tensorflow/nmt)
     bridges            Joey NMT 2.3 (top, tanh), tensorflow/nmt (alternate), OpenNMT-tf 2.32 (dense)
-    residual layers    Wu et al. 2016: each layer from the second on adds its input to its output
+    residual layers    Wu et al. 2016: each layer from first_residual on adds its input to its output
+    GNMT               Wu et al. 2016 as tensorflow/nmt's gnmt_model.py writes it: the encoder's first
+                       layer reads both ways; the decoder's first layer attends, and every layer
+                       reads the context of the position before (above the first: gnmt_v2 that of the
+                       same position)
 
 Nothing of the package is imported. Weights come by symbol, input size first; layer k of the
 encoder has encoder.k.W, of the decoder decoder.k.W. What is absent is zero. The gated unit,
@@ -59,14 +63,22 @@ def layers(w, side, x, states, options):
             read = np.concatenate([x, below]) if options["system"] == "stacked" else below
         prefix = f"{side}.{k + 1}."
         state = advance(read, state, w, prefix, options["unit"])
-        below = state[0] + below if options["residual"] and k else state[0]
+        below = added(state[0], below, k + 1, options)
         result.append(state)
     return result
 
 
+def added(output, below, layer, options):
+    """The output of a layer, counted from 1, with its input if it is residual."""
+    return output + below if options["residual"] and layer >= options["first_residual"] else output
+
+
 def output(states, options):
     """The output of the top layer."""
-    return sum(state[0] for state in states) if options["residual"] else states[-1][0]
+    total = None
+    for k, state in enumerate(states):
+        total = added(state[0], total, k + 1, options)
+    return total
 
 
 def encode(w, source_ids, options):
@@ -75,6 +87,8 @@ def encode(w, source_ids, options):
     """
     if not options["read_end_symbol"]:
         source_ids = source_ids[:-1]
+    if options["encoder_directions"] == "first":
+        return encode_gnmt(w, source_ids, options)
     if options["encoder_directions"] != "forward":
         return encode_both(w, source_ids, options)
     *words, end = source_ids
@@ -88,6 +102,31 @@ def encode(w, source_ids, options):
         *top, at_end = top
         top = [*reversed(top), at_end]
     return np.array(top), states
+
+
+def sweep(w, prefix, inputs, options):
+    """(outputs at all positions, the state after the last) of one layer."""
+    state = (np.zeros(w[f"{prefix}U"].shape[0]),) * (2 if options["unit"] == "lstm" else 1)
+    outputs = []
+    for x in inputs:
+        state = advance(x, state, w, prefix, options["unit"])
+        outputs.append(state[0])
+    return outputs, state
+
+
+def encode_gnmt(w, source_ids, options):
+    """(h_j (J, n), the last states of the layers, of the first one the backward direction's)."""
+    words = [embed(w, "source", word) for word in source_ids]
+    forward, _ = sweep(w, "encoder.1.forward.", words, options)
+    backward, state = sweep(w, "encoder.1.backward.", words[::-1], options)
+    below = [np.concatenate(pair) for pair in zip(forward, backward[::-1])]
+    last = [state]
+    for layer in range(2, layers_of("encoder", options) + 1):
+        outputs, state = sweep(w, f"encoder.{layer}.", below, options)
+        wide = layer == 2  # its input is twice as wide as its output
+        below = outputs if wide else [added(*pair, layer, options) for pair in zip(outputs, below)]
+        last.append(state)
+    return np.array(below), last
 
 
 def encode_both(w, source_ids, options):
@@ -113,8 +152,11 @@ def encode_both(w, source_ids, options):
         if options["encoder_directions"] == "layers":
             both = [np.concatenate(pair) for pair in zip(read[1], read[-1])]
             read = {1: both, -1: both}
-        if options["residual"] and k:
-            read = {way: [a + b for a, b in zip(read[way], below[way])] for way in read}
+        if k:
+            read = {
+                way: [added(a, b, k + 1, options) for a, b in zip(read[way], below[way])]
+                for way in read
+            }
         below = read
     if options["encoder_directions"] == "layers":
         return np.array(below[1]), last
@@ -163,19 +205,44 @@ def score(w, s, h, options):
     return np.tanh(np.concatenate([s, h]) @ w["W_a"] + bias(w, "b_a")) @ w["v_a"]
 
 
+def attend(w, s, annotations, options):
+    """(c_t, alignment) of a state s_t."""
+    alignment = np.exp(log_softmax(np.array([score(w, s, h, options) for h in annotations])))
+    return sum(share * h for share, h in zip(alignment, annotations)), alignment
+
+
 def look(w, s, annotations, options):
     """(ŝ_t, alignment) of Luong's attention."""
-    alignment = np.exp(log_softmax(np.array([score(w, s, h, options) for h in annotations])))
-    context = sum(share * h for share, h in zip(alignment, annotations))
+    context, alignment = attend(w, s, annotations, options)
     total = np.concatenate([context, s]) @ w["W_c"] + bias(w, "b_c")
     return total if options["attentional_activation"] == "linear" else np.tanh(total), alignment
+
+
+def gnmt_step(w, x, states, context, annotations, options):
+    """One position of the decoder of GNMT: (output, states, c_t, alignment), from c_{t−1}."""
+    previous = context
+    state = advance(
+        np.concatenate([x, previous]), states[0], w, "decoder.1.", options["unit"]
+    )
+    context, alignment = attend(w, state[0], annotations, options)
+    result, below = [state], state[0]
+    seen = context if options["upper_context"] == "current" else previous
+    for layer in range(2, options["layers"] + 1):
+        prefix = f"decoder.{layer}."
+        state = advance(
+            np.concatenate([below, seen]), states[layer - 1], w, prefix, options["unit"]
+        )
+        below = added(state[0], below, layer, options)
+        result.append(state)
+    return below, result, context, alignment
 
 
 def decode(w, source_ids, target_ids, options):
     """Forced decoding of one pair: (logits (I, V), alignments (I, J))."""
     annotations, states = encode(w, source_ids, options)
-    if options["system"] == "luong":
+    if options["system"] in ("luong", "gnmt"):
         states = bridge(w, states, options)
+    context = np.zeros(annotations.shape[1])
     attentional = np.zeros(w["W_c"].shape[1]) if "W_c" in w else None
     logits = []
     alignments = []
@@ -183,12 +250,19 @@ def decode(w, source_ids, target_ids, options):
         x = embed(w, "target", target_ids[i - 1]) if i else first_word(w, options)
         if options["input_feeding"]:
             x = np.concatenate([x, attentional])
-        states = layers(w, "decoder", x, states, options)
         alignment = np.zeros(len(source_ids))
+        if options["system"] == "gnmt":
+            top, states, context, found = gnmt_step(w, x, states, context, annotations, options)
+            alignment[: len(found)] = found
+            logits.append(top @ w["W_s"] + bias(w, "b_softmax"))
+            alignments.append(alignment)
+            continue
+        states = layers(w, "decoder", x, states, options)
         if options["system"] == "luong":
             attentional, found = look(w, output(states, options), annotations, options)
             alignment[: len(found)] = found
-            row = attentional @ w["W_s"]
+            of_state = options["predict_from"] == "state"
+            row = (output(states, options) if of_state else attentional) @ w["W_s"]
         elif options["system"] == "stacked":
             n = len(states[0][0])
             row = sum(state[0] @ w["W_hy"][k * n : (k + 1) * n] for k, state in enumerate(states))
