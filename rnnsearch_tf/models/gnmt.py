@@ -13,6 +13,7 @@ the same, as in tensorflow/nmt: it is made with y_{t−1} known, and c_0 has non
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import tensorflow as tf
@@ -46,13 +47,13 @@ class GNMT(LuongModel):
 
     system = "gnmt"
 
-    def _attention(self, seed: int, **common: Any) -> ScoredAttention:
+    def _add_attention(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
         config = self.config
-        return ScoredAttention(
+        self.attention = ScoredAttention(
             config.hidden_size,
             config.attention_score,
             config.alignment_size,
-            seed=seed,
+            seed=next(seeds),
             name="attention",
             **common,
         )

@@ -56,11 +56,8 @@ class LuongModel(LayeredModel):
         config = self.config
         super()._add_layers(seeds, common)
         annotation_size = self.encoder.output_size or config.hidden_size
-        self.attention = self._attention(next(seeds), **common)
+        self._add_attention(seeds, common)
         self.attention.build((None, None, config.hidden_size), (None, None, annotation_size))
-        self.drop_readout = self._dropout(
-            "drop_readout", config.readout_dropout, config.hidden_size, seeds
-        )
         self.bridge = Bridge(
             config.bridge,
             config.layers,
@@ -72,17 +69,20 @@ class LuongModel(LayeredModel):
         names = ("state", "cell") if config.unit == "lstm" else ("state",)
         self.bridge.build(annotation_size, names, config.encoder_layers or config.layers)
 
-    def _attention(self, seed: int, **common: Any) -> ScoredAttention:
+    def _add_attention(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
         config = self.config
-        return LuongAttention(
+        self.attention: ScoredAttention = LuongAttention(
             config.hidden_size,
             config.attention_score,
             config.alignment_size,
             config.attentional_bias,
             config.attentional_activation,
-            seed=seed,
+            seed=next(seeds),
             name="attention",
             **common,
+        )
+        self.drop_readout = self._dropout(
+            "drop_readout", config.readout_dropout, config.hidden_size, seeds
         )
 
     def _encoder(self, seed: int, **stack: Any) -> PaperLayer:

@@ -130,7 +130,7 @@ def message(tmp_path, text, overrides=()):
             [
                 "model.layers",
                 "has no effect with model.system=rnnsearch",
-                "deep_lstm, luong or stacked",
+                "deep_lstm, luong, gnmt or stacked",
             ],
         ),
         (

@@ -30,6 +30,16 @@ from rnnsearch_tf.errors import UsageError
             "model.bridge: alternate needs encoder states of 2000 units",
         ),
         (
+            "model.system=gnmt model.encoder_directions=first",
+            "model.encoder_directions: first needs at least 2 layers of the encoder, got 1",
+        ),
+        ("model.system=gnmt model.encoder_directions=first model.layers=2", None),
+        (
+            "model.system=gnmt model.encoder_directions=first model.layers=2"
+            " model.bridge=alternate",
+            "model.bridge: alternate needs encoder states of 2000 units",
+        ),
+        (
             "model.system=luong model.bridge=zero model.attention_score=dot"
             " model.encoder_directions=stacks",
             "model.attention_score: dot needs annotations of model.hidden_size=1000 units",

@@ -275,7 +275,7 @@ def test_held_out_pairs_take_their_links_along(write):
             ],
             (
                 r"guided_alignment_weight: has no effect with model.system=stacked; set"
-                r" model.system to rnnsearch or luong"
+                r" model.system to rnnsearch, luong or gnmt"
             ),
         ),
         (

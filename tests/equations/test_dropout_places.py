@@ -26,6 +26,7 @@ CASES = {
     "luong-dot": dict(READOUT, layers=3, reverse_source=True),
     "luong-general": dict(READOUT, layers=3),
     "luong-concat": dict(READOUT),
+    "gnmt": dict(layers=4, begin_symbol=False, read_end_symbol=True),
     "cslm": {},
 }
 
@@ -58,7 +59,7 @@ def by_role(model, drawn):
     )
     hidden = (
         ["annotations", "states"]
-        if options.system in ("rnnsearch", "rnnencdec", "luong")
+        if options.system in ("rnnsearch", "rnnencdec", "luong", "gnmt")
         else ["states"]
     )
     roles |= dict(zip(hidden, drawn[model.drop_hidden]))
@@ -66,13 +67,14 @@ def by_role(model, drawn):
     readout = getattr(model, "drop_readout", getattr(model.output_layer, "drop", None))
     if readout is not None:
         [roles["readout"]] = drawn[readout]
-    for side in (
-        ("encoder", "decoder") if options.system in ("deep_lstm", "stacked", "luong") else ()
-    ):
+    layered = options.system in ("deep_lstm", "stacked", "luong", "gnmt")
+    for side in ("encoder", "decoder") if layered else ():
         calls = drawn[getattr(model, side).drop]
         # then the factors of all layers are drawn at once
-        fed = options.input_feeding and side == "decoder"
+        fed = (options.input_feeding or options.system == "gnmt") and side == "decoder"
         roles[side] = calls[0] if fed else np.stack(calls, axis=2)  # [B, T, layers, n]
+    if options.system == "gnmt":  # of the layers that read the first one's both directions
+        roles["upper"] = np.stack(drawn[model.encoder.upper.drop], axis=2)
     return roles
 
 

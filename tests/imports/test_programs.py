@@ -2,19 +2,14 @@
 translations.
 """
 
-import json
-import pathlib
-
 import numpy as np
 import pytest
 import tensorflow as tf
 from rnnsearch_tf.cli.main import run
 from imported_models import (
     FIXTURES,
-    Imported,
     beam_options,
     best_translations,
-    files_in,
     files_of,
     of_fixture,
 )
@@ -109,20 +104,3 @@ def test_a_run_of_the_command_translates_and_checks(tmp_path, capsys):
     checked.write_text(rows[0].replace("\t-", "\t-1"), encoding="utf-8")
     assert run([*arguments, str(tmp_path / "other"), *flags]) == 1
     assert "log-probabilities are not those of" in capsys.readouterr().err
-
-
-def test_gru_of_tensorflow_nmt(tmp_path):
-    """This model predicts from the state without attention, which is refused. Its attention weights
-    do not depend on that: they tell that encoder and decoder compute the same states.
-    """
-    folder = FIXTURES / "tensorflow-nmt-luong-gru"
-    files = files_in("tensorflow-nmt", folder)
-    hparams = json.loads(pathlib.Path(files[1]).read_text(encoding="utf-8"))
-    files[1] = tmp_path / "hparams"
-    files[1].write_text(json.dumps(hparams | {"output_attention": True}), encoding="utf-8")
-    imported = Imported("tensorflow-nmt", folder, files)
-    _, alignments = forced(imported)
-    for row, (_, target) in enumerate(imported.pairs):
-        attention = imported.outputs[f"attention_{row}"]
-        found = alignments[row, : len(target), : attention.shape[1]]
-        np.testing.assert_allclose(found, attention, **NEAR)

@@ -496,12 +496,36 @@ def test_options_of_the_first_versions_of_tensorflow_nmt(tmp_path):
     del old["pass_hidden_state"], old["share_vocab"]
     path = tmp_path / "hparams"
     changed = old | {"encoder_type": "bi", "num_layers": 4, "forget_bias": 1}
-    path.write_text(json.dumps(changed | {"num_residual_layers": 0}), encoding="utf-8")
+    path.write_text(json.dumps(changed | {"num_residual_layers": 3}), encoding="utf-8")
     found = describe("tensorflow-nmt", [files[0], str(path), *files[2:]])
     expected = describe("tensorflow-nmt", files)
     assert found.values == expected.values
     for weight, read in expected.weights.items():
         np.testing.assert_array_equal(found.weights[weight](), read())
+
+
+@pytest.mark.parametrize(
+    "changed, message",
+    [
+        (dict(attention=""), "attention: expected 'luong' or .* got '': .* without attention"),
+        (dict(unit_type="nas"), "unit_type: expected 'lstm' or 'gru', got 'nas'"),
+        (dict(attention_architecture="own"), "attention_architecture: expected .* got 'own'"),
+        (dict(encoder_type="own"), "encoder_type: expected 'uni' or 'bi' or 'gnmt', got 'own'"),
+        (dict(language_model=True), "language_model: expected False, got True"),
+        (
+            dict(num_decoder_residual_layers=1),
+            "expected the upper layers, from the same one on, got 2 of 4 and 1 of 4",
+        ),
+        (dict(num_encoder_residual_layers=3), "got 3 of 4 and 2 of 4"),
+    ],
+)
+def test_other_options_of_tensorflow_nmt(tmp_path, changed, message):
+    files = files_of("tensorflow-nmt-gnmt-v2")
+    hparams = json.loads(pathlib.Path(files[1]).read_text(encoding="utf-8"))
+    path = tmp_path / "hparams"
+    path.write_text(json.dumps(hparams | changed), encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        describe("tensorflow-nmt", [files[0], str(path), *files[2:]])
 
 
 def test_vocabularies_from_ids_to_words(tmp_path):
@@ -528,10 +552,6 @@ def test_a_folder_with_files_is_refused_before_any_is_read(tmp_path):
         ("nematus-deep", "enc_depth: expected 1, got 3: .* layers with residual connections"),
         ("opennmt-tf-gru-shared", "reducer: expected 'ConcatReducer', got 'SumReducer'"),
         ("opennmt-tf-gnmt-encoder", "expected a model with RNNEncoder .* found no RNNEncoder"),
-        ("tensorflow-nmt-luong-gru", "output_attention: expected True, got False"),
-        ("tensorflow-nmt-gnmt", "attention_architecture: expected 'standard', got 'gnmt'"),
-        ("tensorflow-nmt-gnmt-v2", "attention_architecture: expected 'standard', got 'gnmt_v2'"),
-        ("tensorflow-nmt-gnmt-as-standard", "encoder_type: expected 'uni' or 'bi', got 'gnmt'"),
     ],
 )
 def test_models_of_other_shapes_are_refused_by_their_option(name, message):

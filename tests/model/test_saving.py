@@ -14,7 +14,9 @@ from rnnsearch_tf.layers.bridge import Bridge
 from rnnsearch_tf.layers.conditional_decoder import ConditionalDecoder
 from rnnsearch_tf.layers.deep_transition import DeepTransition
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
-from rnnsearch_tf.layers.luong_attention import LuongAttention
+from rnnsearch_tf.layers.gnmt_decoder import GNMTDecoder
+from rnnsearch_tf.layers.gnmt_encoder import GNMTEncoder
+from rnnsearch_tf.layers.luong_attention import LuongAttention, ScoredAttention
 from rnnsearch_tf.layers.output import OutputMatrix
 from rnnsearch_tf.layers.recurrent_stack import RecurrentStack
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
@@ -226,6 +228,43 @@ LAYERS = {
         layer_normalization=True,
         peepholes=True,
         forget_bias=1.5,
+        first_residual=3,
+        biases="all",
+        initialization="variance_preserving",
+        seed=4,
+    ),
+    GNMTEncoder: dict(
+        layers=3,
+        hidden_size=3,
+        residual=True,
+        dropout=0.1,
+        unit="lstm",
+        layer_normalization=True,
+        peepholes=True,
+        forget_bias=1.5,
+        first_residual=3,
+        biases="all",
+        initialization="variance_preserving",
+        seed=4,
+    ),
+    GNMTDecoder: dict(
+        layers=3,
+        hidden_size=3,
+        residual=True,
+        dropout=0.1,
+        unit="lstm",
+        layer_normalization=True,
+        peepholes=True,
+        forget_bias=1.5,
+        first_residual=3,
+        biases="all",
+        initialization="variance_preserving",
+        seed=4,
+    ),
+    ScoredAttention: dict(
+        hidden_size=3,
+        score="concat",
+        alignment_size=2,
         biases="all",
         initialization="variance_preserving",
         seed=4,
@@ -277,6 +316,7 @@ LAYERS = {
         layer_normalization=True,
         peepholes=True,
         forget_bias=1.5,
+        first_residual=3,
         biases="all",
         initialization="variance_preserving",
         seed=4,

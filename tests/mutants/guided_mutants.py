@@ -42,8 +42,8 @@ FAULTS = [
     Mutant(
         "models/luong.py",
         "a feeding model has the alignments of nobody",
-        'return states["attentional"][:, :, 0], alignments[:, :, 0]',
-        'return states["attentional"][:, :, 0], tf.ones_like(alignments[:, :, 0])',
+        "return self._features(states)[:, :, 0], alignments[:, :, 0]",
+        "return self._features(states)[:, :, 0], tf.ones_like(alignments[:, :, 0])",
         (f"{GUIDED}::test_losses_of_every_word",),
     ),
     Mutant(

@@ -161,8 +161,8 @@ DROPOUT = [
     Mutant(
         "models/luong.py",
         "what is fed is dropped",
-        'return states["attentional"][:, :, 0],',
-        'return self.drop_readout(states["attentional"][:, :, 0], training=training),',
+        "return self._features(states)[:, :, 0],",
+        "return self.drop_readout(self._features(states)[:, :, 0], training=training),",
         (PLACES,),
     ),
     Mutant(

@@ -221,9 +221,7 @@ def look(w, s, annotations, options):
 def gnmt_step(w, x, states, context, annotations, options):
     """One position of the decoder of GNMT: (output, states, c_t, alignment), from c_{t−1}."""
     previous = context
-    state = advance(
-        np.concatenate([x, previous]), states[0], w, "decoder.1.", options["unit"]
-    )
+    state = advance(np.concatenate([x, previous]), states[0], w, "decoder.1.", options["unit"])
     context, alignment = attend(w, state[0], annotations, options)
     result, below = [state], state[0]
     seen = context if options["upper_context"] == "current" else previous
@@ -253,12 +251,12 @@ def decode(w, source_ids, target_ids, options):
         alignment = np.zeros(len(source_ids))
         if options["system"] == "gnmt":
             top, states, context, found = gnmt_step(w, x, states, context, annotations, options)
+        else:
+            states = layers(w, "decoder", x, states, options)
+        if options["system"] == "gnmt":
             alignment[: len(found)] = found
-            logits.append(top @ w["W_s"] + bias(w, "b_softmax"))
-            alignments.append(alignment)
-            continue
-        states = layers(w, "decoder", x, states, options)
-        if options["system"] == "luong":
+            row = top @ w["W_s"]
+        elif options["system"] == "luong":
             attentional, found = look(w, output(states, options), annotations, options)
             alignment[: len(found)] = found
             of_state = options["predict_from"] == "state"
