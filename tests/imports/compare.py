@@ -18,11 +18,22 @@ from imported_models import Imported, beam_options, best_translations, files_in
 from tiny_rnnsearch import padded
 
 
+def log_probability(imported, source, row):
+    """Of the other program's best translation of a sentence, with the imported model."""
+    theirs = {int(word): here for here, word in enumerate(imported.foreign.target.theirs)}
+    target = [theirs[int(word)] for word in imported.outputs[f"beam_{row}_0"]]
+    logits = imported.translator.model(
+        {"source_ids": padded([source]), "target_ids": padded([target])}
+    )
+    scores = tf.nn.log_softmax(logits)[0].numpy()
+    return scores[range(len(target)), target].sum()
+
+
 def main(program, folder):
     folder = pathlib.Path(folder)
     imported = Imported(program, folder, files_in(program, folder))
     model = imported.translator.model
-    score_difference, attention_difference, equal = 0.0, 0.0, 0
+    score_difference, attention_difference, equal, others = 0.0, 0.0, 0, 0
     best = best_translations(folder)
     sources = (folder / "source.txt").read_text(encoding="utf-8").splitlines()
     for row, (source, target) in enumerate(imported.pairs):
@@ -38,10 +49,12 @@ def main(program, folder):
         options = beam_options(program, len(source))
         translation = imported.translator.translate([sources[row]], **options)[0]
         equal += translation.text == best[row][0]
+        others += abs(log_probability(imported, source, row) + best[row][1]) > 1e-3
     print(
         f"{folder.name}: {len(imported.pairs)} sentences; largest difference of a word's"
         f" log-probability {score_difference:.1e}, of an attention weight"
-        f" {attention_difference:.1e}; {equal} translations equal"
+        f" {attention_difference:.1e}; {equal} translations equal; {others} translations there are"
+        " words of another log-probability than the search has found"
     )
 
 

@@ -8,11 +8,12 @@
     two directions     each layer reads both of the layer below (PyTorch's nn.LSTM), or one stack of
                        each direction (tensorflow/nmt)
     bridges            Joey NMT 2.3 (top, tanh), tensorflow/nmt (alternate), OpenNMT-tf 2.32 (dense)
-    residual layers    Wu et al. 2016: each layer from first_residual on adds its input to its output
-    GNMT               Wu et al. 2016 as tensorflow/nmt's gnmt_model.py writes it: the encoder's first
-                       layer reads both ways; the decoder's first layer attends, and every layer
-                       reads the context of the position before (above the first: gnmt_v2 that of the
-                       same position)
+    residual layers    Wu et al. 2016: each layer from first_residual on adds its input to its
+                       output
+    GNMT               Wu et al. 2016 as tensorflow/nmt's gnmt_model.py writes it: the encoder's
+                       first layer reads both ways; the decoder's first layer attends, and every
+                       layer reads the context of the position before (gnmt_v2: those above the
+                       first that of the same position)
 
 Nothing of the package is imported. Weights come by symbol, input size first; layer k of the
 encoder has encoder.k.W, of the decoder decoder.k.W. What is absent is zero. The gated unit,
