@@ -160,10 +160,17 @@ def run(arguments: Namespace) -> None:
     print("whatever the settings:", *(f"- {note}" for note in sources(config).always), sep="\n")
 
 
+RNNENCDEC = dataclasses.replace(
+    BAHDANAU_2015, options=BAHDANAU_2015.options | {"data.batches_read_ahead": (20, 10)}
+)
+"""prototype_encdec_state sorts 10 batches; the paper says 20 for all models."""
+
+
 def sources(config: Config) -> Sources:
     """Those of the paper whose model a configuration has."""
-    phrases = config.preset == "groundhog_phrases" or config.model.system == "encoder_decoder"
-    return CHO_2014 if phrases else BAHDANAU_2015
+    if config.preset == "groundhog_phrases" or config.model.system == "encoder_decoder":
+        return CHO_2014
+    return RNNENCDEC if config.model.system == "rnnencdec" else BAHDANAU_2015
 
 
 def comparison(config: Config) -> list[tuple[str, ...]]:

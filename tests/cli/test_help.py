@@ -235,6 +235,17 @@ def test_fidelity_marks_what_departs(capsys, tmp_path):
     assert "2 of " in captured.out
 
 
+def test_fidelity_knows_that_rnnencdec_sorted_fewer_batches(capsys):
+    """sort_k_batches of the authors' state.py: 20 for RNNsearch, 10 for RNNencdec."""
+    for name, row in (
+        ("rnnsearch-30", ["20", "20", "20", "both"]),
+        ("rnnencdec-30", ["20", "20", "10", "paper"]),
+    ):
+        assert run(["fidelity", "--config", name]) == 0
+        rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+        assert ["data.batches_read_ahead", *row] in rows
+
+
 @pytest.mark.parametrize(
     "name, expected",
     [
