@@ -236,7 +236,7 @@ def _paper():
                 "wmt14",
                 longest,
                 minutes=minutes,
-                gigabytes=3.0,
+                gigabytes=3.7,
                 first_seed=name != configuration,
             ),
         )

@@ -317,7 +317,7 @@ def test_what_is_missing_is_said_at_the_first_download(server, data, capsys):
     assert (data / "wmt14" / wmt14.ARCHIVES[0].name).exists()
     assert (
         "11 steps before the trainings" in said
-        and "5 models to train, about 1072 h 58 min of two cores in all, 15.0 GB" in said
+        and "5 models to train, about 1072 h 58 min of two cores in all, 18.5 GB" in said
     )
 
 
@@ -398,7 +398,7 @@ def test_a_disk_that_is_too_small_is_named_beforehand(data, tmp_path, monkeypatc
     )
     steps.check_space([(tmp_path / "a" / "b", 1.0), (tmp_path / "c", 1.4)])
     with pytest.raises(
-        UserError, match=f"{tmp_path}: expected 15 GB free on its disk, got 2; free some, or choose"
+        UserError, match=f"{tmp_path}: expected 19 GB free on its disk, got 2; free some, or choose"
     ):
         Workspace(tmp_path / "out", data, scale=SCALES["paper"]).steps(
             [(name, 1234) for name in PAPER_RECIPES]
@@ -577,7 +577,7 @@ def test_two_archives_and_the_test_sets_are_downloaded_for_europarl(server, data
     missing = ", ".join(archive.name for archive in wmt14.ARCHIVES[:2])
     assert f"by hand and run the command again: {missing}; docs/guides" in said
     assert "6 steps before the trainings" in said
-    assert "4 models to train, about 183 h 41 min of two cores in all, 12.0 GB" in said
+    assert "4 models to train, about 183 h 41 min of two cores in all, 14.8 GB" in said
 
 
 def test_the_trainings_on_europarl_are_a_quarter_of_the_papers(data, tmp_path):
