@@ -79,7 +79,6 @@ TARGET_WORDS = 348_000_000
 SELECTION_ORDER = 4
 """Order of the n-gram models: Axelrod et al. (2011) used 4."""
 
-PAIRS = sum(archive.pairs for archive in ARCHIVES)
 SELECTED_PAIRS = 12_000_000
 """Approximate number; from Sutskever et al. (2014), Section 3.1, for the same selection."""
 
@@ -102,17 +101,38 @@ class Wmt14Texts:
     Args:
         folder: DIR of the experiment.
         data: DATA, folder of the corpora.
+
+    Attributes:
+        all: paths of the joined archives, English and French.
+        train: paths of the training text, which is a part of them.
+        development: paths of the development text.
     """
 
     single_sentences = None
     test_name = "newstest2014"
+    joined, trained = "all", "train"
 
     def __init__(self, folder, data):
         self.ids, self.folder = pathlib.Path(folder) / "ids", pathlib.Path(data) / "wmt14"
         self.all, self.train, self.development = (
             tuple(self.folder / f"{name}.{language}.gz" for language in LANGUAGES)
-            for name in ("all", "train", "newstest2012-2013")
+            for name in (self.joined, self.trained, "newstest2012-2013")
         )
+
+    @property
+    def archives(self) -> list:
+        """The Archives of the training text."""
+        return ARCHIVES
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs in the archives."""
+        return sum(archive.pairs for archive in self.archives)
+
+    @property
+    def training_pairs(self) -> int:
+        """Approximate number of pairs in the training text."""
+        return SELECTED_PAIRS
 
     def corpora(self) -> list:
         """An empty list: downloads have known checksums, and files made from them are in their
@@ -124,10 +144,15 @@ class Wmt14Texts:
         """The settings that name a model's texts, as ``section.key=value``: the prepared ids, or
         the text that they are made from.
         """
-        # the shipped configuration has the names of the files
+        # the shipped configuration has the names of the development files
         settings = [f"data.folder={self.folder.resolve()}"]
         if not prepared:
-            return settings
+            source, target = self.train
+            return [
+                *settings,
+                f"data.train_source={source.name}",
+                f"data.train_target={target.name}",
+            ]
         return [
             *settings,
             f"data.prepared={self._ids(recipe.longest).resolve()}",
@@ -148,7 +173,7 @@ class Wmt14Texts:
         Raises:
             UserError: a file placed by hand has the wrong size; raised before the work.
         """
-        for archive in ARCHIVES:
+        for archive in self.archives:
             if archive.paths(self.folder)[0].exists():
                 archive.check(self.folder, sum_too=False)
         for test_set in (*DEVELOPMENT, TEST):
@@ -162,13 +187,13 @@ class Wmt14Texts:
     def _steps(self, configs) -> list:
         downloads = [
             self._download(archive, archive.size, f"{archive.name} from {archive.url}")
-            for archive in ARCHIVES
+            for archive in self.archives
         ]
         downloads += [
             self._download(each, 2e6, f"{each.name}: {' '.join(each.command('src'))}")
             for each in (*DEVELOPMENT, TEST)
         ]
-        archives = tuple(path for archive in ARCHIVES for path in archive.paths(self.folder))
+        archives = tuple(path for archive in self.archives for path in archive.paths(self.folder))
         known = tuple(path for each in DEVELOPMENT for path in each.paths(self.folder))
         return [
             *downloads,
@@ -179,32 +204,38 @@ class Wmt14Texts:
                 known,
             ),
             Step(
-                f"check the archives and join their texts: {PAIRS:,} pairs",
+                f"check the archives and join their texts: {self.pairs:,} pairs",
                 self.all,
-                lambda: join_archives(ARCHIVES, self.folder, self.all),
+                lambda: join_archives(self.archives, self.folder, self.all),
                 archives,
-                PAIRS * TEXT_BYTES / 1e9,
-                PAIRS / JOINED / 60,
+                self.pairs * TEXT_BYTES / 1e9,
+                self.pairs / JOINED / 60,
             ),
-            Step(
-                f"select {TARGET_WORDS:,} French words that look like news",
-                self.train,
-                self._select,
-                (*self.all, *self.development),
-                SELECTED_PAIRS * TEXT_BYTES / 1e9,
-                PAIRS / SELECTED / 60,
-            ),
+            *self._selection(),
             *(
                 Step(
                     f"tokenize, count the words, write the ids of sentences up to {longest} words",
                     (self._ids(longest),),
                     functools.partial(self._prepare, config, longest),
                     self.train,
-                    SELECTED_PAIRS * ID_BYTES / 1e9,
-                    SELECTED_PAIRS / PREPARED / 60,
+                    self.training_pairs * ID_BYTES / 1e9,
+                    self.training_pairs / PREPARED / 60,
                 )
                 for longest, config in configs.items()
             ),
+        ]
+
+    def _selection(self) -> list:
+        """The step that makes the training text of the joined archives."""
+        return [
+            Step(
+                f"select {TARGET_WORDS:,} French words that look like news",
+                self.train,
+                self._select,
+                (*self.all, *self.development),
+                self.training_pairs * TEXT_BYTES / 1e9,
+                self.pairs / SELECTED / 60,
+            )
         ]
 
     def _ids(self, longest):
@@ -226,7 +257,9 @@ class Wmt14Texts:
             what.fetch(self.folder)
         except NotDownloaded as error:
             everything = [
-                path for each in (*ARCHIVES, *DEVELOPMENT, TEST) for path in each.paths(self.folder)
+                path
+                for each in (*self.archives, *DEVELOPMENT, TEST)
+                for path in each.paths(self.folder)
             ]
             missing = ", ".join(path.name for path in everything if not path.exists())
             raise UserError(

@@ -1,33 +1,35 @@
 """Compare the effective settings with those of the paper and of the authors' program.
 
-The last column says which source a setting follows: both, paper, authors, or neither (a departure).
-`-` means that a source does not say.
+The paper is Bahdanau et al. 2015; for preset `groundhog_phrases` and system `encoder_decoder` it is
+Cho et al. 2014a. The last column says which source a setting follows: both, paper, authors, or
+neither (a departure). `-` means that a source does not say.
 """
 
+import dataclasses
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.config import PRESETS, Config, as_dictionary, load_config
+from rnnsearch_tf.config.effects import names_without_effect, sections_of
 
 UNSTATED = object()
 """The value of an option that a source does not state."""
 
-OUTSIDE_PRESETS = {
-    # option: (the paper, the authors' program); a tuple lists the values that follow it
-    "source.tokenization": ("moses", "moses"),
-    "target.tokenization": ("moses", "moses"),
-    "source.lowercase": (False, False),
-    "target.lowercase": (False, False),
-    "source.vocabulary_size": (UNSTATED, 30_001),
-    "target.vocabulary_size": (UNSTATED, 30_001),
-    "data.maximum_source_length": ((50, 30), (50, 30)),
-    "data.maximum_target_length": ((50, 30), (50, 30)),
-    "search.normalize_after": (UNSTATED, (False, True)),
-}
-"""Options that the sources fix but no preset does: they belong to a corpus or have several right
-values.
-"""
 
-PAPER_IS_SILENT = {
+@dataclasses.dataclass(frozen=True)
+class Sources:
+    """What a paper and the authors' program say.
+
+    Attributes:
+        options: {option: (value in the paper, value in the program)}; a tuple lists the values that
+            follow it.
+        always: differences that no option changes.
+    """
+
+    options: dict
+    always: tuple
+
+
+SILENT = {
     "data.shuffle_batches",
     "training.loss_reduction",
     "training.non_finite_gradient",
@@ -36,13 +38,16 @@ PAPER_IS_SILENT = {
     "search.minimum_length_ratio",
     "search.maximum_length_ratio",
 }
-"""Options that preset `paper` takes from the authors' program, as the paper does not state them."""
+"""Options that preset `paper` takes from the authors' program, as neither paper states them."""
+
+ALSO_SILENT_2014 = {
+    "data.batches_read_ahead",
+    "model.decoder_order",
+    "training.global_clipnorm",
+}
+"""Options that Bahdanau et al. 2015 state and Cho et al. 2014a do not."""
 
 ALWAYS = (
-    (
-        "vocabulary: the paper keeps the 30,000 most frequent words and maps the rest to [UNK]; the"
-        " authors' 30,001 symbols count UNK, a reserved one and the end symbol"
-    ),
     (
         "order: the corpus is shuffled in each epoch (data.shuffle_buffer); the authors shuffled"
         " it once, offline"
@@ -53,7 +58,79 @@ ALWAYS = (
         " unfinished translation is returned"
     ),
 )
-"""Differences that no option changes."""
+"""Differences from both papers."""
+
+
+def _joined(paper: dict, authors: dict, silent: set) -> dict:
+    """{option: (value in the paper, value in the program)} of two presets."""
+    found = {}
+    for section in authors:
+        for key in authors[section] | paper.get(section, {}):
+            name = f"{section}.{key}"
+            stated = UNSTATED if name in silent else paper.get(section, {}).get(key, UNSTATED)
+            found[name] = (stated, authors[section].get(key, UNSTATED))
+    return found
+
+
+BAHDANAU_2015 = Sources(
+    {
+        # what belongs to a corpus, or has several right values: no preset has it
+        "source.tokenization": ("moses", "moses"),
+        "target.tokenization": ("moses", "moses"),
+        "source.lowercase": (False, False),
+        "target.lowercase": (False, False),
+        "source.vocabulary_size": (UNSTATED, 30_001),
+        "target.vocabulary_size": (UNSTATED, 30_001),
+        "data.maximum_source_length": ((50, 30), (50, 30)),
+        "data.maximum_target_length": ((50, 30), (50, 30)),
+        "search.normalize_after": (UNSTATED, (False, True)),
+        **_joined(PRESETS["paper"], PRESETS["groundhog"], SILENT),
+    },
+    (
+        (
+            "vocabulary: the paper keeps the 30,000 most frequent words and maps the rest to [UNK];"
+            " the authors' 30,001 symbols count UNK, a reserved one and the end symbol"
+        ),
+        *ALWAYS,
+    ),
+)
+
+_PAPER_2014 = {
+    "data": dict(PRESETS["paper"]["data"], batching="unsorted", batch_size=64),
+    "model": dict(
+        PRESETS["paper"]["model"], system="encoder_decoder", embedding_size=100, output_rank=100
+    ),
+    "training": PRESETS["paper"]["training"],
+    "search": PRESETS["paper"]["search"],
+}
+"""§4.1.1 and Appendix A of Cho et al. 2014a."""
+
+CHO_2014 = Sources(
+    {
+        "source.tokenization": ("space", "space"),
+        "target.tokenization": ("space", "space"),
+        "source.lowercase": (False, False),
+        "target.lowercase": (False, False),
+        "data.corpus": ("phrase_table", "phrase_table"),
+        "data.maximum_source_length": (UNSTATED, 30),
+        "data.maximum_target_length": (UNSTATED, 30),
+        "search.normalize_after": (UNSTATED, (False, True)),
+        **_joined(_PAPER_2014, PRESETS["groundhog_phrases"], SILENT | ALSO_SILENT_2014),
+        # the appendix omits them "to make the equations uncluttered"
+        "model.biases": (("groundhog", "all"), "groundhog"),
+    },
+    (
+        (
+            "vocabulary: the paper keeps the 15,000 most frequent words and maps the rest to [UNK];"
+            " the authors' 15,001 symbols count UNK, a reserved one and the end symbol"
+        ),
+        (
+            "recurrent matrices: the paper multiplies orthogonal ones by 0.01, as"
+            " encoder_decoder does; the authors' program does not, nor does rnnencdec"
+        ),
+        *ALWAYS,
+    ),
+)
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -80,16 +157,32 @@ def run(arguments: Namespace) -> None:
         f"\n{departures} of {len(rows) - 1} settings follow neither the paper nor the authors'"
         " program"
     )
-    print("whatever the settings:", *(f"- {note}" for note in ALWAYS), sep="\n")
+    print("whatever the settings:", *(f"- {note}" for note in sources(config).always), sep="\n")
+
+
+RNNENCDEC = dataclasses.replace(
+    BAHDANAU_2015, options=BAHDANAU_2015.options | {"data.batches_read_ahead": (20, 10)}
+)
+"""prototype_encdec_state sorts 10 batches; the paper says 20 for all models."""
+
+
+def sources(config: Config) -> Sources:
+    """Those of the paper whose model a configuration has."""
+    if config.preset == "groundhog_phrases" or config.model.system == "encoder_decoder":
+        return CHO_2014
+    return RNNENCDEC if config.model.system == "rnnencdec" else BAHDANAU_2015
 
 
 def comparison(config: Config) -> list[tuple[str, ...]]:
     """(option, here, paper, authors, which source it follows) as text, for every option that a
-    source fixes.
+    source fixes and that has an effect here.
     """
     here = as_dictionary(config)
+    idle = names_without_effect(sections_of(config))
     rows: list[tuple[str, ...]] = []
-    for name, (paper, authors) in _sources().items():
+    for name, (paper, authors) in sources(config).options.items():
+        if name in idle:
+            continue
         section, key = name.split(".")
         value = here[section][key]
         follows = {
@@ -100,19 +193,6 @@ def comparison(config: Config) -> list[tuple[str, ...]]:
         }[_agrees(value, paper), _agrees(value, authors)]
         rows.append((name, _words(value), _words(paper), _words(authors), follows))
     return rows
-
-
-def _sources() -> dict:
-    """{option: (value in the paper, value in the authors' program)}."""
-    sources = dict(OUTSIDE_PRESETS)
-    for section in ("data", "model", "training", "search"):
-        paper = PRESETS["paper"].get(section, {})
-        authors = PRESETS["groundhog"].get(section, {})
-        for key in authors | paper:
-            name = f"{section}.{key}"
-            unstated = name in PAPER_IS_SILENT or key not in paper
-            sources[name] = (UNSTATED if unstated else paper[key], authors.get(key, UNSTATED))
-    return sources
 
 
 def _agrees(value, source) -> bool:

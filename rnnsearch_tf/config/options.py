@@ -483,8 +483,9 @@ class Config:
 
     preset: str | None = option(
         None,
-        "groundhog: settings of the authors' program; paper: Appendix A of the paper as printed",
-        choices=("groundhog", "paper"),
+        "groundhog: settings of the authors' program; groundhog_phrases: its settings for phrase"
+        " pairs (Cho et al. 2014a); paper: Appendix A of Bahdanau et al. 2015 as printed",
+        choices=("groundhog", "groundhog_phrases", "paper"),
     )
     source: TextConfig = dataclasses.field(default_factory=TextConfig)
     target: TextConfig = dataclasses.field(default_factory=lambda: TextConfig(language="fr"))

@@ -36,15 +36,26 @@ _FAITHFUL: dict[str, dict[str, Any]] = {
     ),
 }
 
+_GROUNDHOG: dict[str, dict[str, Any]] = _FAITHFUL | {
+    "model": (
+        _FAITHFUL["model"]
+        | dict(output_rank=620, decoder_order="look_generate_update", biases="groundhog")
+    ),
+    "training": _FAITHFUL["training"] | dict(non_finite_gradient="decay_weights"),
+}
+
+_PHRASES = dict(vocabulary_size=15_001)  # 14,998 words: n_sym_source of prototype_phrase_state
+
 PRESETS = {
-    "groundhog": (
-        _FAITHFUL
+    "groundhog": _GROUNDHOG,
+    "groundhog_phrases": (
+        {"source": _PHRASES, "target": _PHRASES}
+        | _GROUNDHOG
         | {
+            "data": _GROUNDHOG["data"] | dict(batch_size=64, batches_read_ahead=10),
             "model": (
-                _FAITHFUL["model"]
-                | dict(output_rank=620, decoder_order="look_generate_update", biases="groundhog")
+                _GROUNDHOG["model"] | dict(system="rnnencdec", embedding_size=100, output_rank=100)
             ),
-            "training": _FAITHFUL["training"] | dict(non_finite_gradient="decay_weights"),
         }
     ),
     "paper": (
@@ -56,7 +67,14 @@ PRESETS = {
         }
     ),
 }
-"""Values that each preset sets; a YAML file may override any of them."""
+"""Values that each preset sets; a YAML file may override any of them.
+
+- groundhog: prototype_search_state of the authors' state.py, for RNNsearch (Bahdanau et al. 2015).
+- groundhog_phrases: prototype_phrase_state, "the configuration used in the paper" Cho et al. 2014a.
+  It is RNNencdec: the layers V and O_w of the paper's Appendix A are not in the program, recurrent
+  matrices are orthogonal without the paper's factor of 0.01, and pairs are sorted by length.
+- paper: Appendix A of Bahdanau et al. 2015 as printed.
+"""
 
 
 SYSTEMS = (

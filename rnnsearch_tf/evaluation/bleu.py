@@ -1,8 +1,15 @@
 """BLEU, chrF and TER, computed by sacreBLEU and reported with its signatures.
 
 The papers report multi-bleu.perl on tokenized text; that is
-`bleu(..., tokenize="none")` on tokens joined by spaces. Everything else here is on
-detokenized text with sacreBLEU's own tokenization (13a; see :func:`tokenizer_for`).
+`bleu(..., tokenize="none")` on tokens joined by spaces. It differs from the script in three cases:
+
+- An order without a right n-gram: the script says 0, sacreBLEU smooths (``smooth:exp``).
+- ``lowercase``: the script's -lc changes the letters A to Z alone, sacreBLEU also É to é.
+- No-break spaces in a token: the script keeps them, sacreBLEU cuts there. No tokenization of this
+  package leaves one in a token.
+
+Everything else here is on detokenized text with sacreBLEU's own tokenization (13a; see
+:func:`tokenizer_for`).
 """
 
 from __future__ import annotations

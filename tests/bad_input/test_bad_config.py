@@ -62,12 +62,15 @@ def message(tmp_path, text, overrides=()):
         ),
         ("source:\n  lowercase: 1\n", ["source.lowercase", "expected true or false", "got 1"]),
         ("data:\n  train_source: 3\n", ["data.train_source", "expected text", "got 3"]),
-        ("preset: groundhogg\n", ["preset", "groundhog, paper", "did you mean groundhog?"]),
+        (
+            "preset: groundhogg\n",
+            ["preset", "groundhog, groundhog_phrases, paper", "did you mean groundhog?"],
+        ),
         (
             "preset: [groundhog]\n",
             [
-                "preset: expected one of groundhog, paper, got ['groundhog']; did you mean"
-                " groundhog?"
+                "preset: expected one of groundhog, groundhog_phrases, paper, got ['groundhog'];"
+                " did you mean groundhog?"
             ],
         ),
         ("model: 3\n", ["model", "expected a section", "got 3"]),

@@ -233,3 +233,51 @@ def test_fidelity_marks_what_departs(capsys, tmp_path):
     assert rows["training.rho"] == ["0.95", "0.95", "0.95", "both"]
     assert rows["training.loss_reduction"] == ["sum", "-", "sum", "authors"]
     assert "2 of " in captured.out
+
+
+def test_fidelity_knows_that_rnnencdec_sorted_fewer_batches(capsys):
+    """sort_k_batches of the authors' state.py: 20 for RNNsearch, 10 for RNNencdec."""
+    for name, row in (
+        ("rnnsearch-30", ["20", "20", "20", "both"]),
+        ("rnnencdec-30", ["20", "20", "10", "paper"]),
+    ):
+        assert run(["fidelity", "--config", name]) == 0
+        rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+        assert ["data.batches_read_ahead", *row] in rows
+
+
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        (
+            "encoder-decoder",  # Cho et al. 2014a as printed
+            {
+                "model.system": ["encoder_decoder", "encoder_decoder", "rnnencdec", "paper"],
+                "data.batching": ["unsorted", "unsorted", "paper", "paper"],
+                "target.vocabulary_size": ["15001", "-", "15001", "authors"],
+                "training.global_clipnorm": ["1", "-", "1", "authors"],
+                "search.shrinking_beam": ["false", "-", "true", "neither"],
+                "model.embedding_size": ["100", "100", "100", "both"],
+            },
+        ),
+        (
+            "encoder-decoder-groundhog",
+            {
+                "model.system": ["rnnencdec", "encoder_decoder", "rnnencdec", "authors"],
+                "data.batching": ["paper", "unsorted", "paper", "authors"],
+                "data.batches_read_ahead": ["10", "-", "10", "authors"],
+                "data.maximum_source_length": ["30", "-", "30", "authors"],
+            },
+        ),
+    ],
+)
+def test_fidelity_compares_phrase_models_with_their_paper(capsys, name, expected):
+    assert run(["fidelity", "--config", name]) == 0
+    output = capsys.readouterr().out
+    rows = {line.split()[0]: line.split()[1:] for line in output.splitlines() if line.strip()}
+    assert {option: rows[option] for option in expected} == expected
+    assert "15,000 most frequent words" in output and "30,000" not in output
+    departing = [option for option, row in rows.items() if row[-1:] == ["neither"]]
+    assert bool(departing) == (name == "encoder-decoder")
+    # what has no effect is not compared: neither model has attention
+    assert "model.alignment_size" not in rows

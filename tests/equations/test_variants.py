@@ -91,6 +91,24 @@ def test_parameters_of_rnnencdec_in_the_authors_program():
     assert sum(int(np.prod(weight.shape)) for weight in model.trainable_variables) == 72_487_101
 
 
+def test_the_preset_for_phrases_is_the_authors_state():
+    """prototype_phrase_state and prototype_state of their state.py. 17,269,501 parameters, by the
+    shapes of their layers: embeddings 3,000,400, their projections 602,000, recurrent matrices
+    6,000,000, s_0 1,001,000, context 3,000,000, readout 2,101,000, output 1,565,101.
+    """
+    config = load_config(overrides=["preset=groundhog_phrases"])
+    assert (config.source.vocabulary_size, config.target.vocabulary_size) == (15_001, 15_001)
+    data = config.data
+    assert (data.batching, data.batch_size, data.batches_read_ahead) == ("paper", 64, 10)
+    assert (config.model.embedding_size, config.model.output_rank) == (100, 100)
+    with tf.device("cpu"):
+        model = build_model(config, 15_001, 15_001)
+    assert sum(int(np.prod(weight.shape)) for weight in model.trainable_variables) == 17_269_501
+    assert not {"V", "O_w"} & set(model.paper_weights()), "layers of the paper alone"
+    one = load_config(overrides=["preset=groundhog"])
+    assert (config.training, config.search) == (one.training, one.search)
+
+
 def test_windows_begin_with_heights_that_sum_to_one():
     model = build_model(
         load_config(

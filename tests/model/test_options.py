@@ -74,7 +74,7 @@ def test_mixed_bfloat16_is_close_to_float32(order):
 # Dropout
 
 
-@pytest.mark.parametrize("preset", (None, "groundhog", "paper"))
+@pytest.mark.parametrize("preset", (None, "groundhog", "groundhog_phrases", "paper"))
 def test_nothing_beyond_the_paper_by_default(preset):
     config = load_config(overrides=[f"preset={preset}"] if preset else [])
     assert [getattr(config.model, name) for name in DROPOUTS] == [0.0] * 3

@@ -118,6 +118,20 @@ COMMAND_LINE = [
         (f"{HELP}::test_fidelity_marks_what_departs",),
     ),
     Mutant(
+        "cli/fidelity.py",
+        "phrase models are compared with the other paper",
+        "        return CHO_2014\n",
+        "        return BAHDANAU_2015\n",
+        (f"{HELP}::test_fidelity_compares_phrase_models_with_their_paper",),
+    ),
+    Mutant(
+        "config/presets.py",
+        "phrases are sorted as sentences are",
+        "dict(batch_size=64, batches_read_ahead=10)",
+        "dict(batch_size=64)",
+        ("equations/test_variants.py::test_the_preset_for_phrases_is_the_authors_state",),
+    ),
+    Mutant(
         "runs/folder.py",
         "an incomplete folder passes",
         "        if missing:\n",
@@ -153,6 +167,20 @@ EVALUATION = [
         "sacrebleu.BLEU(tokenize=tokenize, lowercase=lowercase,",
         "sacrebleu.BLEU(tokenize=tokenize, lowercase=True,",
         (f"{BLEU}::test_bleu_is_sacrebleus", f"{BLEU}::test_case_counts_unless_asked_otherwise"),
+    ),
+    Mutant(
+        "evaluation/bleu.py",
+        "BLEU is not smoothed",
+        "lowercase=lowercase, force=True)",
+        'lowercase=lowercase, force=True, smooth_method="none")',
+        ("evaluation/test_multi_bleu.py::test_an_order_without_a_right_ngram_is_smoothed",),
+    ),
+    Mutant(
+        "evaluation/bleu.py",
+        "one reference of several",
+        "    return [list(lines) for lines in lists]\n",
+        "    return [list(lines) for lines in lists[:1]]\n",
+        ("evaluation/test_multi_bleu.py::test_ours_is_the_scripts",),
     ),
     Mutant(
         "evaluation/groups.py",

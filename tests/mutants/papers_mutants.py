@@ -273,6 +273,27 @@ PAGES = [
         (f"{PAPER}::test_the_trainings_are_those_of_the_paper",),
     ),
     Mutant(
+        "papers/europarl.py",
+        "a third archive",
+        "return wmt14.ARCHIVES[:2]",
+        "return wmt14.ARCHIVES[:3]",
+        (f"{PAPER}::test_europarl_and_the_news_commentary_are_its_whole_text",),
+    ),
+    Mutant(
+        "papers/europarl.py",
+        "all updates of the paper",
+        'int(changes.pop("training.maximum_updates")) // SHARE',
+        'int(changes.pop("training.maximum_updates"))',
+        (f"{PAPER}::test_the_trainings_on_europarl_are_a_quarter_of_the_papers",),
+    ),
+    Mutant(
+        "papers/__main__.py",
+        "pages do not name their corpus",
+        "[*page.text, *work.scale.notes]",
+        "[*page.text]",
+        (f"{PAPER}::test_the_items_on_europarl",),
+    ),
+    Mutant(
         "papers/workspace.py",
         "folders of both scales mix",
         "return [*self.scale.settings, *self.overrides]",

@@ -1,5 +1,5 @@
-"""The paper's scale on small local copies: what is downloaded, what is checked of it, what is made
-of it, and which trainings follow.
+"""The paper's scale, and that of Europarl, on small local copies: what is downloaded, what is
+checked of it, what is made of it, and which trainings follow.
 """
 
 import dataclasses
@@ -21,7 +21,9 @@ from rnnsearch_tf.errors import UsageError, UserError
 from papers import downloads
 from papers import steps
 from papers import wmt14
+from papers.bahdanau2015 import PAPER_TABLE_2
 from papers.downloads import NotDownloaded
+from papers.europarl import EUROPARL_RECIPES, NOTE, EuroparlTexts
 from papers.recipes import PAPER_RECIPES
 from papers.scales import SCALES
 from papers.steps import Step, steps_left
@@ -92,7 +94,7 @@ def data(tmp_path, monkeypatch):
     for number, each in enumerate(test_sets):
         for path, lines in zip(each.paths(folder), pairs_of("nc", 20 + number)):
             path.write_bytes(b"".join(line + b"\n" for line in lines))
-    sizes = {"PAIRS": 300, "SELECTED_PAIRS": 100, "TARGET_WORDS": 400}
+    sizes = {"SELECTED_PAIRS": 100, "TARGET_WORDS": 400}
     for name, value in {"DEVELOPMENT": test_sets[:2], "TEST": test_sets[2], **sizes}.items():
         monkeypatch.setattr(wmt14, name, value)
     return tmp_path / "data"
@@ -138,11 +140,11 @@ def lines(path):
     return gzip.decompress(path.read_bytes()).split(b"\n")[:-1]
 
 
-def command(data, item="all", *more):
+def command(data, item="all", *more, scale="paper"):
     return [
         item,
         "--scale",
-        "paper",
+        scale,
         "--data",
         str(data),
         "--output",
@@ -315,7 +317,7 @@ def test_what_is_missing_is_said_at_the_first_download(server, data, capsys):
     assert (data / "wmt14" / wmt14.ARCHIVES[0].name).exists()
     assert (
         "11 steps before the trainings" in said
-        and "5 models to train, about 1072 h 58 min of two cores in all, 15.0 GB" in said
+        and "5 models to train, about 1072 h 58 min of two cores in all, 18.5 GB" in said
     )
 
 
@@ -396,7 +398,7 @@ def test_a_disk_that_is_too_small_is_named_beforehand(data, tmp_path, monkeypatc
     )
     steps.check_space([(tmp_path / "a" / "b", 1.0), (tmp_path / "c", 1.4)])
     with pytest.raises(
-        UserError, match=f"{tmp_path}: expected 15 GB free on its disk, got 2; free some, or choose"
+        UserError, match=f"{tmp_path}: expected 19 GB free on its disk, got 2; free some, or choose"
     ):
         Workspace(tmp_path / "out", data, scale=SCALES["paper"]).steps(
             [(name, 1234) for name in PAPER_RECIPES]
@@ -527,3 +529,85 @@ def test_the_items_at_the_papers_scale(data, capsys):
     before = (out / "models/rnnsearch-50-1234/model_card.md").stat().st_mtime_ns
     assert reproduce(command(data, "bahdanau2015-table1", *settings)) == 0
     assert (out / "models/rnnsearch-50-1234/model_card.md").stat().st_mtime_ns == before
+
+
+def test_europarl_and_the_news_commentary_are_its_whole_text(data):
+    """Of the other archives nothing is asked: they may be missing. Nothing is selected."""
+    for archive in wmt14.ARCHIVES[2:]:
+        (data / "wmt14" / archive.name).unlink()
+    work = Workspace(
+        data.parent / "out",
+        data,
+        overrides=["source.vocabulary_size=12"],
+        scale=SCALES["europarl"],
+    )
+    steps_of_it = work.steps([(name, 1234) for name in EUROPARL_RECIPES])
+    assert [step.does.partition(" ")[0] for step in steps_of_it] == [
+        "join",
+        "check",
+        "tokenize,",
+        "tokenize,",
+    ]
+    assert "120 pairs" in steps_of_it[1].does
+    for step in steps_of_it:
+        step.make()
+    train = EuroparlTexts(data.parent / "out", data).train
+    for side, path in enumerate(train):
+        assert lines(path) == pairs_of("europarl")[side] + pairs_of("nc")[side]
+    assert not any(path.exists() for path in texts(data).train), "no file of the paper's scale"
+    from rnnsearch_tf.data.prepared.store import PreparedPairs
+
+    assert PreparedPairs(data.parent / "out" / "ids" / "up-to-50").count == 120
+
+
+def test_the_sizes_of_europarl_are_those_of_its_archives():
+    found = EuroparlTexts("out", "data")
+    assert [archive.name for archive in found.archives] == [
+        "training-parallel-europarl-v7.tgz",
+        "training-parallel-nc-v9.tgz",
+    ]
+    assert found.pairs == found.training_pairs == 2_190_974
+
+
+def test_two_archives_and_the_test_sets_are_downloaded_for_europarl(server, data, capsys):
+    for archive in wmt14.ARCHIVES[:2]:
+        server[archive.url][0] = OSError("no network")
+    assert reproduce(command(data, scale="europarl")) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    missing = ", ".join(archive.name for archive in wmt14.ARCHIVES[:2])
+    assert f"by hand and run the command again: {missing}; docs/guides" in said
+    assert "6 steps before the trainings" in said
+    assert "4 models to train, about 183 h 41 min of two cores in all, 14.8 GB" in said
+
+
+def test_the_trainings_on_europarl_are_a_quarter_of_the_papers(data, tmp_path):
+    work = Workspace(tmp_path / "out", data, scale=SCALES["europarl"])
+    assert list(EUROPARL_RECIPES) == [name for name, *_ in PAPER_TABLE_2[:4]]
+    for name, updates, *_ in PAPER_TABLE_2[:4]:
+        config = work.config(name, 7)
+        assert config.training.maximum_updates == updates // 4
+        assert config.training.evaluate_every == updates // 32
+        assert (config.model.hidden_size, config.training.optimizer) == (1000, "adadelta")
+        assert config.data.prepared.endswith(f"ids/up-to-{config.data.maximum_source_length}")
+        # the updates end it, not the epochs
+        assert config.training.epochs * 1_000_000 > config.training.maximum_updates * 80
+        text = work.config(name, 7, prepared=False).data
+        assert pathlib.Path(text.folder) / text.train_source == data / "wmt14/europarl-nc.en.gz"
+    assert all(
+        "rnnsearch-50-longer" not in item.models for item in SCALES["europarl"].items.values()
+    )
+
+
+@pytest.mark.slow
+def test_the_items_on_europarl(data, capsys):
+    """From the archives to the pages by one command, with tiny models."""
+    settings = [word for each in QUICK for word in ("--set", each)]
+    assert reproduce(command(data, "all", *settings, scale="europarl")) == 0
+    out = data.parent / "out"
+    items = SCALES["europarl"].items
+    assert capsys.readouterr().out.splitlines() == [str(out / f"{item}.md") for item in items]
+    page = json.loads((out / "bahdanau2015-table1.json").read_text(encoding="utf-8"))
+    assert [row["model"] for row in page["ours"]] == list(EUROPARL_RECIPES)
+    assert "--scale europarl" in page["made"]["command"]
+    for item in items:
+        assert NOTE in (out / f"{item}.md").read_text(encoding="utf-8")
