@@ -38,6 +38,7 @@ CASES = {
     "stacked-lstm": dict(system="stacked", layers=2, unit="lstm", peepholes=True),
     "luong-general": dict(system="luong", layers=2, attention_score="general", input_feeding=True),
     "luong-concat": dict(system="luong", attention_score="concat", alignment_size=ALIGNMENT),
+    "gnmt": dict(system="gnmt", layers=3, unit="lstm", encoder_directions="first"),
     "cslm": dict(system="cslm", ngram_order=4, second_hidden_size=45),
 }
 
@@ -57,6 +58,9 @@ def matrices(symbol, value, options):
     # of the word, and of the layer below
     if options.get("system") == "stacked" and ".W" in symbol and len(value) == M + N:
         return [value[:M], value[M:]]
+    if options.get("system") == "gnmt" and symbol.startswith("decoder.") and ".W" in symbol:
+        # of the word, or the layer below, and of the context
+        return np.split(value, [M if ".1." in symbol else N])
     return [value]
 
 
@@ -66,7 +70,7 @@ def terms(symbol, options):
     last = symbol.rpartition(".")[2]
     attends = system in ("rnnsearch", "rnnencdec", "encoder_decoder")  # or is given a context: C c
     if last in ("W_a", "U_a", "w_c"):
-        return 1 if system == "luong" else 2  # W_a s + U_a h
+        return 1 if system in ("luong", "gnmt") else 2  # W_a s + U_a h
     if last in ("U_o", "V_o", "C_o"):
         return 3
     if last in ("O_h", "O_y", "O_c", "O_w"):
@@ -81,8 +85,9 @@ def terms(symbol, options):
     if not unit:
         return 1
     skips = system == "stacked" and ".1." not in symbol
+    given = (attends or system == "gnmt") and not symbol.startswith("encoder.")
     # W e + U h, C c, and W' of the layer below
-    return 2 + (attends and not symbol.startswith("encoder.")) + skips
+    return 2 + given + skips
 
 
 @pytest.mark.parametrize("case", CASES)
