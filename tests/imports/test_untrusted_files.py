@@ -55,9 +55,15 @@ def test_strings_of_python_2(tmp_path):
     assert read_pickle(path) == {"été": 7}
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"abc", pickle.dumps({"a": 1})[:-3], b"\x80\x02]r\xff\xff\xff\x7f.", b"." * 9]
-)
+def test_a_pickle_that_reserves_memory(tmp_path):
+    """An empty list as value number 2,147,483,647, for which unpickling reserves 16 GB."""
+    path = tmp_path / "vocab.pkl"
+    path.write_bytes(b"\x80\x02]r\xff\xff\xff\x7f.")
+    with pytest.raises(UserError, match=r"numbers of values up to 16,777,216, got 2,147,483,647"):
+        read_pickle(path)
+
+
+@pytest.mark.parametrize("data", [b"", b"abc", pickle.dumps({"a": 1})[:-3], b"." * 9])
 def test_damaged_pickles(tmp_path, data):
     path = tmp_path / "vocab.pkl"
     path.write_bytes(data)

@@ -350,7 +350,7 @@ IMPORTING = [
         "any number of values",
         "if place > MOST_MEMO:",
         "if False:",
-        (f"{FILES}::test_damaged_pickles",),
+        (f"{FILES}::test_a_pickle_that_reserves_memory",),
     ),
     Mutant(
         TORCH,
