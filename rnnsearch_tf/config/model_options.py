@@ -371,6 +371,19 @@ def check_bridge(model: ModelConfig) -> None:
         )
 
 
+def check_residual(model: ModelConfig) -> None:
+    """Raise UsageError if the first residual layer is above the top layer. (Its default, 2, is
+    allowed in a single layer, where it has no effect.)
+    """
+    most = max(model.layers, model.encoder_layers or model.layers, 2)
+    if model.residual and most < model.first_residual:
+        raise UsageError(
+            "model.first_residual: expected at most the number of layers, model.layers ="
+            f" {model.layers}, got {model.first_residual}; set model.layers, or"
+            " model.residual=false"
+        )
+
+
 def check_tied(model: ModelConfig) -> None:
     """Raise UsageError if a tied target embedding does not fit the input size of the output."""
     name = (

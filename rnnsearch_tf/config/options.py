@@ -15,6 +15,7 @@ from rnnsearch_tf.config.model_options import (
     ModelConfig,
     check_bridge,
     check_conditional,
+    check_residual,
     check_tied,
 )
 from rnnsearch_tf.config.option import option
@@ -504,6 +505,7 @@ def _check_together(config: Config) -> None:
     check_effects(sections_of(config))
     check_bridge(config.model)
     check_conditional(config.model)
+    check_residual(config.model)
     check_tied(config.model)
     check_training_text(config.data)
     check_guided_alignment(config.data, training.guided_alignment_weight)

@@ -14,60 +14,25 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.layers.base import Block, PaperLayer, State
-from rnnsearch_tf.layers.dropout import dropout
-from rnnsearch_tf.layers.initializers import seed_stream
-from rnnsearch_tf.layers.recurrent_stack import LayerStates
+from rnnsearch_tf.layers.base import State
+from rnnsearch_tf.layers.recurrent_stack import LayerStates, UnitStack
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class GNMTDecoder(PaperLayer):
+class GNMTDecoder(UnitStack):
     """A stack of units that also read a context, in two parts: the :meth:`first` layer, below
     attention, and the layers above, at one position (:meth:`upper`) or at all (a call).
 
     Args:
-        layers: L, number of layers.
-        hidden_size: n, of each layer.
-        residual: add the output of the layer below to that of a layer, from the layer
-            ``first_residual`` on.
-        dropout: rate of dropout between the layers, and below attention, in training.
-        unit, layer_normalization, peepholes, forget_bias: options of every unit, see
-            :class:`RecurrentUnit`.
-        first_residual: number of the first residual layer, at least 2.
+        layers, hidden_size, residual, unit, layer_normalization, peepholes, forget_bias,
+            first_residual: see :class:`UnitStack`.
+        dropout: likewise, and below attention.
     """
-
-    layers: int
-    hidden_size: int
-    residual: bool = False
-    dropout: float = 0.0
-    unit: str = "gru"
-    layer_normalization: bool = False
-    peepholes: bool = False
-    forget_bias: float = 0.0
-    first_residual: int = 2
-
-    def __post_init__(self) -> None:
-        seeds = seed_stream(self.weight_seed)
-        self.units = [
-            RecurrentUnit(
-                self.hidden_size,
-                self.unit,
-                self.layer_normalization,
-                self.peepholes,
-                self.forget_bias,
-                seed=next(seeds),
-                name=f"layer_{k + 1}",
-                **self.shared_options(),
-            )
-            for k in range(self.layers)
-        ]
-        self.drop = dropout(self.dropout, seed=next(seeds), dtype=self.variable_dtype)
 
     def build(self, input_size: int, context_size: int) -> None:
         for k, unit in enumerate(self.units):
             unit.build((self.hidden_size if k else input_size, context_size))
-        self.output_sizes = (self.hidden_size,)
         self.output_size = self.hidden_size
         self.built = True
 
@@ -129,25 +94,8 @@ class GNMTDecoder(PaperLayer):
         factors: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, LayerStates]:
         states = []
-        for k, (unit, before) in enumerate(zip(self.units[1:], state), start=2):
-            dropped = below if factors is None else below * factors[..., k - 2, :]
+        for k, (unit, before) in enumerate(zip(self.units[1:], state), start=1):
+            dropped = below if factors is None else below * factors[..., k - 1, :]
             states.append(run(unit, tf.concat([dropped, context], axis=-1), before))
-            residual = self.residual and k >= self.first_residual
-            below = states[-1]["state"] + below if residual else states[-1]["state"]
+            below = self._below(k, states[-1]["state"], below)
         return below, tuple(states)
-
-    def dropout_factors(self, values: tf.Tensor, training: bool) -> tf.Tensor:
-        """Dropout factors [B, T, L, n] of what leaves each layer, for all positions of values [B,
-        T, d]; those of the first layer are for attention too.
-        """
-        ones = tf.ones_like(values[..., :1, tf.newaxis]) * tf.ones(
-            [self.layers, self.hidden_size], self.variable_dtype
-        )
-        return self.drop(ones, training=training)
-
-    def blocks(self, prefix: str = "") -> dict[str, Block]:
-        """The weights of every unit, prefixed with ``prefix`` and the layer's number from 1."""
-        blocks: dict[str, Block] = {}
-        for k, unit in enumerate(self.units, start=1):
-            blocks |= unit.blocks(f"{prefix}{k}.")
-        return blocks

@@ -23,16 +23,13 @@ LayerStates: TypeAlias = tuple[State, ...]
 """The state of every layer, lowest first."""
 
 
-@keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class RecurrentStack(PaperLayer):
-    """A stack of :class:`RecurrentUnit`; its state is a tuple of theirs, lowest first.
+class UnitStack(PaperLayer):
+    """Units one above the other: what :class:`RecurrentStack` and the decoder of GNMT share.
 
     Args:
         layers: number of layers.
         hidden_size: n, of each layer.
-        skips: skip connections: every layer reads the input, and the output has every layer.
-        residual: add the input of a layer to its output, from the layer ``first_residual`` on; the
-            output of the stack is then the sum of these layers and the one below them.
+        residual: add the input of a layer to its output, from the layer ``first_residual`` on.
         dropout: rate of dropout between the layers in training (Zaremba et al. 2014).
         unit, layer_normalization, peepholes, forget_bias: options of every unit, see
             :class:`RecurrentUnit`.
@@ -41,7 +38,6 @@ class RecurrentStack(PaperLayer):
 
     layers: int
     hidden_size: int
-    skips: bool = False
     residual: bool = False
     dropout: float = 0.0
     unit: str = "gru"
@@ -66,6 +62,50 @@ class RecurrentStack(PaperLayer):
             for k in range(self.layers)
         ]
         self.drop = dropout(self.dropout, seed=next(seeds), dtype=self.variable_dtype)
+
+    @property
+    def output_sizes(self) -> tuple[int, ...]:
+        """The size of each layer in the output."""
+        return (self.hidden_size,)
+
+    def _below(self, k: int, state: tf.Tensor, total: tf.Tensor | None) -> tf.Tensor:
+        """The output of layer k, counted from 0, from its state and the output of the layer
+        below.
+        """
+        return state + total if self.residual and k + 1 >= self.first_residual else state
+
+    def dropout_factors(self, values: tf.Tensor, training: bool) -> tf.Tensor:
+        """Dropout factors [B, T, layers, n] of what leaves each layer, for all positions of values
+        [B, T, d], to be drawn before a scan.
+        """
+        ones = tf.ones_like(values[..., :1, tf.newaxis]) * tf.ones(
+            [self.layers, self.hidden_size], self.variable_dtype
+        )
+        return self.drop(ones, training=training)
+
+    def blocks(self, prefix: str = "", first: int = 1) -> dict[str, Block]:
+        """The weights of every unit, prefixed with ``prefix`` and the layer's number, from
+        ``first`` on.
+        """
+        blocks: dict[str, Block] = {}
+        for k, unit in enumerate(self.units, start=first):
+            blocks |= unit.blocks(f"{prefix}{k}.")
+        return blocks
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class RecurrentStack(UnitStack):
+    """A stack of :class:`RecurrentUnit`; its state is a tuple of theirs, lowest first.
+
+    Args:
+        layers, hidden_size, dropout, unit, layer_normalization, peepholes, forget_bias: see
+            :class:`UnitStack`.
+        residual, first_residual: likewise; the output of the stack is then the sum of the residual
+            layers and the one below them.
+        skips: skip connections: every layer reads the input, and the output has every layer.
+    """
+
+    skips: bool = False
 
     def build(self, input_size: int) -> None:
         for k, unit in enumerate(self.units):
@@ -130,21 +170,6 @@ class RecurrentStack(PaperLayer):
             below = total if factors is None else total * factors[..., k, :]
         return tuple(states)
 
-    def _below(self, k: int, state: tf.Tensor, total: tf.Tensor | None) -> tf.Tensor:
-        """The output of layer k, counted from 0, from its state and the output of the layer
-        below.
-        """
-        return state + total if self.residual and k + 1 >= self.first_residual else state
-
-    def dropout_factors(self, values: tf.Tensor, training: bool) -> tf.Tensor:
-        """Dropout factors [B, T, layers, n] for all positions of values [B, T, d], to be drawn
-        before a scan of :meth:`advance`.
-        """
-        ones = tf.ones_like(values[..., :1, tf.newaxis]) * tf.ones(
-            [self.layers, self.hidden_size], self.variable_dtype
-        )
-        return self.drop(ones, training=training)
-
     def output(self, states: LayerStates) -> tf.Tensor:
         """The output of the stack: its top layer [..., n], or its sum with those below if they are
         residual; with skip connections all layers side by side [..., layers · n].
@@ -166,12 +191,3 @@ class RecurrentStack(PaperLayer):
         if below is None:
             return values
         return tf.concat([values, below], axis=-1) if self.skips else below
-
-    def blocks(self, prefix: str = "", first: int = 1) -> dict[str, Block]:
-        """The weights of every unit, prefixed with ``prefix`` and the layer's number, from
-        ``first`` on.
-        """
-        blocks: dict[str, Block] = {}
-        for k, unit in enumerate(self.units, start=first):
-            blocks |= unit.blocks(f"{prefix}{k}.")
-        return blocks

@@ -65,16 +65,12 @@ class GNMT(LuongModel):
         context_size = self.encoder.output_size or self.config.hidden_size
         return self.config.embedding_size, context_size
 
-    def pre_logits(
-        self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
-    ) -> tf.Tensor:
-        """The output of the decoder's top layer at every target position: float [B, I, n]."""
-        return self.attended_pre_logits(source_ids, target_ids, training)[0]
-
     def attended_pre_logits(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """(:meth:`pre_logits`, the alignments [B, I, J])."""
+        """(output of the decoder's top layer at every target position, float [B, I, n]; the
+        alignments [B, I, J]).
+        """
         state, memory = self.start(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
         factors = self.decoder.dropout_factors(words, training)  # [B, I, L, n]

@@ -108,7 +108,7 @@ class LuongModel(LayeredModel):
     def pre_logits(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
     ) -> tf.Tensor:
-        """ŝ_t, or s_t, at every target position: float [B, I, n]."""
+        """What the output layer reads at every target position: float [B, I, n]."""
         return self.attended_pre_logits(source_ids, target_ids, training)[0]
 
     def attended_pre_logits(

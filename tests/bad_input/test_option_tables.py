@@ -273,8 +273,8 @@ COMPANY = [
     ("model.residual=true", "model.system=deep_lstm", "model.system=stacked"),
     (
         "model.first_residual=3",
-        "model.residual=true model.system=gnmt",
-        "model.residual=false model.system=gnmt",
+        "model.residual=true model.system=gnmt model.layers=3",
+        "model.residual=false model.system=gnmt model.layers=3",
     ),
     (
         "model.predict_from=state",
@@ -585,22 +585,3 @@ def test_models_refuse_them_too():
     ):
         config = dataclasses.replace(Config().model, system="luong", alignment_size=7)
         LuongModel(config, source_vocabulary_size=9, target_vocabulary_size=9)
-
-
-@pytest.mark.parametrize(
-    "values, message",
-    [
-        (
-            dict(evaluate_after=11, maximum_updates=10),
-            "evaluate_after: expected at most training.maximum_updates = 10, .* got 11",
-        ),
-        (dict(evaluate_after=10, maximum_updates=10), None),
-        (dict(evaluate_after=11), None),
-    ],
-)
-def test_an_end_before_evaluate_after(values, message):
-    if message is None:
-        load_config(values={"training": values})
-        return
-    with pytest.raises(UsageError, match=message):
-        load_config(values={"training": values})

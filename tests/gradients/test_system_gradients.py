@@ -17,7 +17,8 @@ def gradients(model, inputs):
     with tf.GradientTape() as tape:
         value = tf.reduce_sum(model.token_losses(inputs, label_smoothing=0.1)[0])
     weights = model.trainable_variables
-    # None: outside of a graph, attention that is only fed back has no part in a single word
+    # The gradient is None where a weight has no effect: with predict_from=state, attention has none
+    # on a sentence of one word.
     return [
         np.zeros(weight.shape) if found is None else tf.convert_to_tensor(found).numpy()
         for weight, found in zip(weights, tape.gradient(value, weights))

@@ -95,14 +95,14 @@ CONFIG = [
         "an end before evaluate_after",
         "training.evaluate_after > training.maximum_updates",
         "False",
-        (f"{TABLES}::test_an_end_before_evaluate_after",),
+        ("bad_input/test_options_together.py::test_an_end_before_evaluate_after",),
     ),
     Mutant(
         "config/options.py",
         "an evaluation at the end is refused",
         "training.evaluate_after > training.maximum_updates",
         "training.evaluate_after >= training.maximum_updates",
-        (f"{TABLES}::test_an_end_before_evaluate_after",),
+        ("bad_input/test_options_together.py::test_an_end_before_evaluate_after",),
     ),
     Mutant(
         "config/effects.py",

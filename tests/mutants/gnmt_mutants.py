@@ -6,7 +6,7 @@ SYSTEMS = "equations/test_systems.py"
 LOGITS = f"{SYSTEMS}::test_logits_and_losses"
 STEPS = f"{SYSTEMS}::test_steps_of_a_search"
 DROPPED = "equations/test_dropout_places.py::test_places"
-TOGETHER = "bad_input/test_sizes_together.py"
+TOGETHER = "bad_input/test_options_together.py"
 SAME = "imports/test_programs.py::test_log_probabilities_and_attention"
 FILES = "imports/test_untrusted_files.py"
 TENSORFLOW_NMT = "extras/importing/tensorflow_nmt.py"
@@ -57,14 +57,14 @@ GNMT = [
     Mutant(
         "layers/gnmt_decoder.py",
         "residual layers add what was dropped",
-        'states[-1]["state"] + below if residual',
-        'states[-1]["state"] + dropped if residual',
+        'self._below(k, states[-1]["state"], below)',
+        'self._below(k, states[-1]["state"], dropped)',
         (DROPPED,),
     ),
     Mutant(
         "layers/gnmt_decoder.py",
         "the layers above share one dropout",
-        "below * factors[..., k - 2, :]",
+        "below * factors[..., k - 1, :]",
         "below * factors[..., 0, :]",
         (DROPPED,),
     ),
@@ -85,8 +85,8 @@ GNMT = [
     Mutant(
         "layers/gnmt_decoder.py",
         "residual layers begin with the second",
-        "k >= self.first_residual",
-        "k >= 2",
+        'self._below(k, states[-1]["state"], below)',
+        'states[-1]["state"] + (below if self.residual else 0)',
         (LOGITS,),
     ),
     Mutant(

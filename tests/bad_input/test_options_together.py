@@ -1,4 +1,4 @@
-"""Sizes and orders of a model that do not fit each other."""
+"""Options that do not fit each other: sizes and orders of a model, updates of a training."""
 
 import pytest
 from rnnsearch_tf.config import load_config
@@ -44,6 +44,11 @@ from rnnsearch_tf.errors import UsageError
             " model.encoder_directions=stacks",
             "model.attention_score: dot needs annotations of model.hidden_size=1000 units",
         ),
+        (
+            "model.system=deep_lstm model.layers=2 model.residual=true model.first_residual=3",
+            "model.first_residual: expected at most the number of layers, model.layers = 2, got 3",
+        ),
+        ("model.system=deep_lstm model.layers=2 model.residual=true", None),
     ],
 )
 def test_sizes_that_do_not_fit_each_other(overrides, message):
@@ -52,3 +57,22 @@ def test_sizes_that_do_not_fit_each_other(overrides, message):
         return
     with pytest.raises(UsageError, match=message):
         load_config(overrides=overrides.split())
+
+
+@pytest.mark.parametrize(
+    "values, message",
+    [
+        (
+            dict(evaluate_after=11, maximum_updates=10),
+            "evaluate_after: expected at most training.maximum_updates = 10, .* got 11",
+        ),
+        (dict(evaluate_after=10, maximum_updates=10), None),
+        (dict(evaluate_after=11), None),
+    ],
+)
+def test_an_end_before_evaluate_after(values, message):
+    if message is None:
+        load_config(values={"training": values})
+        return
+    with pytest.raises(UsageError, match=message):
+        load_config(values={"training": values})
