@@ -7,6 +7,7 @@ QUIET_IMPORTS = "house/test_quiet_imports.py"
 REPRODUCE = "papers/test_reproduce.py"
 CLAIMS = "papers/test_claims.py"
 PAPER = "papers/test_paper_scale.py"
+EUROPARL = "papers/test_europarl.py"
 LAZY = "export/test_lazy_session.py"
 PHRASES = "text/test_phrases.py"
 
@@ -277,21 +278,21 @@ PAGES = [
         "a third archive",
         "return wmt14.ARCHIVES[:2]",
         "return wmt14.ARCHIVES[:3]",
-        (f"{PAPER}::test_europarl_and_the_news_commentary_are_its_whole_text",),
+        (f"{EUROPARL}::test_europarl_and_the_news_commentary_are_its_whole_text",),
     ),
     Mutant(
         "papers/europarl.py",
         "all updates of the paper",
         'int(changes.pop("training.maximum_updates")) // SHARE',
         'int(changes.pop("training.maximum_updates"))',
-        (f"{PAPER}::test_the_trainings_on_europarl_are_a_quarter_of_the_papers",),
+        (f"{EUROPARL}::test_the_trainings_on_europarl_are_a_quarter_of_the_papers",),
     ),
     Mutant(
         "papers/__main__.py",
         "pages do not name their corpus",
         "[*page.text, *work.scale.notes]",
         "[*page.text]",
-        (f"{PAPER}::test_the_items_on_europarl",),
+        (f"{EUROPARL}::test_the_items_on_europarl",),
     ),
     Mutant(
         "papers/workspace.py",

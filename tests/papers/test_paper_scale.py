@@ -1,156 +1,27 @@
-"""The paper's scale, and that of Europarl, on small local copies: what is downloaded, what is
-checked of it, what is made of it, and which trainings follow.
+"""The paper's scale on small local copies: what is downloaded, what is checked of it, what is made
+of it, and which trainings follow.
 """
 
-import dataclasses
-import gzip
-import hashlib
-import io
 import json
 import pathlib
 import subprocess
 import sys
-import tarfile
 import types
 
 import pytest
 import sacrebleu
+from wmt14_copies import NAMES, QUICK, command, join, known, lines, pack, pairs_of, texts
 
 from papers.__main__ import main as reproduce
 from rnnsearch_tf.errors import UsageError, UserError
 from papers import downloads
 from papers import steps
 from papers import wmt14
-from papers.bahdanau2015 import PAPER_TABLE_2
 from papers.downloads import NotDownloaded
-from papers.europarl import EUROPARL_RECIPES, NOTE, EuroparlTexts
 from papers.recipes import PAPER_RECIPES
 from papers.scales import SCALES
 from papers.steps import Step, steps_left
 from papers.workspace import Workspace
-
-NAMES = ["europarl", "nc", "un", "commoncrawl", "giga"]
-QUICK = [
-    "training.maximum_updates=2",
-    "training.evaluate_every=2",
-    "training.evaluate_sentences=4",
-    "data.batch_size=4",
-    "model.hidden_size=8",
-    "model.embedding_size=8",
-    "model.maxout_size=8",
-    "model.output_rank=8",
-    "search.beam_size=2",
-    "search.search_again=false",
-]
-
-
-def pairs_of(name, number=60):
-    """Lines of both sides as bytes; those of the news commentary are of the words of the
-    development text.
-    """
-    words = ["news", "minister", "vote"] if name == "nc" else [f"{name}{k}" for k in range(3)]
-    english = [f"{words[k % 3]} {words[k % 2]} é {k % 4} ." for k in range(number)]
-    return [
-        [line.encode() for line in text]
-        for text in (english, [f"{line.upper()} !" for line in english])
-    ]
-
-
-def pack(path, members, texts):
-    """Write a tar archive with these texts, each a list of lines; return it as bytes."""
-    with tarfile.open(path, "w:gz" if path.suffix == ".tgz" else "w") as archive:
-        for member, lines in zip(members, texts):
-            data = b"".join(line + b"\n" for line in lines)
-            data = gzip.compress(data) if member.endswith(".gz") else data
-            information = tarfile.TarInfo(member)
-            information.size = len(data)
-            archive.addfile(information, io.BytesIO(data))
-    return path.read_bytes()
-
-
-def known(archive, path, pairs=60):
-    """The Archive whose size and sum are those of a local file."""
-    data = path.read_bytes()
-    return dataclasses.replace(
-        archive, size=len(data), sha256=hashlib.sha256(data).hexdigest(), pairs=pairs
-    )
-
-
-@pytest.fixture
-def data(tmp_path, monkeypatch):
-    """DATA with small files named as WMT'14's, which the program takes for the right ones."""
-    folder = tmp_path / "data" / "wmt14"
-    folder.mkdir(parents=True)
-    archives = []
-    for name, archive in zip(NAMES, wmt14.ARCHIVES):
-        assert name in archive.name
-        pack(folder / archive.name, archive.members, pairs_of(name))
-        archives.append(known(archive, folder / archive.name))
-    monkeypatch.setattr(wmt14, "ARCHIVES", archives)
-    test_sets = [
-        dataclasses.replace(each, pairs=20 + number)
-        for number, each in enumerate((*wmt14.DEVELOPMENT, wmt14.TEST))
-    ]
-    for number, each in enumerate(test_sets):
-        for path, lines in zip(each.paths(folder), pairs_of("nc", 20 + number)):
-            path.write_bytes(b"".join(line + b"\n" for line in lines))
-    sizes = {"SELECTED_PAIRS": 100, "TARGET_WORDS": 400}
-    for name, value in {"DEVELOPMENT": test_sets[:2], "TEST": test_sets[2], **sizes}.items():
-        monkeypatch.setattr(wmt14, name, value)
-    return tmp_path / "data"
-
-
-@pytest.fixture
-def server(data, tmp_path, monkeypatch):
-    """The archives are not in DATA but where mtdata, a stand-in of it, finds them: {url: list of
-    what it gives, one after the other}.
-    """
-    found = {}
-    for archive in wmt14.ARCHIVES:
-        path = data / "wmt14" / archive.name
-        found[archive.url] = [path.read_bytes()]
-        path.unlink()
-
-    class Cache:
-        def __init__(self, root):
-            assert pathlib.Path(root).is_dir()
-
-        def download(self, url, save_at):
-            answers = found[url]
-            content = answers.pop(0) if len(answers) > 1 else answers[0]
-            if isinstance(content, Exception):
-                raise content
-            save_at.write_bytes(content)
-
-    monkeypatch.setitem(sys.modules, "mtdata", types.ModuleType("mtdata"))
-    monkeypatch.setitem(sys.modules, "mtdata.cache", types.SimpleNamespace(Cache=Cache))
-    return found
-
-
-def texts(data):
-    return wmt14.Wmt14Texts(data.parent / "out", data)
-
-
-def join(data):
-    """Make the text of all archives."""
-    downloads.join_archives(wmt14.ARCHIVES, data / "wmt14", texts(data).all)
-
-
-def lines(path):
-    return gzip.decompress(path.read_bytes()).split(b"\n")[:-1]
-
-
-def command(data, item="all", *more, scale="paper"):
-    return [
-        item,
-        "--scale",
-        scale,
-        "--data",
-        str(data),
-        "--output",
-        str(data.parent / "out"),
-        *more,
-    ]
 
 
 def test_the_texts_of_all_archives_stand_one_behind_the_other(data):
@@ -529,85 +400,3 @@ def test_the_items_at_the_papers_scale(data, capsys):
     before = (out / "models/rnnsearch-50-1234/model_card.md").stat().st_mtime_ns
     assert reproduce(command(data, "bahdanau2015-table1", *settings)) == 0
     assert (out / "models/rnnsearch-50-1234/model_card.md").stat().st_mtime_ns == before
-
-
-def test_europarl_and_the_news_commentary_are_its_whole_text(data):
-    """Of the other archives nothing is asked: they may be missing. Nothing is selected."""
-    for archive in wmt14.ARCHIVES[2:]:
-        (data / "wmt14" / archive.name).unlink()
-    work = Workspace(
-        data.parent / "out",
-        data,
-        overrides=["source.vocabulary_size=12"],
-        scale=SCALES["europarl"],
-    )
-    steps_of_it = work.steps([(name, 1234) for name in EUROPARL_RECIPES])
-    assert [step.does.partition(" ")[0] for step in steps_of_it] == [
-        "join",
-        "check",
-        "tokenize,",
-        "tokenize,",
-    ]
-    assert "120 pairs" in steps_of_it[1].does
-    for step in steps_of_it:
-        step.make()
-    train = EuroparlTexts(data.parent / "out", data).train
-    for side, path in enumerate(train):
-        assert lines(path) == pairs_of("europarl")[side] + pairs_of("nc")[side]
-    assert not any(path.exists() for path in texts(data).train), "no file of the paper's scale"
-    from rnnsearch_tf.data.prepared.store import PreparedPairs
-
-    assert PreparedPairs(data.parent / "out" / "ids" / "up-to-50").count == 120
-
-
-def test_the_sizes_of_europarl_are_those_of_its_archives():
-    found = EuroparlTexts("out", "data")
-    assert [archive.name for archive in found.archives] == [
-        "training-parallel-europarl-v7.tgz",
-        "training-parallel-nc-v9.tgz",
-    ]
-    assert found.pairs == found.training_pairs == 2_190_974
-
-
-def test_two_archives_and_the_test_sets_are_downloaded_for_europarl(server, data, capsys):
-    for archive in wmt14.ARCHIVES[:2]:
-        server[archive.url][0] = OSError("no network")
-    assert reproduce(command(data, scale="europarl")) == 1
-    said = " ".join(capsys.readouterr().err.split())
-    missing = ", ".join(archive.name for archive in wmt14.ARCHIVES[:2])
-    assert f"by hand and run the command again: {missing}; docs/guides" in said
-    assert "6 steps before the trainings" in said
-    assert "4 models to train, about 183 h 41 min of two cores in all, 14.8 GB" in said
-
-
-def test_the_trainings_on_europarl_are_a_quarter_of_the_papers(data, tmp_path):
-    work = Workspace(tmp_path / "out", data, scale=SCALES["europarl"])
-    assert list(EUROPARL_RECIPES) == [name for name, *_ in PAPER_TABLE_2[:4]]
-    for name, updates, *_ in PAPER_TABLE_2[:4]:
-        config = work.config(name, 7)
-        assert config.training.maximum_updates == updates // 4
-        assert config.training.evaluate_every == updates // 32
-        assert (config.model.hidden_size, config.training.optimizer) == (1000, "adadelta")
-        assert config.data.prepared.endswith(f"ids/up-to-{config.data.maximum_source_length}")
-        # the updates end it, not the epochs
-        assert config.training.epochs * 1_000_000 > config.training.maximum_updates * 80
-        text = work.config(name, 7, prepared=False).data
-        assert pathlib.Path(text.folder) / text.train_source == data / "wmt14/europarl-nc.en.gz"
-    assert all(
-        "rnnsearch-50-longer" not in item.models for item in SCALES["europarl"].items.values()
-    )
-
-
-@pytest.mark.slow
-def test_the_items_on_europarl(data, capsys):
-    """From the archives to the pages by one command, with tiny models."""
-    settings = [word for each in QUICK for word in ("--set", each)]
-    assert reproduce(command(data, "all", *settings, scale="europarl")) == 0
-    out = data.parent / "out"
-    items = SCALES["europarl"].items
-    assert capsys.readouterr().out.splitlines() == [str(out / f"{item}.md") for item in items]
-    page = json.loads((out / "bahdanau2015-table1.json").read_text(encoding="utf-8"))
-    assert [row["model"] for row in page["ours"]] == list(EUROPARL_RECIPES)
-    assert "--scale europarl" in page["made"]["command"]
-    for item in items:
-        assert NOTE in (out / f"{item}.md").read_text(encoding="utf-8")
