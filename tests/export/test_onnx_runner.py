@@ -4,29 +4,19 @@ Skipped without a compiler or the libraries: ONNX Runtime's headers are those of
 folder that ONNXRUNTIME_INCLUDE names.
 """
 
-import fcntl
 import os
 import pathlib
 import re
-import shutil
-import subprocess
-import sys
 
 import pytest
+from compiled import compiled, missing, run
 from tiny_run import write_run
 
 from rnnsearch_tf.data.phrasebook import phrasebook
 
 ROOT = pathlib.Path(__file__).parents[2]
-FOLDER = ROOT / "export"
-HEADERS = [
-    pathlib.Path(os.environ.get("ONNXRUNTIME_INCLUDE", "/usr/include/onnxruntime"))
-    / "onnxruntime_cxx_api.h",
-    pathlib.Path("/usr/include/sentencepiece_processor.h"),
-    pathlib.Path("/usr/include/nlohmann/json.hpp"),
-]
-MISSING = [program for program in ("g++", "make") if not shutil.which(program)]
-MISSING += [header.name for header in HEADERS if not header.exists()]
+HEADERS = pathlib.Path(os.environ.get("ONNXRUNTIME_INCLUDE", "/usr/include/onnxruntime"))
+MISSING = missing(HEADERS / "onnxruntime_cxx_api.h")
 SHIPPED = ROOT / "runtime" / "rnnsearch_runtime" / "models" / "tatoeba-en-fr.onnx"
 
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}")
@@ -34,19 +24,7 @@ pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING
 
 @pytest.fixture(scope="module")
 def runner():
-    """The compiled runner; one process of the suite compiles, the others wait for it."""
-    (FOLDER / "build").mkdir(exist_ok=True)
-    with open(FOLDER / "build" / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        command = ["make", "-C", str(FOLDER), "onnx_runner", f"PYTHON={sys.executable}"]
-        subprocess.run(command, check=True, capture_output=True)
-    return FOLDER / "build" / "onnx_runner"
-
-
-def run(runner, *words, text=""):
-    return subprocess.run(
-        [runner, *map(str, words)], input=text, capture_output=True, text=True, timeout=120
-    )
+    return compiled("onnx_runner")
 
 
 def translations(model, lines, monkeypatch):
