@@ -3,11 +3,14 @@ on development text.
 
     sentence   σ(w · [1, mean log p, least log p, log length])
                fitted to the chrF of its translation, in 0 … 1
+    total      σ(w · [1, mean log p, log length])
+               the same for a program that knows only the sum of the log p, such as
+               rnnsearch-runtime
     word       σ(w · [1, log p of the word, mean log p of the sentence])
                fitted to whether the reference has the word
 
 p are the model's token probabilities of its own translation, including the end symbol. Words are
-separated by spaces; the log p of a word is the sum over its tokens. Both fits are logistic
+separated by spaces; the log p of a word is the sum over its tokens. All fits are logistic
 regressions.
 """
 
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
 MINIMUM_SENTENCES = 50
 """Sentences that a calibration needs."""
 
+LEAST = 2
+"""Place of the least log p among the features of a sentence."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Confidence:
@@ -49,14 +55,15 @@ class Confidence:
 
 @dataclasses.dataclass(frozen=True)
 class Calibration:
-    """Weights of both regressions, with the number of sentences and the name of the text that they
-    were fitted to.
+    """Weights of the regressions, with the number of sentences and the name of the text that they
+    were fitted to. `total` is empty in files of older versions.
     """
 
     sentence: list[float]
     word: list[float]
     sentences: int
     source: str
+    total: list[float] = dataclasses.field(default_factory=list)
 
     @classmethod
     def fit(
@@ -88,9 +95,11 @@ class Calibration:
             for text, reference in zip(translations, references)
             for hit in _found(text.split(), reference.split())
         ]
-        sentence = _logistic_regression(np.stack(sentence_features), np.asarray(chrf))
+        features, quality = np.stack(sentence_features), np.asarray(chrf)
+        sentence = _logistic_regression(features, quality)
+        total = _logistic_regression(np.delete(features, LEAST, axis=1), quality)
         word = _logistic_regression(np.concatenate(word_features), np.asarray(hits, np.float64))
-        return cls(sentence.tolist(), word.tolist(), len(sources), source)
+        return cls(sentence.tolist(), word.tolist(), len(sources), source, total.tolist())
 
     @staticmethod
     def check_enough(sources: Sequence[str], source: str) -> None:
@@ -110,7 +119,7 @@ class Calibration:
         """
         try:
             calibration = cls(**json.loads(run.confidence.read_text(encoding="utf-8")))
-            np.asarray(calibration.sentence + calibration.word, np.float64)
+            np.asarray(calibration.sentence + calibration.word + calibration.total, np.float64)
             return calibration
         except FileNotFoundError:
             raise UserError(

@@ -27,7 +27,14 @@ from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
 from rnnsearch_tf.export.publishing import version_folder
 from rnnsearch_tf.export.quality import cost_sentence, development_pairs
 from rnnsearch_tf.export.warmup import sentences_of
-from rnnsearch_tf.export.writer import Exported, Runs, card, loaded, opened_runs
+from rnnsearch_tf.export.writer import (
+    Exported,
+    Runs,
+    calibration_of,
+    card,
+    loaded,
+    opened_runs,
+)
 from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.search.beam import BeamResult
 from rnnsearch_tf.search.graphs import search_graph
@@ -152,6 +159,8 @@ class GraphExport:
             lexicon = Lexicon.load(self.search.lexicon, *translator.unicode_forms)
             keys, words = (tensor.numpy().tolist() for tensor in lexicon.table.export())
             settings["lexicon"] = {key.decode(): word.decode() for key, word in zip(keys, words)}
+        if calibration := calibration_of(self.runs):
+            settings["confidence"] = calibration.total
         return settings
 
     def _checked(self, file: pathlib.Path) -> tuple[int, str | None]:

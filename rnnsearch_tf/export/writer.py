@@ -78,11 +78,7 @@ def export_model(
     """
     folders = opened_runs(runs)
     options = load_profile(saved_config(folders[0].config).search, profile, overrides)
-    calibration = (
-        Calibration.load(folders[0])
-        if len(folders) == 1 and folders[0].confidence.exists()
-        else None
-    )
+    calibration = calibration_of(folders)
     options, left_out = _possible(options, calibration, folders)
     version_folder(output, version)  # fail early
     translator = loaded(folders, options, combine)
@@ -121,6 +117,11 @@ def opened_runs(runs: Runs) -> list[Run]:
     if not folders:
         raise UsageError("expected the path of a RUN, or of several, got an empty list")
     return folders
+
+
+def calibration_of(runs: Sequence[Run]) -> Calibration | None:
+    """The calibration of a single RUN; None if it has none, or for an ensemble."""
+    return Calibration.load(runs[0]) if len(runs) == 1 and runs[0].confidence.exists() else None
 
 
 def loaded(runs: Sequence[Run], profile: Profile, combine: str) -> Translator:

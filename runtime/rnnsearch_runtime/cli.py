@@ -6,7 +6,7 @@ Each line of input, also an empty one, gives one line of output as soon as it ar
 Output types, as of `rnnsearch translate` (default: text, or nbest if --n-best is above 1):
   text   the translation
   json   one object a line: text, score, log_probability, tokens, source_tokens, alignment with
-         --alignment, and nbest if --n-best is above 1
+         --alignment, confidence with --confidence, and nbest if --n-best is above 1
   nbest  Moses n-best list: id ||| text ||| LogProbability= … Length= … ||| score
 
 Alignments, after a tab (text), as a fifth field (nbest: hard only) or as `alignment` (json):
@@ -21,19 +21,20 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import re
 import select
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from rnnsearch_runtime.text import Text
-    from rnnsearch_runtime.translator import Hypothesis, Translation, Translator
+import numpy as np
 
-_CHUNK = 1 << 16
+from rnnsearch_runtime import Hypothesis, Translation, Translator, __version__
+from rnnsearch_runtime.text import WORD_START, Text
+
 _LONGEST_LINE = 1 << 20
 _BATCHES = 4  # of lines at once, so that those in a batch have similar lengths
 
@@ -61,8 +62,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from rnnsearch_runtime import __version__
-
     parser = argparse.ArgumentParser(
         prog="rnnsearch-translate",
         description=__doc__,
@@ -76,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--n-best", **number, help="hypotheses for each sentence (default: those of the model)")
     add("--output-type", choices=("text", "json", "nbest"), help="see above")
     add("--alignment", choices=("hard", "soft"), help="also write alignments")
+    add("--confidence", action="store_true", help="also write the chrF to expect, from 0 to 1")
     add("--batch-size", **number, default=64, help="sentences in a batch (default: 64)")
     add("--threads", **number, default=1, help="threads of an operation (default: 1)")
     return parser
@@ -92,16 +92,16 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
     form = arguments.output_type or ("nbest" if nbest > 1 else "text")
     if form == "text" and nbest > 1:
         parser.error(f"--n-best {nbest}: expected --output-type json or nbest with it, got text")
-    if form == "nbest" and arguments.alignment == "soft":
-        parser.error("--alignment soft: expected --output-type text or json with it, got nbest")
-    from rnnsearch_runtime.translator import Translator
-
+    if form == "nbest" and (arguments.confidence or arguments.alignment == "soft"):
+        parser.error("--output-type nbest: expected text or json with --confidence, soft alignment")
     translator = Translator(arguments.model, arguments.threads)
     if nbest > (most := translator.search.get("nbest", 1)):
         parser.error(f"--n-best {nbest}: expected at most {most}, as the model was exported with")
     if arguments.alignment and not translator.has_attention:
         parser.error("--alignment: expected a model with attention, got one that aligns nothing")
-    formatted = _formatter(translator, form, arguments.alignment, arguments.n_best or most)
+    if arguments.confidence and not translator.calibrated:
+        parser.error("--confidence: expected an export of a RUN with `evaluate --calibrate`")
+    formatted = _formatter(translator, form, arguments)
     if os.isatty(0):
         _say("type a sentence and press Enter; Ctrl-D ends")
     number = replaced = 0
@@ -126,7 +126,7 @@ def _batches(size: int) -> Iterator[list[bytes]]:
     """Yield lists of 1 to `size` lines of standard input, without line feeds, as they arrive."""
     lines: list[bytes] = []
     rest = b""
-    while chunk := os.read(0, _CHUNK):
+    while chunk := os.read(0, 1 << 16):
         *complete, rest = (rest + chunk).split(b"\n")
         lines += complete
         if len(rest) > _LONGEST_LINE:
@@ -148,10 +148,11 @@ def _can_read_now() -> bool:
 
 
 def _formatter(
-    translator: Translator, form: str, alignment: str | None, nbest: int
+    translator: Translator, form: str, arguments: argparse.Namespace
 ) -> Callable[[int, Translation], list[str]]:
     """A function of (number from 0, translation) that gives the output lines of a sentence."""
-    import json
+    alignment = arguments.alignment
+    nbest = arguments.n_best or translator.search.get("nbest", 1)
 
     def aligned(hypothesis: Hypothesis, source_tokens: list[str]) -> Any:
         if alignment == "soft":
@@ -172,14 +173,19 @@ def _formatter(
         hypotheses = translation.nbest[:nbest]
         if form == "json":
             found = fields(translation, source) | {"source_tokens": source}
+            if translation.confidence is not None and arguments.confidence:
+                found["confidence"] = round(translation.confidence, 4)
             if nbest > 1:
                 found["nbest"] = [fields(hypothesis, source) for hypothesis in hypotheses]
             return [json.dumps(found, ensure_ascii=False)]
         if form == "text":
-            if not alignment:
-                return [translation.text]
-            value = aligned(translation, source)
-            return [f"{translation.text}\t{json.dumps(value) if alignment == 'soft' else value}"]
+            columns = [translation.text]
+            if alignment:
+                value = aligned(translation, source)
+                columns.append(json.dumps(value) if alignment == "soft" else value)
+            if arguments.confidence:
+                columns.append(f"{translation.confidence:.3f}")
+            return ["\t".join(columns)]
         return [
             f"{number} ||| {hypothesis.text.replace('|||', '| | |')} |||"
             f" LogProbability= {hypothesis.log_probability:.6f} Length= {len(hypothesis.tokens)}"
@@ -207,10 +213,6 @@ def _shares(tokens: list[str], text: Text) -> Any:
     """The share of each token that belongs to each word, float64 [tokens, words]. A U+2581 that is
     a piece by itself belongs to the next word.
     """
-    import numpy as np
-
-    from rnnsearch_runtime.text import WORD_START
-
     if text.tokenization != "sentencepiece":
         return np.eye(len(tokens))
     words = filter(None, "".join(tokens).split(WORD_START))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ FORMAT = 1
 """The newest format of model files that this version reads."""
 
 _KINDS: dict[str, type] = {"name": str, "maximum_source_length": int, "has_attention": bool}
-_KINDS |= dict.fromkeys(("source", "target", "search", "lexicon"), dict)
-_OUTPUTS = 6  # ids, lengths, log-probabilities, scores, alignments, finished
+_KINDS |= {"confidence": list} | dict.fromkeys(("source", "target", "search", "lexicon"), dict)
+_OPTIONAL: dict[str, Any] = {"lexicon": {}, "confidence": []}
 _EXPORT = "`rnnsearch export --format onnx`"
 
 
@@ -46,7 +47,7 @@ def open_model(
         threads: threads of one operation.
 
     Returns:
-        (session, metadata with the keys of format 1, and "lexicon", a dict).
+        (session, metadata of format 1, also with "lexicon", a dict, and "confidence", a list).
 
     Raises:
         ModelError: the file is missing, damaged, or no model of this kind.
@@ -82,23 +83,15 @@ def open_model(
         text = " ".join(str(error).replace(os.fspath(path), "it").split())
         gist = text.rpartition(") ")[2].strip(", ")[:300]
         version = f"a model that onnxruntime {onnxruntime.__version__} runs"
-        for sign, expected, advice in (
-            ("ir version", version, "pip install --upgrade onnxruntime"),
-            ("opset", version, "pip install --upgrade onnxruntime"),
-            ("registered", version, "pip install --upgrade onnxruntime"),
+        for signs, expected, advice in (
+            ("ir version|opset|registered", version, "pip install --upgrade onnxruntime"),
             ("external", "the weights in the file or beside it", "copy the files beside it, too"),
             ("", "a complete ONNX file", f"copy it again, or write it with {_EXPORT}"),
         ):
-            if sign in text.lower():
+            if re.search(signs, text.lower()):
                 raise ModelError(f"{path}: expected {expected}, got: {gist}; {advice}") from None
         raise
-    counts = len(session.get_inputs()), len(session.get_outputs())
     about = _checked(path, session.get_modelmeta().custom_metadata_map)
-    if counts != (1, _OUTPUTS):
-        raise ModelError(
-            f"{path}: expected a graph with 1 input and {_OUTPUTS} outputs, got {counts[0]} and"
-            f" {counts[1]}; write it with {_EXPORT}"
-        )
     return session, about
 
 
@@ -110,7 +103,7 @@ def _checked(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str
             " name another file"
         )
     try:
-        about: dict[str, Any] = {"lexicon": {}} | json.loads(metadata["rnnsearch"])
+        about: dict[str, Any] = _OPTIONAL | json.loads(metadata["rnnsearch"])
         newer = about["format"] > FORMAT
         if not newer:
             for key, kind in _KINDS.items():

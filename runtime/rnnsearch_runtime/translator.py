@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import math
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
+
+import numpy as np
 
 from rnnsearch_runtime.model import ModelError, open_model, shipped
 from rnnsearch_runtime.text import PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, Text
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Line = str | bytes
 
@@ -39,10 +39,13 @@ class Hypothesis:
 
 @dataclasses.dataclass(frozen=True)
 class Translation(Hypothesis):
-    """The best hypothesis of a sentence, with its source tokens and the n-best list, best first."""
+    """The best hypothesis of a sentence, with its source tokens, the n-best list, best first, and
+    its confidence: the chrF to expect, in 0 … 1, or None if the model is not calibrated.
+    """
 
     source_tokens: list[str] = dataclasses.field(repr=False)
     nbest: list[Hypothesis] = dataclasses.field(repr=False)
+    confidence: float | None = dataclasses.field(repr=False)
 
 
 class Translator:
@@ -58,6 +61,7 @@ class Translator:
         source, target: Text of each side.
         search: options of the beam search, which are fixed in the model.
         has_attention: whether alignments are meaningful.
+        calibrated: whether translations have a confidence.
         maximum_source_length: in tokens; longer sentences are cut, with a warning.
 
     Raises:
@@ -72,6 +76,8 @@ class Translator:
         self._session, about = open_model(self._path, threads)
         self._input = self._session.get_inputs()[0].name
         self._lexicon: dict[str, str] = about["lexicon"]
+        self._calibration: list[float] = about["confidence"]
+        self.calibrated = bool(self._calibration)
         self.name: str = about["name"]
         self.search: dict[str, Any] = about["search"]
         self.has_attention: bool = about["has_attention"]
@@ -108,7 +114,7 @@ class Translator:
         if batch_size < 1:
             raise ValueError(f"batch_size: expected at least 1, got {batch_size}")
         sources = [self._encode(text) for text in texts]
-        results = [_translation([], []) for _ in sources]
+        results = [self._translation([], []) for _ in sources]
         with_words = filter(sources.__getitem__, range(len(sources)))
         order = sorted(with_words, key=lambda place: len(sources[place]))
         for start in range(0, len(order), batch_size):
@@ -124,8 +130,6 @@ class Translator:
         tokens = self.source.tokenize(text)
         limit = self.maximum_source_length
         if len(tokens) > limit:
-            import logging
-
             logging.getLogger("rnnsearch_runtime").warning(
                 f"warning: a source sentence of {len(tokens)} tokens was cut to {limit}, the"
                 f" maximum length: {' '.join(tokens[:6])[:60]} …"
@@ -133,19 +137,15 @@ class Translator:
         return tokens[:limit]
 
     def _search(self, sources: Sequence[list[str]]) -> list[Translation]:
-        import numpy as np  # here and below: the help of the command does not need it
-
         ids = np.full((len(sources), max(map(len, sources)) + 1), PAD_ID, np.int32)
         for row, tokens in zip(ids, sources):
             row[: len(tokens) + 1] = self.source.ids(tokens)
         # ids [B, N, I]; lengths, log-probabilities, scores [B, N]; alignments [B, N, I, J]
         found = zip(sources, *self._session.run(None, {self._input: ids})[:5])
-        return [_translation(tokens, self._nbest(tokens, *row)) for tokens, *row in found]
+        return [self._translation(tokens, self._nbest(tokens, *row)) for tokens, *row in found]
 
     def _nbest(self, source: list[str], *row: np.ndarray) -> list[Hypothesis]:
         """The n-best list of a sentence, from its row of the graph's outputs."""
-        import numpy as np
-
         ids, lengths, log_probabilities, scores, alignments = row
         if not lengths[0] or not math.isfinite(scores[0]):
             raise ModelError(
@@ -175,10 +175,15 @@ class Translator:
             for token, word in zip(tokens, best)
         ]
 
-
-def _translation(source: list[str], nbest: list[Hypothesis]) -> Translation:
-    """The translation of a sentence; without an n-best list, that of one without words."""
-    import numpy as np
-
-    nbest = nbest or [Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))]
-    return Translation(**vars(nbest[0]), source_tokens=source, nbest=nbest)
+    def _translation(self, source: list[str], nbest: list[Hypothesis]) -> Translation:
+        """The translation of a sentence; without an n-best list, that of one without words. Its
+        confidence is σ(w · [1, mean log p, log length]), with the end symbol in the length.
+        """
+        nbest = nbest or [Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))]
+        length = len(nbest[0].tokens) + 1
+        features = 1.0, nbest[0].log_probability / length, math.log(length)
+        x = sum(w * feature for w, feature in zip(self._calibration, features))
+        confidence = 0.5 + 0.5 * math.tanh(x / 2) if self.calibrated else None
+        return Translation(
+            **vars(nbest[0]), source_tokens=source, nbest=nbest, confidence=confidence
+        )

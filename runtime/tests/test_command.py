@@ -81,6 +81,26 @@ def test_output_types(model: pathlib.Path) -> None:
     assert found["source_tokens"] == ["the", "cat"] and found["score"] == -1.5
 
 
+def test_confidence(tmp_path: pathlib.Path, model: pathlib.Path) -> None:
+    import tiny
+
+    sure = tiny.write(tmp_path / "sure.onnx", tiny.ABOUT | {"confidence": [0.0, 0.0, 1.0]})
+    words = "--model", sure, "--confidence"  # with these weights, n / (n + 1) of n tokens
+    assert run(*words, text=b"the cat\n").stdout == b"le chat\t0.750\n"
+    both = run(*words, "--alignment", "hard", text=b"cat\n")
+    assert both.stdout == b"chat\t0-0\t0.667\n"
+    found = json.loads(run(*words, "--output-type", "json", text=b"the cat sleeps\n").stdout)
+    assert found["confidence"] == 0.8
+    refused = run("--model", model, "--confidence")
+    assert (
+        refused.returncode == 2 and b"--confidence: expected an export of a RUN" in refused.stderr
+    )
+    refused = run(*words, "--output-type", "nbest")
+    assert (
+        refused.returncode == 2 and b"--output-type nbest: expected text or json" in refused.stderr
+    )
+
+
 def test_links_of_words_from_those_of_pieces() -> None:
     np = pytest.importorskip("numpy")
     from rnnsearch_runtime.cli import _pharaoh, _shares
@@ -156,7 +176,11 @@ def test_closed_streams(model: pathlib.Path) -> None:
         (["--n-best", "0"], 2, "expected a whole number, at least 1, got '0'"),
         (["--n-best", "3"], 2, "--n-best 3: expected at most 2"),
         (["--n-best", "2", "--output-type", "text"], 2, "expected --output-type json or nbest"),
-        (["--alignment", "soft", "--output-type", "nbest"], 2, "text or json with it, got nbest"),
+        (
+            ["--alignment", "soft", "--output-type", "nbest"],
+            2,
+            "--output-type nbest: expected text or json",
+        ),
         (["--unknown"], 2, "unrecognized arguments: --unknown"),
     ],
 )

@@ -77,7 +77,7 @@ def is_at_its_maximum(weights, features, target):
         )
 
 
-def test_both_regressions_are_at_their_maximum():
+def test_the_regressions_are_at_their_maximum():
     """Words come several times; how often the reference has them decides, and the chrF is
     sacreBLEU's.
     """
@@ -102,6 +102,7 @@ def test_both_regressions_are_at_their_maximum():
     ]
     is_at_its_maximum(found.word, of_words, hits_of(texts, references))
     is_at_its_maximum(found.sentence, of_sentences, np.array(chrf))
+    is_at_its_maximum(found.total, of_sentences[:, [0, 1, 3]], np.array(chrf))
     assert (found.sentences, found.source) == (60, "dev")
 
 

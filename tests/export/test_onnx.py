@@ -10,11 +10,15 @@ import onnxruntime
 import pytest
 from tiny_run import write_run
 
+from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras.onnx.graph import search_onnx
 from rnnsearch_tf.extras.onnx.weights import store_weights
 from rnnsearch_tf.extras.onnx.writer import export_onnx
 from rnnsearch_tf.runs.folder import Run
+
+
+WEIGHTS = [0.5, 2.0, -0.25]
 
 
 def session_of(proto):
@@ -25,7 +29,9 @@ def session_of(proto):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    return write_run(tmp_path_factory.mktemp("onnx") / "run")
+    folder = write_run(tmp_path_factory.mktemp("onnx") / "run")
+    Calibration([1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0], 60, "nothing", WEIGHTS).save(Run(folder))
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +59,7 @@ def test_the_file_has_the_text_settings(exported, run):
         tokens = (run / f"vocabulary.{side}.txt").read_text(encoding="utf-8").split("\n")
         assert settings[side]["tokens"] == [token for token in tokens if token]
     assert settings["search"]["beam_size"] == 3
+    assert settings["confidence"] == WEIGHTS
     assert [value.name for value in session.get_inputs()] == ["source_ids"]
     assert [value.name for value in session.get_outputs()] == [
         "ids",
