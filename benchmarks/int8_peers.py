@@ -5,7 +5,9 @@
 Ours: RNNsearch of the size SMALL (256 units, 10,000 words) in TensorFlow float32, ONNX Runtime int8
 and LiteRT int8, which takes a batch sentence by sentence. CTranslate2, installed with pip into an
 environment of its own (--environments): Transformers of 3 layers of 256 and 4 of 128 dimensions in
-int8. Random weights, 15 words in, 15 out. A ratio is the median of those of the rounds.
+int8. OpenNMT-tf, installed likewise: RNNsearch of our size in float32, which is all it has; if it
+cannot be installed, which needs Python 3.8 to 3.10, it is said and left out. Random weights, 15
+words in, 15 out. A ratio is the median of those of the rounds.
 """
 
 import contextlib
@@ -32,6 +34,7 @@ TRANSFORMERS = {
     "CTranslate2, Transformer 3 × 256": dict(layers=3, width=256),
     "CTranslate2, Transformer 4 × 128": dict(layers=4, width=128),
 }
+OPENNMT = "OpenNMT-tf"
 OURS = ["TensorFlow float32", "ONNX Runtime int8", "LiteRT int8"]
 
 
@@ -45,6 +48,22 @@ def our_ways(size, beam, threads, place):
     config = translator.search_config(**search, beam_size=beam, nbest=1)
     ways = without_tensorflow.all_ways(translator.model, config, threads)
     return {way: ways[way] for way in OURS}
+
+
+def opennmt_worker(size, arguments, place):
+    """OpenNMT-tf as a Worker, or None if it cannot be installed."""
+    peer = peers.PEERS[OPENNMT]
+    folder = arguments.environments.absolute() / peer.worker.removesuffix(".py")
+    try:
+        python = peers.install(peer, folder)
+    except RuntimeError as error:
+        print(f"{OPENNMT} is not measured: {error}\n")
+        return None
+    batches = pathlib.Path(place) / "batches.npz"
+    measuring.write_batches(batches, [])
+    options = dict(size=size._asdict(), precision="float32", batches=str(batches))
+    options = json.dumps(options | dict(threads=arguments.threads))
+    return measuring.Worker([str(python), str(measuring.HERE / peer.worker), options])
 
 
 def seconds_of(call, ids):
@@ -68,7 +87,11 @@ def main():
     workers = {}
     heads = ["beam", "batch", *OURS, *TRANSFORMERS]
     heads += [f"{ours} over 3 × 256" for ours in OURS[1:]]
+    heads += [OPENNMT, *(f"{ours} over {OPENNMT}" for ours in OURS[1:])]
     with stack, tempfile.TemporaryDirectory() as place, measuring.printed(heads) as rows:
+        opennmt = opennmt_worker(size, arguments, place)
+        if opennmt:
+            stack.enter_context(opennmt)
         for name, options in TRANSFORMERS.items():
             options = options | dict(vocabulary_size=size.vocabulary_size, type="int8")
             command = [python, measuring.HERE / PEER.worker, json.dumps(options)]
@@ -83,12 +106,21 @@ def main():
                 for _ in range(arguments.repeats + 1):  # the first warms up
                     times = {way: seconds_of(call, batch) for way, call in ours.items()}
                     times |= {name: worker("search", **asked) for name, worker in workers.items()}
+                    if opennmt:
+                        one = dict(beam_size=beam, batch_size=count, repeats=1, warm_up=0)
+                        (times[OPENNMT],) = opennmt("search", **one)
                     rounds.append(times)
                 rounds = rounds[1:]
                 speeds = {way: median(count / row[way] for row in rounds) for way in rounds[0]}
                 first = next(iter(TRANSFORMERS))
                 ratios = [median(row[first] / row[way] for row in rounds) for way in OURS[1:]]
-                rows.append([beam, count, *speeds.values(), *ratios])
+                theirs = [None] * len(OURS)
+                if opennmt:
+                    ratios_to = [
+                        median(row[OPENNMT] / row[way] for row in rounds) for way in OURS[1:]
+                    ]
+                    theirs = [speeds.pop(OPENNMT), *ratios_to]
+                rows.append([beam, count, *speeds.values(), *ratios, *theirs])
 
 
 if __name__ == "__main__":

@@ -1,13 +1,17 @@
-"""Memory and speed over a long time: a server under mixed requests, or a training.
+"""Memory and speed over a long time: a server under mixed requests or with new versions of its
+model, or a training.
 
     python benchmarks/soak.py serving --minutes 30 [--model tatoeba-en-fr | --served DIR] [--rate 3]
+    python benchmarks/soak.py versions --count 20 [--model tatoeba-en-fr | --served DIR]
     python benchmarks/soak.py training --minutes 30 [--config phrasebook] [--set section.key=value
         …] [--trim]
 
 serving: `rnnsearch serve` in a process of its own gets --rate requests a second: one sentence, a
-    long one, 16 of them, n-best
-lists, things that it must refuse, and connections that break in the middle of a request or before
-its answer. training: `rnnsearch train`, with evaluations and checkpoints, in a process of its own.
+long one, 16 of them, n-best lists, things that it must refuse, and connections that break in the
+middle of a request or before its answer.
+versions: `rnnsearch serve` gets one version of its model after the other, and translates a sentence
+with each. Prints memory, descriptors and threads after each.
+training: `rnnsearch train`, with evaluations and checkpoints, in a process of its own.
 
 With --trim the training gives back, every 5 seconds, what the C library holds of freed memory; what
 is left is really kept.
@@ -21,15 +25,18 @@ with 1 if an answer was neither right nor the refusal it should be.
 """
 
 import argparse
+import contextlib
 import itertools
 import json
 import pathlib
+import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
 import measuring
 import psutil
@@ -81,17 +88,23 @@ class Memory(threading.Thread):
     def run(self):
         while not self.ended.wait(SECONDS):
             try:
-                root = psutil.Process(self.pid)
-                processes = [root, *root.children(recursive=True)]
-                # of a page that several have, each has its share
-                memory = [process.memory_full_info() for process in processes]
-                held = [(process.num_fds(), process.num_threads()) for process in processes]
+                resident, own, *held = look(self.pid)
             except (OSError, psutil.Error):
                 continue  # one has ended just now
-            resident = sum(each.pss for each in memory)
-            own = sum(each.uss for each in memory)
             self.seen.append((time.monotonic() - self.began, resident, own))
-            self.held.append(tuple(map(sum, zip(*held))))
+            self.held.append(held)
+
+
+def look(pid):
+    """[resident bytes, bytes that no other process has, file descriptors, threads] of a process and
+    all that came from it.
+    """
+    root = psutil.Process(pid)
+    each = []
+    for process in (root, *root.children(recursive=True)):
+        memory = process.memory_full_info()  # pss: of a page that several have, each has its share
+        each.append((memory.pss, memory.uss, process.num_fds(), process.num_threads()))
+    return [sum(values) for values in zip(*each)]
 
 
 class Asker:
@@ -238,36 +251,35 @@ def growth(seen, seconds):
     )
 
 
-def serving(arguments):
+@contextlib.contextmanager
+def served(arguments):
+    """(base path of an exported model, the WatchedServer that serves it as `toy`)."""
     sys.path.insert(0, str(HERE.parent / "tests" / "serving"))
-    import numpy as np
     import watched_server
 
-    seconds = 60 * arguments.minutes
+    watched_server.STARTED_IN = 600  # seconds; other programs may be at work
     with tempfile.TemporaryDirectory() as folder:
-        base = arguments.served or f"{folder}/model"
-        if not arguments.served:
+        base = pathlib.Path(folder, "model")
+        if arguments.served:
+            shutil.copytree(arguments.served, base)
+        else:
             measuring.say("exporting")
-            subprocess.run(
-                [
-                    sys.executable,
-                    "-m",
-                    "rnnsearch_tf",
-                    "export",
-                    "--model",
-                    arguments.model,
-                    "--output",
-                    base,
-                ],
-                check=True,
-                stdout=sys.stderr,
-            )
-        watched_server.STARTED_IN = 600  # seconds; other programs may be at work
+            command = [sys.executable, "-m", "rnnsearch_tf", "export"]
+            command += ["--model", arguments.model, "--output", str(base)]
+            subprocess.run(command, check=True, stdout=sys.stderr)
         with watched_server.watched_server(base) as server:
-            memory = Memory(server.process.pid)
-            asker = Asker(server, "toy", arguments.rate)
-            asker.run(seconds)
-            memory.ended.set()
+            yield base, server
+
+
+def serving(arguments):
+    import numpy as np
+
+    seconds = 60 * arguments.minutes
+    with served(arguments) as (_, server):
+        memory = Memory(server.process.pid)
+        asker = Asker(server, "toy", arguments.rate)
+        asker.run(seconds)
+        memory.ended.set()
     with measuring.printed(
         ["minutes", "answers", "p50, ms", "p95, ms", "p99, ms", "resident, MB", "own, MB"]
     ) as rows:
@@ -304,6 +316,43 @@ def serving(arguments):
     for wrong in asker.improper[:10]:
         measuring.say(wrong[:500])
     return 1 if asker.improper else 0
+
+
+def versions(arguments):
+    from rnnsearch_tf.extras.server.client import Client
+
+    with (
+        served(arguments) as (base, server),
+        measuring.printed(
+            ["version", "s until it answers", "resident, MB", "own, MB", "descriptors", "threads"]
+        ) as rows,
+    ):
+        first = max(int(path.name) for path in base.iterdir() if path.name.isdecimal())
+        client = Client(server.grpc, "toy", deadline=60)
+        for version in range(first, first + arguments.count):
+            started = time.monotonic()
+            if version > first:
+                shutil.copytree(base / str(first), base / "copy")
+                (base / "copy").rename(base / str(version))
+            while (states := states_of(server)) != {str(version): "AVAILABLE"}:
+                if time.monotonic() - started > 300:
+                    measuring.say(f"expected version {version} alone, got {states}")
+                    return 1
+                time.sleep(0.2)
+            (translation,) = client.translate(SHORT[:1])
+            taken = time.monotonic() - started
+            resident, own, *held = look(server.process.pid)
+            rows.append([version, taken, round(resident / 1e6), round(own / 1e6), *held])
+            if not translation.text:
+                return 1
+    return 0
+
+
+def states_of(server):
+    """{version: state} of the versions of the model that have not ended."""
+    with urllib.request.urlopen(f"http://{server.rest}/v1/models/toy", timeout=60) as answer:
+        found = json.load(answer)["model_version_status"]
+    return {one["version"]: one["state"] for one in found if one["state"] != "END"}
 
 
 def training(arguments):
@@ -358,6 +407,9 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     what = parser.add_subparsers(dest="what", required=True)
+    what.add_parser("versions").add_argument(
+        "--count", type=int, default=20, help="default: %(default)s"
+    )
     for name in ("serving", "training"):
         one = what.add_parser(name)
         one.add_argument("--minutes", type=float, default=30, help="default: %(default)s")
@@ -373,15 +425,15 @@ def main():
     one.add_argument(
         "--evaluate-every", type=int, default=500, metavar="UPDATES", help="default: %(default)s"
     )
-    server = what.choices["serving"]
-    server.add_argument(
-        "--model",
-        default="tatoeba-en-fr",
-        help="a RUN folder or a name of `rnnsearch models` (default: %(default)s)",
-    )
-    server.add_argument(
-        "--served", metavar="DIR", help="the base path of a model that is exported already"
-    )
+    for server in (what.choices["versions"], what.choices["serving"]):
+        server.add_argument(
+            "--model",
+            default="tatoeba-en-fr",
+            help="a RUN folder or a name of `rnnsearch models` (default: %(default)s)",
+        )
+        server.add_argument(
+            "--served", metavar="DIR", help="the base path of a model that is exported already"
+        )
     server.add_argument(
         "--rate", type=float, default=3, help="requests a second (default: %(default)s)"
     )
@@ -391,7 +443,8 @@ def main():
         f"## {pathlib.Path(sys.argv[0]).name} {arguments.what}\n\n{measuring.machine(1)}\n",
         flush=True,
     )
-    return {"serving": serving, "training": training}[arguments.what](arguments)
+    run = {"serving": serving, "versions": versions, "training": training}[arguments.what]
+    return run(arguments)
 
 
 if __name__ == "__main__":
