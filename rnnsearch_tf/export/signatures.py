@@ -332,7 +332,7 @@ def _in_parts(
     """Call a tf.function of vectors with ROWS_AT_ONCE rows at a time; concatenate its outputs."""
     shapes = function.get_concrete_function().structured_outputs
     rows = tf.size(values[0])
-    parts = tf.maximum(-(-rows // ROWS_AT_ONCE), 1)
+    parts = -(-rows // ROWS_AT_ONCE)
 
     def answer(
         part: tf.Tensor, answers: Mapping[str, tf.TensorArray]

@@ -99,7 +99,8 @@ def without(words: NextWords, ids: tf.Tensor) -> NextWords:
     ids = tf.reshape(tf.where(ids < size, ids, PAD_ID), [hypotheses, -1])
     rows = tf.zeros_like(ids) + tf.range(hypotheses)[:, tf.newaxis]
     forbidden = tf.fill(tf.shape(ids), tf.constant(NO_HYPOTHESIS, words.blocks.dtype))
-    blocks = tf.tensor_scatter_nd_min(
+    # LiteRT, which lacks the minimum, adds what is written to a place more than once: still very low
+    blocks = tf.tensor_scatter_nd_update(
         tf.reshape(words.blocks, [hypotheses, size]), tf.stack([rows, ids], axis=-1), forbidden
     )
     blocks = tf.ensure_shape(tf.reshape(blocks, shape), words.blocks.shape)

@@ -197,7 +197,10 @@ def test_translate(session, translations):
         )
 
 
-def test_nbest(session, translations):
+def test_nbest(session, translations, translator):
+    as_searched = translator.translate(LINES, nbest=NBEST)
+    others = [hypothesis.tokens for line in as_searched for hypothesis in line.nbest[1:]]
+    assert any("<unk>" in tokens for tokens in others)  # replaced from now on
     answer = session("translate_nbest", text=LINES)
     for row, translation in enumerate(translations):
         count = len(translation.nbest)

@@ -94,13 +94,6 @@ EXPORT = [
     ),
     Mutant(
         "export/signatures.py",
-        "an empty text has no effect",
-        "tf.maximum(-(-rows // ROWS_AT_ONCE), 1)",
-        "-(-rows // ROWS_AT_ONCE)",
-        (f"{ANSWERS}::test_no_text_gives_no_answer",),
-    ),
-    Mutant(
-        "export/signatures.py",
         "an output is missing",
         '            "tokens": tf.reshape(_joined(tokens), shape),\n',
         "",

@@ -1,8 +1,10 @@
 """Merges the requests that wait into one call of the model.
 
 A request runs at once while a runner is free; those that come meanwhile wait, and the next free
-runner takes all that fit together. So batches grow with the load, and no request waits for a batch
-to fill. tensorflow_model_server waits for a set time instead (`batch_timeout_micros`).
+runner takes its share of them. So batches grow with the load, and no request waits for a batch to
+fill. Only a runner that has answered several requests at once waits for a moment, because their
+clients ask again at the same time. tensorflow_model_server always waits for a set time
+(`batch_timeout_micros`).
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ from rnnsearch_tf.extras.server.errors import (
 RUNNERS = 2
 MOST_ROWS = 64
 """Of a merged call: the rows that the exported graphs compute at once."""
+
+GATHER_SECONDS = 0.005
+"""How long a runner waits for as many requests as it has answered at once."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -52,6 +57,8 @@ class Batcher:
 
     def __init__(self, run: Any, runners: int = RUNNERS):
         self._run = run
+        self._runners = runners
+        self._running = 0  # rows
         self._waiting: list[Waiting] = []
         self._changed = threading.Condition()
         for _ in range(runners):
@@ -81,19 +88,30 @@ class Batcher:
             return request.outputs.result()
 
     def _work(self) -> None:
+        answered = 1
         while True:
             with self._changed:
-                while not self._waiting:
-                    self._changed.wait()
+                self._changed.wait_for(lambda: self._waiting)
+                if answered > 1:
+                    self._changed.wait_for(lambda: len(self._waiting) >= answered, GATHER_SECONDS)
                 batch = self._take()
+                rows = sum(request.rows for request in batch)
+                self._running += rows
+            answered = len(batch)
             self._answer(batch)
+            with self._changed:
+                self._running -= rows
 
     def _take(self) -> list[Waiting]:
-        """The request that has waited for the longest, and those that fit to it."""
+        """The request that has waited for the longest, and those that fit to it, up to a runner's
+        share of all that wait or run.
+        """
         batch: list[Waiting] = []
+        known = self._running + sum(request.rows for request in self._waiting)
+        most = min(MOST_ROWS, -(-known // self._runners))
         rows = 0
         for request in list(self._waiting):
-            fits = not batch or (request.key == batch[0].key and rows + request.rows <= MOST_ROWS)
+            fits = not batch or (request.key == batch[0].key and rows + request.rows <= most)
             if fits:
                 batch.append(request)
                 rows += request.rows
