@@ -74,8 +74,8 @@ EXPORT = [
     Mutant(
         "export/signatures.py",
         "the last part is left out",
-        "tf.maximum(-(-rows // ROWS_AT_ONCE), 1)",
-        "tf.maximum(rows // ROWS_AT_ONCE, 1)",
+        "parts = -(-rows // ROWS_AT_ONCE)",
+        "parts = tf.maximum(rows // ROWS_AT_ONCE, 1)",
         (f"{ANSWERS}::test_parts_of_a_request_are_joined_in_their_order",),
     ),
     Mutant(

@@ -31,9 +31,30 @@ MERGING = [
     Mutant(
         "extras/server/batching.py",
         "a merged call has any number of rows",
-        "rows + request.rows <= MOST_ROWS",
-        "True",
+        "min(MOST_ROWS, -(-known // self._runners))",
+        "-(-known // self._runners)",
         (f"{BATCHING}::test_a_merged_call_has_no_more_rows_than_it_may",),
+    ),
+    Mutant(
+        "extras/server/batching.py",
+        "a runner takes all that waits",
+        "min(MOST_ROWS, -(-known // self._runners))",
+        "MOST_ROWS",
+        (f"{BATCHING}::test_a_runner_takes_its_share",),
+    ),
+    Mutant(
+        "extras/server/batching.py",
+        "what runs does not count",
+        "known = self._running + sum(",
+        "known = sum(",
+        (f"{BATCHING}::test_a_runner_takes_its_share",),
+    ),
+    Mutant(
+        "extras/server/batching.py",
+        "a runner never waits for the clients of a merged call",
+        "if answered > 1:",
+        "if False:",
+        (f"{BATCHING}::test_a_runner_waits_for_the_clients_of_a_merged_call",),
     ),
     Mutant(
         "extras/server/batching.py",

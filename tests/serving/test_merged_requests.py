@@ -13,6 +13,7 @@ import pytest
 from toy_calls import Toy, decoded, refusal, wait_until
 from toy_model import Gate
 
+from rnnsearch_tf.extras.server import batching as module
 from rnnsearch_tf.extras.server.batching import MOST_ROWS, RUNNERS, Batcher
 from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument
 
@@ -112,6 +113,56 @@ def test_two_calls_of_the_model_run_at_once():
             pool.submit(batcher.run, "s", {"x": np.ones(1)}, ("y",), end)
             wait_until(lambda: len(model.calls) == number + 1)
         model.gate.set()
+
+
+class Two(Doubler):
+    """Calls that begin with 8 wait for the event `eight`, those with 1 for `one`."""
+
+    def __init__(self):
+        super().__init__()
+        self.eight, self.one = threading.Event(), threading.Event()
+
+    def run(self, signature, inputs, outputs, end):
+        values = super().run(signature, inputs, outputs, end)
+        event = {8.0: self.eight, 1.0: self.one}.get(inputs["x"][0])
+        assert event is None or event.wait(LONG)
+        return values
+
+
+@pytest.mark.parametrize(("rows", "share"), [(1, 6), (8, 9)])
+def test_a_runner_takes_its_share(rows, share):
+    """Ten rows wait while another runner computes `rows`: half of both together, rounded up."""
+    model = Two()
+    batcher = Batcher(model.run)
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
+        end = time.monotonic() + LONG
+        for number, x in enumerate([np.full(rows, 8.0), np.ones(1), *[np.full(1, 2.0)] * 10]):
+            pool.submit(batcher.run, "s", {"x": x}, ("y",), end)
+            if number < RUNNERS:
+                wait_until(lambda: len(model.calls) == number + 1)
+        waiting(batcher, 10)
+        model.one.set()
+        try:
+            wait_until(lambda: len(model.calls) > RUNNERS)
+            assert len(model.calls[RUNNERS]) == share
+        finally:
+            model.eight.set()
+
+
+def test_a_runner_waits_for_the_clients_of_a_merged_call(batching, monkeypatch):
+    """Whose next requests come one after the other."""
+    monkeypatch.setattr(module, "GATHER_SECONDS", LONG)
+    batcher, model, ask = batching()
+    held(model, ask)
+    answers = [ask([1.0]) for _ in range(3)]
+    waiting(batcher, 3)
+    model.gate.set()
+    [answer.result(LONG) for answer in answers]
+    answers = [ask([2.0]), ask([3.0])]
+    waiting(batcher, 2)
+    answers.append(ask([4.0]))
+    assert [answer.result(LONG) for answer in answers] == [[4.0], [6.0], [8.0]]
+    assert [len(call) for call in model.calls] == [1, 3, 3]
 
 
 def test_a_merged_call_has_no_more_rows_than_it_may(batching):
