@@ -3,8 +3,8 @@
     python mirrored.py FOLDER [COMBINATION …]
 
 Writes FOLDER/replicas.npz, the combinations of worker.py by plain ``model.fit``, and
-FOLDER/dropped.npy, what a dropout layer of each replica leaves of MANY ones; or, without any,
-FOLDER/run, the training of test_launch.py.
+FOLDER/dropped.npy, what a dropout layer of each replica leaves of MANY ones, after it has tried a
+loss that is refused; or, without any, FOLDER/run, the training of test_launch.py.
 """
 
 import pathlib
@@ -24,6 +24,24 @@ def dropped(strategy):
     return [strategy.experimental_local_results(draw()) for _ in range(2)]
 
 
+def refuse_a_loss_of_keras():
+    """A loss of logits would count a shared batch several times."""
+    from tiny_rnnsearch import PAIRS, dataset, tiny_model
+
+    from rnnsearch_tf.errors import UsageError
+    from rnnsearch_tf.runtime.backend import keras
+
+    model = tiny_model("float32")
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    pairs = dataset([PAIRS]).map(lambda batch: (batch, batch["target_ids"]))
+    try:
+        model.fit(pairs, verbose=0)
+    except UsageError as error:
+        assert "expected loss=TranslationLoss() under a strategy" in str(error)
+    else:
+        raise AssertionError("expected a UsageError, got none")
+
+
 def main(folder, *names):
     import worker
     from training.test_launch import OPTIONS
@@ -35,6 +53,7 @@ def main(folder, *names):
     strategy = tf.distribute.MirroredStrategy()
     with strategy.scope():
         if names:
+            refuse_a_loss_of_keras()
             np.save(folder / "dropped.npy", dropped(strategy))
             np.savez(folder / "replicas.npz", **worker.trained(SingleWorker(), names))
             return

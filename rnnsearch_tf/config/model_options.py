@@ -327,6 +327,14 @@ class ModelConfig:
     )
 
 
+def check_model(model: ModelConfig) -> None:
+    """Raise UsageError if options of the model do not fit each other."""
+    check_bridge(model)
+    check_conditional(model)
+    check_residual(model)
+    check_tied(model)
+
+
 def check_conditional(model: ModelConfig) -> None:
     """Raise UsageError if a model without attention has the order with attention between units."""
     if model.decoder_order == "conditional" and model.system != "rnnsearch":

@@ -13,10 +13,7 @@ from rnnsearch_tf.config.data_options import DataConfig
 from rnnsearch_tf.config.effects import GIVEN, check_effects, sections_of
 from rnnsearch_tf.config.model_options import (
     ModelConfig,
-    check_bridge,
-    check_conditional,
-    check_residual,
-    check_tied,
+    check_model,
 )
 from rnnsearch_tf.config.option import option
 from rnnsearch_tf.config.presets import ATTENDING, TRANSLATING
@@ -503,10 +500,7 @@ def _check_together(config: Config) -> None:
     """Checks that need more than one option."""
     training = config.training
     check_effects(sections_of(config))
-    check_bridge(config.model)
-    check_conditional(config.model)
-    check_residual(config.model)
-    check_tied(config.model)
+    check_model(config.model)
     check_training_text(config.data)
     check_guided_alignment(config.data, training.guided_alignment_weight)
     check_sampling(

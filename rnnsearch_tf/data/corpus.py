@@ -66,7 +66,8 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
         )
     if part not in ("train", "development"):
         raise UsageError(
-            f"data: expected part train or development of a corpus in files, got {part!r}"
+            f"data: expected part train or development of a corpus in files, got {part!r}; only"
+            " the phrasebook has a part test"
         )
     if data.corpus == "phrase_table" and part == "train":
         if data.phrase_table is None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rnnsearch_tf.text.counting import TokenCounts
     from rnnsearch_tf.text.pipeline import Text
 
-SMALL = 10_000_000
+SMALL_TEXT_BYTES = 10_000_000
 """Bytes of text below which starting processes takes longer than the work."""
 
 
@@ -36,7 +36,7 @@ def processes_for(shards: Sequence[Pairs]) -> int:
     sides = [getattr(pairs, side) for pairs in shards for side in ("source", "target")]
     paths = [split(side)[0] for side in sides if isinstance(side, (str, os.PathLike))]
     size = sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
-    return min(available_cores(), len(shards)) if size > SMALL else 1
+    return min(available_cores(), len(shards)) if size > SMALL_TEXT_BYTES else 1
 
 
 def corpus_shards(pairs: Pairs) -> list[tuple[int, Pairs]]:

@@ -44,7 +44,8 @@ def training_dataset(
     """One epoch of training batches per iteration, in a new order each time.
 
     Pairs longer than data.maximum_source_length or data.maximum_target_length are left out, and
-    counted in ``pairs.report.too_long`` at the end of an epoch. Memory holds data.shuffle_buffer
+    counted in ``pairs.report.too_long`` at the end of an epoch (of a mixture, in the report of each
+    corpus). Memory holds data.shuffle_buffer
     pairs, however long the files are.
 
     Args:

@@ -30,6 +30,7 @@ class Report:
         kept: usable pairs.
         invalid, empty: pairs left out because a side is not UTF-8, or has no text.
         unpaired: lines at the end of the longer side, which have no partner.
+        malformed: lines of a phrase table that are none.
         too_long: pairs left out of training by the length limits (set in the first epoch).
         examples: the first few bad lines, as ``file:line: problem``.
     """
@@ -38,6 +39,7 @@ class Report:
     invalid: int = 0
     empty: int = 0
     unpaired: int = 0
+    malformed: int = 0
     too_long: int = 0
     examples: list[str] = dataclasses.field(default_factory=list)
 
@@ -45,20 +47,21 @@ class Report:
         """The report of two passes together."""
         counts = {
             name: getattr(self, name) + getattr(other, name)
-            for name in ("kept", "invalid", "empty", "unpaired", "too_long")
+            for name in ("kept", "invalid", "empty", "unpaired", "malformed", "too_long")
         }
         return Report(**counts, examples=[*self.examples, *other.examples][:_EXAMPLES])
 
     @property
     def skipped(self) -> int:
         """Bad pairs and lines, which were left out."""
-        return self.invalid + self.empty + self.unpaired
+        return self.invalid + self.empty + self.unpaired + self.malformed
 
     def __str__(self) -> str:
         counts = [
             (self.invalid, "with invalid UTF-8"),
             (self.empty, "with an empty line"),
             (self.unpaired, "lines without a partner"),
+            (self.malformed, "malformed lines"),
             (self.too_long, "too long"),
         ]
         left_out = ", ".join(f"{count:,} {what}" for count, what in counts if count)
@@ -73,7 +76,7 @@ class LinePair:
     Attributes:
         number: line number, from 1.
         source, target: the line of each side; empty if that side has ended.
-        kind: None for a good pair, otherwise "invalid", "empty" or "unpaired".
+        kind: None for a good pair, otherwise "invalid", "empty", "unpaired" or "malformed".
         problem: error message of a bad line, with file and line.
         lines: number of lines; at the end of the shorter side, one LinePair represents all
             remaining lines.
@@ -111,7 +114,7 @@ class Pairs:
         UserError: a table cannot be read, or it is not clear which of its columns are the sides.
 
     ``len(pairs)`` is the number of good pairs, ``pairs[k]`` the k-th of them; for files, both read
-    the text, and a slice or an index from the end is refused.
+    the text. A slice or a negative index is refused.
 
     Attributes:
         corpora: the corpora of a mixture with their weights, see mixture.py; otherwise itself.

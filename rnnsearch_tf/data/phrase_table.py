@@ -49,7 +49,7 @@ def read_table(path: str | os.PathLike[str]) -> Iterator[PhrasePair]:
             if count != expected:
                 raise UserError(f"expected {expected} scores, as in line 1, got {count}")
         except UserError as error:
-            raise UserError(f"{path}:{number}: {error}") from None
+            raise UserError(f"{path}:{number}: {error}; correct or remove the line") from None
         yield pair
 
 
@@ -63,7 +63,7 @@ def parse_pair(line: bytes) -> PhrasePair:
             raise UserError(f"{_EXPECTED}, got an empty {side} phrase")
     for score in fields[SCORES].split():
         if not is_number(score):
-            raise UserError(f"{_EXPECTED}, got the score {shown(score)}; expected a number")
+            raise UserError(f"{_EXPECTED}, got the score {shown(score)}, not a number")
     return PhrasePair(fields)
 
 
@@ -91,7 +91,7 @@ class PhrasePairs(Pairs):
                 phrases = parse_pair(line).phrases
             except UserError as error:
                 problem = f"{self.name('source')}:{number}: {error}"
-                yield LinePair(number, b"", b"", "unpaired", problem)
+                yield LinePair(number, b"", b"", "malformed", problem)
                 continue
             if hash(phrases) in seen:  # 64 bits a pair
                 continue

@@ -1,7 +1,7 @@
 """Check a SavedModel before it is published.
 
-A new process loads it into a session and answers requests. The answers must be those of the Python
-model for every request, and must not depend on the rest of the batch.
+A new process loads it into a session and answers requests. The outputs that READ names must be
+those of the Python model for every request, and must not depend on the rest of the batch.
 """
 
 from __future__ import annotations
@@ -82,14 +82,18 @@ def check_export(
         answers = run_requests(folder, requests)
     except RuntimeError as error:
         raise UserError(
-            f"{folder}: expected a SavedModel that loads in a session, got: {error}"
+            f"{folder}: expected a SavedModel that loads in a session, got: {error}; the"
+            " export is not published: please report this"
         ) from None
     compared = 0
     with _without_warnings():  # the overlong sentences are intended
         reference = PythonAnswers(translator, profile, calibration)
         for (name, inputs), answer in zip(requests, answers):
             if isinstance(answer, str):
-                raise UserError(f"{folder}: {name}: expected an answer, got the error: {answer}")
+                raise UserError(
+                    f"{folder}: {name}: expected an answer, got the error: {answer}; the export is"
+                    " not published: please report this"
+                )
             if name not in READ:
                 continue
             for row, request in enumerate(zip(*inputs.values())):
@@ -148,7 +152,12 @@ READ: dict[str, Callable[[Mapping[str, Any]], Compared]] = {
     ),
     "sample": lambda row: ([row["translation"]], [row["log_probability"]]),
 }
-"""For each signature, the parts of a row of the answer that are compared."""
+"""For each signature, the parts of a row of the answer that are compared.
+
+Not compared: alignments, ``constraints_met``, tokens and log-probabilities of n-best lists, and
+whether a text was cut, except in ``translate`` and ``translate_constrained``. Requests of
+``tokenize`` only have to be answered.
+"""
 
 
 class PythonAnswers:

@@ -44,7 +44,10 @@ def run_batches(
         command = [sys.executable, "-m", checker, str(file), str(requests), str(answers)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
-            raise UserError(f"{file}: expected a file that can be run, got: {done.stderr[-2000:]}")
+            raise UserError(
+                f"{file}: expected a file that can be run, got an error; correct its cause and"
+                f" export again: {done.stderr[-2000:]}"
+            )
         with np.load(answers) as arrays:
             found: list[dict[str, np.ndarray]] = [{} for _ in batches]
             for key, array in arrays.items():

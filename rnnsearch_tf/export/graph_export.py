@@ -52,7 +52,7 @@ SETTINGS_FORMAT = 1
 TEXT_OPTIONS = ("language", "tokenization", "lowercase", "unicode_form", "remove_invisible")
 SEARCH_OPTIONS = ("beam_size", "nbest", "length_penalty", "replace_unknown")
 
-LARGEST = 2**31 - 1
+LARGEST_WEIGHTS_BYTES = 2**31 - 1
 """Bytes of float32 weights: a graph is converted as one buffer, before they shrink."""
 
 
@@ -182,7 +182,9 @@ class GraphExport:
     def _cost(self, file: pathlib.Path) -> str:
         """A sentence with the BLEU of the file and of the Python model, on development text."""
         translator = self.translator
-        pairs = [pair for pair in development_pairs(translator) if pair[0].strip()]
+        pairs = development_pairs(translator)
+        lengths = translator.source_text.encode(tf.constant([pair[0] for pair in pairs]))
+        pairs = [pair for pair, length in zip(pairs, lengths.row_lengths().numpy()) if length > 1]
         sources = [source for source, _ in pairs]
         search = {**self.options.search_options, "replace_unknown": False}
         expected = [one.text for one in translator.translate(sources, **search)]
@@ -245,7 +247,8 @@ def _left_out(translator: Translator) -> str | None:
 def _check_profile(name: str, profile: Profile) -> None:
     """Raise UsageError if an option has no effect on such a file, or cannot be had."""
     default = Profile()
-    for option in ("signatures", "temperature", "precision", "warmup_requests"):
+    without_effect = ("signatures", "temperature", "precision", "warmup_requests")
+    for option in (*without_effect, "maximum_target_length"):
         if getattr(profile, option) != getattr(default, option):
             raise UsageError(
                 f"{option}: it has no effect on a file for {name}, which is computed in float32 and"
@@ -275,8 +278,8 @@ def _check_translator(what: str, translator: Translator) -> None:
                     " SavedModel"
                 )
     size = sum(4 * math.prod(weight.shape) for weight in translator.model.trainable_variables)
-    if size > LARGEST:
+    if size > LARGEST_WEIGHTS_BYTES:
         raise UserError(
-            f"{what}: expected weights of at most {LARGEST:,} bytes in float32, got {size:,};"
-            " export the model as a SavedModel"
+            f"{what}: expected weights of at most {LARGEST_WEIGHTS_BYTES:,} bytes in float32, got"
+            f" {size:,}; export the model as a SavedModel"
         )

@@ -85,14 +85,18 @@ class Profile:
     def __post_init__(self) -> None:
         if "translate" not in self.signatures:
             raise UsageError(
-                "signatures: expected translate among them, since it is serving_default; got "
-                + ", ".join(self.signatures)
+                f"signatures: expected translate among them, got {', '.join(self.signatures)}; add"
+                " translate, which is also serving_default"
             )
         if len(set(self.signatures)) != len(self.signatures):
-            raise UsageError("signatures: expected each once, got " + ", ".join(self.signatures))
+            raise UsageError(
+                f"signatures: expected each once, got {', '.join(self.signatures)}; leave the"
+                " repeated ones out"
+            )
         if self.search.search_again:
             raise UsageError(
-                "search.search_again: expected false, a served graph searches once; got true"
+                "search.search_again: expected false, got true; leave it out: a served graph"
+                " searches once"
             )
 
     @property

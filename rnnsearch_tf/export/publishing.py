@@ -66,7 +66,8 @@ def version_folder(output: str | os.PathLike[str], version: int | None = None) -
     version = highest + 1 if version is None else version
     if not 1 <= version <= LARGEST_VERSION:
         raise UserError(
-            f"version: expected a whole number from 1 to {LARGEST_VERSION}, got {version}"
+            f"version: expected a whole number from 1 to {LARGEST_VERSION}, got {version}; leave"
+            " it out to take the next one"
         )
     target = output / str(version)
     _refuse_existing(target)
@@ -114,5 +115,6 @@ def _versions(output: pathlib.Path) -> dict[int, pathlib.Path]:
 def _refuse_existing(target: pathlib.Path) -> None:
     if target.exists() or int(target.name) in _versions(target.parent):
         raise UserError(
-            f"{target}: expected a new version, got one that exists; versions are never overwritten"
+            f"{target}: expected a new version, got one that exists; versions are never"
+            " overwritten: leave the version out to take the next one"
         )

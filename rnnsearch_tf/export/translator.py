@@ -48,7 +48,7 @@ class ExportedTranslator:
         if not (folder / PROFILE).exists():
             raise UserError(
                 f"{folder}: expected a SavedModel that `rnnsearch export` wrote, got one without"
-                f" {PROFILE}"
+                f" {PROFILE}; name a folder that has one, or export the RUN again"
             )
         self.profile = read_profile(folder)
         self.prefer_nbest = False
@@ -78,7 +78,11 @@ class ExportedTranslator:
             if name == "nbest" and value <= self.profile.search.nbest or name == "batch_size":
                 search = dataclasses.replace(search, **{name: value})
             elif value != getattr(search, name):
-                fixed = self.profile.search.nbest if name == "nbest" else getattr(search, name)
+                fixed = (
+                    f"at most {self.profile.search.nbest}"
+                    if name == "nbest"
+                    else getattr(search, name)
+                )
                 raise UsageError(
                     f"search.{name}: expected {fixed}, which {self.folder} was exported with, got"
                     f" {value}; export it again"
@@ -243,6 +247,12 @@ class ExportedTranslator:
                 for text, score, log_probability, tokens, length in zip(*fields)
                 if length
             ][: config.nbest]
+            if not hypotheses:
+                raise UserError(
+                    f"{self.folder}: expected a translation of sentence {row + 1} of a batch, got"
+                    " none; the model's weights contain NaN or Inf, or its shortlist and"
+                    " search.allow_unknown exclude every word: export another model"
+                )
             yield Translation(**vars(hypotheses[0]), nbest=hypotheses)
 
     def _translations(self, signature: str, **inputs: Sequence[Line]) -> dict[str, np.ndarray]:

@@ -37,8 +37,8 @@ class Exported:
     Attributes:
         folder: path of the version, ``OUTPUT/N``.
         bytes: size of its stored weights, or of the one file.
-        compared: number of answers that were compared with the Python model's; 0 if small weights
-            change them.
+        compared: number of answers that were compared with the Python model's; 0 for a one-file
+            export with small weights, whose cost in BLEU is measured instead.
         cost: sentence with the BLEU lost by small weights and a shortlist; None if there is
             neither.
         left_out: sentence on what the export lacks: a signature that the model cannot have, or
@@ -115,7 +115,9 @@ def opened_runs(runs: Runs) -> list[Run]:
     paths = [runs] if isinstance(runs, (str, os.PathLike)) else runs
     folders = [Run.open(path) for path in paths]
     if not folders:
-        raise UsageError("expected the path of a RUN, or of several, got an empty list")
+        raise UsageError(
+            "runs: expected the path of a RUN, or of several, got an empty list; name one"
+        )
     return folders
 
 
@@ -172,6 +174,7 @@ def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
         (
             f"checked before it was published: {exported.compared} answers of a fresh session equal"
             " to the Python model's"
+            + ("" if profile.precision == "float32" else ", but for texts that rounding changes")
         ),
         (
             f"made with rnnsearch_tf {__version__}, tensorflow {tf.__version__}; needs a server"

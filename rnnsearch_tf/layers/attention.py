@@ -33,7 +33,7 @@ class AttentionMemory(NamedTuple):
     """The encoded source sentence as attention reads it, computed once per sentence.
 
     Attributes:
-        values: float [B, J, 2n]: h_j, or a linear function of h_j, such as C h_j: the vectors that
+        values: float [B, J, h]: h_j, or a linear function of h_j, such as C h_j: the vectors that
             the attention weights sum up.
         keys: float [B, J, n']: U_a h_j, compared with the query.
         mask: bool [B, J], True at real positions.
@@ -56,16 +56,17 @@ class Attention(PaperLayer):
         attend(state, memory, **own_state) -> (context, alignment, its own state afterwards)
 
     Call arguments:
-        state: float [B, K, n]: s_{i−1} of K hypotheses of each sentence. An attention with a state
-            of its own treats each of them as the first word.
-        annotations: float [B, J, 2n]: h_j, shared by the K hypotheses.
+        state: float [B, K, n]: s_{i−1} of K hypotheses of each sentence, independent of each other.
+            An attention with a state of its own (coverage, Gaussian windows) starts from the
+            initial one, so a call computes first steps only; `attend` carries the state.
+        annotations: float [B, J, h]: h_j, shared by the K hypotheses; h = 2n in the paper.
         annotations_mask: bool [B, J], True at real positions; None: the Keras mask of the
             annotations, or all positions are real.
         mask: masks of the two inputs when they are given as a list; the mask of the states is
             passed on.
 
     Returns:
-        (context [B, K, 2n], alignment [B, K, J]). Padded positions have weight 0.
+        (context [B, K, h], alignment [B, K, J]). Padded positions have weight 0.
     """
 
     shapes = {"state": "B K n", "annotations": "B J h", "annotations_mask": "B J"}

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 import tensorflow as tf
 
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.layers.attention import Attention, BahdanauAttention
@@ -73,8 +74,9 @@ class Decoder(PaperLayer):
         annotations: float [B, J, 2n]: h_j; with a fixed context [B, J, n].
         annotations_mask: bool [B, J], True at real positions; None: the Keras mask of the
             annotations, or all positions are real.
-        mask: Keras mask of the words, passed on to states and contexts. It does not change the
-            results.
+
+    The Keras mask of the words, if they have one, is passed on to states and contexts. It does not
+    change the results.
 
     Returns:
         (states [B, I, n], contexts [B, I, 2n], alignments [B, I, J]): s_i, c_i and α_i.
@@ -109,6 +111,11 @@ class Decoder(PaperLayer):
         else:
             attention = ATTENTIONS[self.attention]
             if self._normalizes_all():
+                if self.attention != "content":
+                    raise UsageError(
+                        f"Decoder: normalized: expected recurrent with attention={self.attention},"
+                        f" got {self.normalized}, which only attention=content has"
+                    )
                 shared |= {"layer_normalization": True, "normalized": self.normalized}
             self.alignment_model = attention(
                 self.alignment_size, seed=next(seeds), name="attention", **shared
@@ -255,7 +262,8 @@ class Decoder(PaperLayer):
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """All steps with given words (training).
 
-        The caller makes state and memory, since dropout treats the annotations of each differently.
+        State and memory are arguments, since the model's hidden_dropout drops components of the
+        annotations that attention reads, but not of those from which s_0 is computed.
 
         Args:
             inputs: float [B, I, 3n or 4n], from :meth:`inputs`.

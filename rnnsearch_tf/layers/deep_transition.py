@@ -95,7 +95,9 @@ class DeepTransition(PaperLayer):
         backward: bool = False,
         training: bool = False,
     ) -> State:
-        """The states after every word; see :meth:`RecurrentUnit.read`."""
+        """The states after every word; see :meth:`RecurrentUnit.read`. `training` has no effect:
+        cuDNN has no kernel for several units a word.
+        """
         turn = (lambda x: tf.reverse(x, [1])) if backward else tf.identity
         states = scan(
             self.advance, self.inputs(turn(values)), state, None if mask is None else turn(mask)

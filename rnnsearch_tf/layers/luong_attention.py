@@ -1,4 +1,4 @@
-"""Luong's attention (the notes on a second attention model, beside Sutskever et al. 2014).
+"""Luong's global attention (Luong, Pham, Manning 2015, §3 and §3.1).
 
 e_j = score(s_t, h_j)    dot: s_tᵀ h_j;  general: s_tᵀ W_a h_j;  concat: v_aᵀ tanh(W_a [s_t ; h_j])
 α = softmax of e over the real source positions,  c_t = Σ_j α_j h_j
@@ -114,7 +114,10 @@ class LuongAttention(ScoredAttention):
         attentional_bias: add a bias b_c to ŝ_t = tanh(W_c [c_t ; s_t] + b_c).
         attentional_activation: ``tanh``, or ``linear``: ŝ_t = W_c [c_t ; s_t].
 
-    Call arguments and results: see :class:`ScoredAttention`.
+    Call arguments: see :class:`ScoredAttention`.
+
+    Returns:
+        (attentional states [B, I, n], alignment [B, I, J]).
     """
 
     attentional_bias: bool = False
@@ -130,6 +133,12 @@ class LuongAttention(ScoredAttention):
         self.b_c = self.vector("b_c", n) if self.attentional_bias else None
         self.output_size = n
         self.built = True
+
+    def compute_output_shape(
+        self, state_shape: Shape, annotations_shape: Shape | None = None
+    ) -> tuple[Shape, Shape]:
+        _, alignment_shape = super().compute_output_shape(state_shape, annotations_shape)
+        return (*alignment_shape[:-1], self.hidden_size), alignment_shape
 
     def attend(
         self, state: tf.Tensor, memory: AttentionMemory

@@ -2,7 +2,7 @@
 
     h^1_t = H(x_t, h^1_{t−1})
     h^k_t = H(h^{k−1}_t, h^k_{t−1})             Sutskever et al. 2014, §2; with skip connections
-    h^k_t = H([x_t ; h^{k−1}_t], h^k_{t−1})     the notes on stacked networks; Graves 2013, eqs. 1-2
+    h^k_t = H([x_t ; h^{k−1}_t], h^k_{t−1})     Graves 2013, §2, eqs. 1–2
 
 H is a gated unit or an LSTM, see ``recurrent_unit.py``.
 """

@@ -19,8 +19,8 @@ class Ensemble:
     """Combines the start and the step of its members; search, scoring and export use it like a
     model.
 
-    The probabilities of the members are averaged at every target position. The members may be of
-    different systems, but must share the target vocabulary.
+    The members' predictions are combined at every target position, see `combine`. The members may
+    be of different systems, but must share the target vocabulary.
 
     Args:
         models: list of TranslationModel, at least one.

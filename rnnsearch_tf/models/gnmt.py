@@ -7,8 +7,9 @@
 with c_0 = 0. The encoder of the paper has the option ``encoder_directions: first``, its residual
 layers ``residual`` and ``first_residual: 3``, its attention ``attention_score: concat``.
 
-With the previous context, a word is predicted from c_{t−1}; the alignment of position t is α_t all
-the same, as in tensorflow/nmt: it is made with y_{t−1} known, and c_0 has none.
+With ``upper_context: previous``, all layers read c_{t−1} to predict y_t. As in tensorflow/nmt, the
+alignment of y_t is nevertheless α_t, which attention computes from h^1_t at the same step; c_0 has
+no alignment.
 """
 
 from __future__ import annotations

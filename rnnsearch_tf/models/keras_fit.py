@@ -131,6 +131,8 @@ class KerasMethods(BuiltModel):
             given.setdefault("shuffle", False)
             replicas = self.distribute_strategy.num_replicas_in_sync
             if replicas > 1:
+                if self._has_keras_loss():
+                    self._refuse_replicas("loss=TranslationLoss()", repr(self.loss))
                 split = self.distribute_strategy.distribute_datasets_from_function
                 given["x"] = split(lambda _: shares(x, replicas))
         if (
@@ -254,10 +256,10 @@ class KerasMethods(BuiltModel):
         """Raise UsageError if several replicas share a batch, which would then be counted several
         times.
         """
-        if self.workers.count > 1 or tf.distribute.get_strategy().num_replicas_in_sync > 1:
+        if self.workers.count > 1 or self.distribute_strategy.num_replicas_in_sync > 1:
             raise UsageError(
-                f"{type(self).__name__}.compile: expected {expected} under a strategy with several "
-                f"replicas or workers, got {found}"
+                f"{type(self).__name__}.compile: expected {expected} under a strategy with several"
+                f" replicas or workers, got {found}; compile with it, or train on one device"
             )
 
 
@@ -271,7 +273,8 @@ def batch_inputs(data: Any) -> dict[str, tf.Tensor]:
     if not isinstance(inputs, dict) or not {"source_ids", "target_ids"} <= inputs.keys():
         found = ", ".join(inputs) if isinstance(inputs, dict) else type(inputs).__name__
         raise UsageError(
-            f"fit: expected batches that are dictionaries of source_ids and target_ids, got {found}"
+            "fit: expected batches that are dictionaries of source_ids and target_ids, got"
+            f" {found}; use rnnsearch_tf.training_dataset, or make dictionaries with these keys"
         )
     if targets is not None:
         raise UsageError(
@@ -312,8 +315,13 @@ def weights_as_input(given: dict[str, Any]) -> None:
     """
     if given.get("sample_weight") is None or given.get("y") is not None:
         return
-    weights = np.asarray(given.pop("sample_weight"))
-    given["x"] = {**given["x"], "sample_weight": weights}
+    x = given.get("x")
+    if not isinstance(x, dict):
+        raise UsageError(
+            "fit: expected sample_weight beside a dictionary of arrays, got it beside"
+            f" {type(x).__name__}; put sample_weight into the batches of a dataset"
+        )
+    given["x"] = {**x, "sample_weight": np.asarray(given.pop("sample_weight"))}
 
 
 def bind_arguments(

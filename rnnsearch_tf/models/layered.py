@@ -146,7 +146,8 @@ class DeepLSTM(LayeredModel):
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class StackedNetwork(LayeredModel):
-    """The stack of the notes: every layer reads the word, and ŷ_t = b_y + Σ_k W_{h^k y} h^k_t.
+    """A stack with skip connections (Graves 2013, §2): every layer reads the word, and the output
+    layer reads every layer: ŷ_t = b_y + Σ_k W_{h^k y} h^k_t.
 
     The matrices W_{h^k y} are stacked vertically in ``W_hy``.
     """

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.config import PAD_ID
+from rnnsearch_tf.config import PAD_ID, check_value
 from rnnsearch_tf.errors import UsageError
 
 REDUCTIONS = ("sum", "batch_mean", "token_mean")
@@ -24,9 +25,9 @@ class TranslationLoss(keras.losses.Loss):
         reduction: ``sum`` of the losses of all words of the batch, as in the authors' program;
             ``batch_mean``: divided by the number of sentences; ``token_mean``: divided by the
             number of words.
-        label_smoothing: ε, share of probability spread evenly over the vocabulary.
-        guided_alignment_weight: w. If above 0, ``fit`` adds w · D(A, α)_i to the loss of target
-            word i, see layers/guided_alignment.py:
+        label_smoothing: ε, share of probability spread evenly over the vocabulary, from 0 to 0.95.
+        guided_alignment_weight: w, at least 0. If above 0, ``fit`` adds w · D(A, α)_i to the loss
+            of target word i, see layers/guided_alignment.py:
 
                 loss = Σ_i (−log p(y_i) + w · D(A, α)_i),    reduced as above
 
@@ -40,6 +41,9 @@ class TranslationLoss(keras.losses.Loss):
 
     Returns:
         float scalar, in nats.
+
+    Raises:
+        UsageError: an argument is none of the choices or out of range, as of the training options.
     """
 
     def __init__(
@@ -53,11 +57,11 @@ class TranslationLoss(keras.losses.Loss):
         if reduction not in REDUCTIONS:
             raise UsageError(
                 f"TranslationLoss: expected reduction to be one of {', '.join(REDUCTIONS)}, got"
-                f" {reduction!r}"
+                f" {reduction!r}; choose one of them"
             )
         self.reduction = reduction
-        self.label_smoothing = label_smoothing
-        self.guided_alignment_weight = guided_alignment_weight
+        self.label_smoothing = _checked("label_smoothing", label_smoothing)
+        self.guided_alignment_weight = _checked("guided_alignment_weight", guided_alignment_weight)
 
     def reduce(self, losses: tf.Tensor, sentences: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
         """Reduce the losses [N] of the words of a batch with ``sentences`` sentences and ``words``
@@ -95,6 +99,12 @@ class TranslationLoss(keras.losses.Loss):
             "guided_alignment_weight": self.guided_alignment_weight,
             "name": self.name,
         }
+
+
+def _checked(name: str, value: Any) -> float:
+    """An argument of the loss, checked like the training option of the same name."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return check_value(f"training.{name}", value, f"TranslationLoss: {name}")
 
 
 def batch_counts(target_ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

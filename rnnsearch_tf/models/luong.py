@@ -17,6 +17,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.attention import AttentionMemory
 from rnnsearch_tf.layers.bidirectional_stack import BidirectionalStack
@@ -171,12 +172,14 @@ class LuongModel(LayeredModel):
         states, mask = self.read(source_ids, training)
         annotations = self.encoder.output(states)
         if self.config.reverse_source:
-            # so that position j of the alignment is word j
-            annotations = reverse_words(annotations, mask)
+            # so that position j of the alignment is word j; the ids were reversed by this mask
+            annotations = reverse_words(annotations, source_ids != PAD_ID)
         return annotations, last_states(states), mask
 
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
-        """A vector for each source sentence: the mean of the annotations, float [B, n]."""
+        """A vector for each source sentence: the mean of its annotations, float [B, h], as wide as
+        they are.
+        """
         _, memory = self.start(source_ids)
         return mean_of_words(memory.values, memory.mask)
 

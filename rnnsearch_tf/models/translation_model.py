@@ -19,6 +19,7 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import END_ID, PAD_ID, ModelConfig, load_config
 from rnnsearch_tf.config.effects import check_effects
+from rnnsearch_tf.config.model_options import check_model
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers import WordEmbedding
 from rnnsearch_tf.layers.base import Block, as_tensor
@@ -118,19 +119,25 @@ class TranslationModel(KerasMethods):
         if config is not None and options:
             raise UsageError(
                 f"{type(self).__name__}: expected a configuration or options, got both:"
-                f" {', '.join(options)}"
+                f" {', '.join(options)}; leave one of them out"
             )
         if source_vocabulary_size is None or target_vocabulary_size is None:
             raise UsageError(
                 f"{type(self).__name__}: expected source_vocabulary_size and"
                 f" target_vocabulary_size, got {source_vocabulary_size} and"
-                f" {target_vocabulary_size}"
+                f" {target_vocabulary_size}; give the number of entries of each vocabulary"
             )
         if config is None:
             config = load_config(values={"model": {"system": self.system, **options}}).model
         elif isinstance(config, dict):  # of a saved model: it may have options without effect
             config = load_config(below={"model": config}).model
         check_effects({"model": config})
+        check_model(config)
+        if config.system != self.system:
+            raise UsageError(
+                f"{type(self).__name__}: expected a configuration with system={self.system}, got"
+                f" {config.system}; build_model chooses the class of a configuration"
+            )
         self.config: ModelConfig = config
         config = self.config
         self.source_vocabulary_size = source_vocabulary_size

@@ -99,14 +99,16 @@ def search_model(
 
     Args:
         split_k: int, number of products into which the largest product of a step is split if it has
-            few rows; see layers/output.py.
+            few rows, see layers/output.py; a shortlist's product is not split.
         phrases: Phrases that the outputs must contain; a shortlist also allows their words. None:
             no phrases.
         alignments: bool. False: the alignments of the result are [B, N, I, 0], and the search does
             not store those of every hypothesis and step, which are most of its memory. The coverage
             penalty needs them.
-        loop: `history` and `drop_done` of :func:`~rnnsearch_tf.search.beam.beam_search`.
+        loop: `history` and `drop_done` of :func:`~rnnsearch_tf.search.beam.beam_search`; not with
+            phrases.
     """
+    assert phrases is None or not loop, "a search for phrases has no such loop"
     state, memory = model.start(source_ids)
     searched = functools.partial(_search, alignments=alignments, loop=loop)
     if shortlist is None:
@@ -187,7 +189,9 @@ def hoist_weights(
 
 
 def score_targets_graph(model: Model, _: SearchConfig | None, sources: int = 1) -> Graph:
-    """The function (source_ids, target_ids) → TargetScores."""
+    """The function (source_ids, target_ids) → TargetScores. The second argument is ignored: a
+    Translator calls every function that builds a graph with a SearchConfig.
+    """
 
     def score(source_ids: Nest, target_ids: tf.Tensor) -> TargetScores:
         return score_targets(*model.start(source_ids), model.step, target_ids)

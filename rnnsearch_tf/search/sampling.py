@@ -63,7 +63,7 @@ def sample(
         Samples.
 
     Raises:
-        UsageError: the temperature is a number that is not above 0.
+        UsageError: the temperature is a number, but not a finite one above 0.
     """
     if not tf.is_tensor(temperature):
         check_temperature(temperature)
@@ -132,7 +132,10 @@ def sample(
 def check_temperature(temperature: float) -> None:
     """Raise UsageError unless the temperature is a finite number above 0."""
     if not 0 < temperature < float("inf"):
-        raise UsageError(f"temperature: expected a number above 0, got {temperature}")
+        raise UsageError(
+            f"temperature: expected a finite number above 0, got {temperature}; 1.0 draws from the"
+            " model's own probabilities"
+        )
 
 
 def _noise(seeds: tf.Tensor, steps: tf.Tensor) -> tf.Tensor:

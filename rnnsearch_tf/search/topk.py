@@ -99,7 +99,8 @@ def without(words: NextWords, ids: tf.Tensor) -> NextWords:
     ids = tf.reshape(tf.where(ids < size, ids, PAD_ID), [hypotheses, -1])
     rows = tf.zeros_like(ids) + tf.range(hypotheses)[:, tf.newaxis]
     forbidden = tf.fill(tf.shape(ids), tf.constant(NO_HYPOTHESIS, words.blocks.dtype))
-    # LiteRT, which lacks the minimum, adds what is written to a place more than once: still very low
+    # LiteRT has no tensor_scatter_nd_min, and sums the values that are written to the same index: n
+    # times NO_HYPOTHESIS still excludes the word
     blocks = tf.tensor_scatter_nd_update(
         tf.reshape(words.blocks, [hypotheses, size]), tf.stack([rows, ids], axis=-1), forbidden
     )

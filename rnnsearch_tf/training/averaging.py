@@ -35,6 +35,8 @@ def average_run(
         UserError: fewer than `last` weights are kept, or only one; or a file is damaged.
         UsageError: `output` holds a training, or a model that is not such a mean.
     """
+    if last is not None and last < 2:
+        raise UsageError(f"last: expected at least 2 evaluations to average, got {last}")
     run = Run.open(run)
     averaged = Run(output)
     for folder in (run.path, averaged.path):

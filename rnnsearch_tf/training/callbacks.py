@@ -214,7 +214,7 @@ class MetricsLog(keras.callbacks.Callback):
         """Truncate the file to the records that the state has counted."""
         with open(self.path, "r+b") as file:
             size = file.seek(0, os.SEEK_END)
-            # a new training appends
+            # a new training has counted no records: keep those of an earlier one, and append
             if not self.state.batches and not self.state.metrics_bytes:
                 self.state.metrics_bytes = size
             if size < self.state.metrics_bytes:

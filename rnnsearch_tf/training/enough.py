@@ -30,10 +30,10 @@ MOST_UPDATES = 100_000
 CLEARLY = 0.75
 """A training that reaches less than this share of the updates it needs is warned of."""
 
-NO_MODEL = 5.0
+UNUSABLE_BLEU = 5.0
 """A development BLEU below this is no translation, however long the training was."""
 
-A_MODEL = 20.0
+USABLE_BLEU = 20.0
 """With this development BLEU a training was long enough, however few its updates."""
 
 SECONDS_OF_MEASURING = 60.0
@@ -168,7 +168,7 @@ def verdict(run: Run, state: TrainingState, config: Config, updates_of_epoch: fl
     epochs = updates / updates_of_epoch
     bleu = state.best_bleu
     few = updates < FEWEST_UPDATES or epochs < 1
-    if bleu is not None and (bleu >= A_MODEL or bleu >= NO_MODEL and not few):
+    if bleu is not None and (bleu >= USABLE_BLEU or bleu >= UNUSABLE_BLEU and not few):
         return None
     if bleu is None and not few:
         return None

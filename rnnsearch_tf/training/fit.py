@@ -89,15 +89,16 @@ def train(
             all must see the same folder and text. ``data.batch_size`` is the total, and the
             batches are those of a single process, so that a training may be resumed with another
             number of workers.
-        pairs: the training text, in place of files that ``config`` names: Pairs, or what
-            ``Pairs(pairs)`` takes, such as a list of (source, target). It is written to RUN/text,
-            so that ``resume`` needs no pairs.
+        pairs: the training text; ``config`` must then name none. Pairs, or what ``Pairs(pairs)``
+            takes, such as a list of (source, target). It is written to RUN/text, so that
+            ``resume`` needs no pairs.
         development: the development text, likewise.
         callbacks: further Keras callbacks, for the chief. Each epoch is one ``model.fit``, so
             ``on_train_begin`` and ``on_train_end`` are called once an epoch.
 
     Returns:
-        dict: ``best_bleu``, ``best_loss`` (float or None), ``batches``, ``minutes``, ``run`` (str).
+        dict: ``best_bleu``, ``best_loss`` (float or None), of the best weights by
+            training.best_by; ``batches``, ``minutes``, ``run`` (str).
             ``enough`` (bool): whether the model is worth using, see training/enough.py. This and
             the scores are None in a worker that is not the chief.
 

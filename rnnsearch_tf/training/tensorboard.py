@@ -56,7 +56,7 @@ class TensorBoard(keras.callbacks.Callback):
         if not self.sources:
             return
         with self.writer.as_default(step=self.state.batches):
-            translations = self.translator.translate(self.sources, beam_size=1)
+            translations = self.translator.translate(self.sources, beam_size=1, nbest=1)
             for number, translation in enumerate(translations):
                 if translation.alignment is not None:
                     image = attention_image(translation.alignment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,9 +24,9 @@ def search_options(changes: Mapping[str, Any]) -> dict[str, Any]:
     """
     known = [field.name for field in dataclasses.fields(SearchConfig)]
     for name in changes.keys() - known:
-        raise UsageError(
-            f"unknown search option {name!r}; expected one of {', '.join(sorted(known))}"
-        )
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"they are {', '.join(sorted(known))}"
+        raise UsageError(f"search: expected options of this section, got {name!r}; {hint}")
     return {name: check_value(f"search.{name}", value) for name, value in changes.items()}
 
 
@@ -42,7 +43,8 @@ def constraint_lines(constraints: Iterable[Iterable[Line]], texts: Sequence[Line
     if isinstance(constraints, (str, bytes)) or not isinstance(constraints, Iterable):
         raise UsageError(
             "constraints: expected a list of phrases for each text, got"
-            f" {type(constraints).__name__} {constraints!r}"
+            f" {type(constraints).__name__} {constraints!r}; give a list of lists, such as"
+            " [['red car'], []], [] for a text without phrases"
         )
     constraints = [
         list_of_texts(phrases, f"constraints[{number}]", "phrase")
@@ -51,7 +53,7 @@ def constraint_lines(constraints: Iterable[Iterable[Line]], texts: Sequence[Line
     if len(constraints) != len(texts):
         raise UsageError(
             f"constraints: expected a list of phrases for each of {len(texts)} texts, got"
-            f" {len(constraints)} lists"
+            f" {len(constraints)} lists; give [] for a text without phrases"
         )
     return [
         b"\t".join(tf.compat.as_bytes(phrase).replace(b"\t", b" ") for phrase in phrases)

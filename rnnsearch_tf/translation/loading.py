@@ -33,7 +33,9 @@ def load_runs(
     """
     runs = [runs] if isinstance(runs, (str, os.PathLike)) else list(runs)
     if not runs:
-        raise UsageError("expected the path of a RUN, or of several, got an empty list")
+        raise UsageError(
+            "runs: expected the path of a RUN, or of several, got an empty list; name one"
+        )
     models, source_texts, target_texts, configs = zip(*(load_run(run, precision) for run in runs))
     if len(runs) == 1:
         return models[0], source_texts, target_texts[0], configs[0]
@@ -89,7 +91,7 @@ def load_model(path: str | os.PathLike[str]) -> TranslationModel:
         reason = one_line(error)
         raise UserError(
             f"{path}: expected a model that model.save wrote, got a damaged or other file"
-            f" ({reason})"
+            f" ({reason}); copy it again, or save the model again with this version"
         ) from None
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
+from rnnsearch_tf.config.presets import ATTENDING
 from rnnsearch_tf.errors import UserError
 
 if typing.TYPE_CHECKING:
@@ -63,11 +64,12 @@ class WithAttention:
             )
         if not self.alignment.any():
             why = (
-                "a model without attention"
+                "a model without attention, which has none; use a model of a system with attention:"
+                f" {', '.join(ATTENDING)}"
                 if source
-                else "the translation of a sentence without words"
+                else "the translation of a sentence without words, which has none; leave it out"
             )
-            raise UserError(f"attention: expected attention weights, got {why}, which has none")
+            raise UserError(f"attention: expected attention weights, got {why}")
         end = SPECIAL_TOKENS[END_ID]
         return self.alignment, [*target, end], [*source, end]
 
@@ -138,7 +140,8 @@ class ScoredPair(WithAttention):
         token_log_probabilities: float64 [target tokens + 1], natural logarithm of each token's
             probability, the end symbol last.
         unknown_words: number of unknown words on both sides together.
-        source_tokens, target_tokens, alignment: as in `Hypothesis`.
+        source_tokens, target_tokens: without end symbols.
+        alignment: as in `Hypothesis`.
     """
 
     log_probability: float

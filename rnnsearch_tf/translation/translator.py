@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig
 from rnnsearch_tf.config.effects import check_effects
+from rnnsearch_tf.config.presets import ATTENDING
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -235,14 +236,15 @@ class Translator:
             end symbol.
 
         Raises:
-            UsageError: `sources` or `targets` are not sentences.
-            UserError: there are more of one than of the other.
+            UsageError: `sources` or `targets` are not sentences, or there are more of one than of
+                the other.
         """
         sources = list_of_texts(sources, "sources")
         targets = list_of_texts(targets, "targets")
         if len(sources) != len(targets):
-            raise UserError(
-                f"expected as many targets as sources, got {len(targets)} and {len(sources)}"
+            raise UsageError(
+                f"score_targets: expected as many targets as sources, {len(sources)}, got"
+                f" {len(targets)}; give one target for each source"
             )
         target_tokens, target_ids = self._target.tokens_and_ids(targets, tokenized)
         pairs = [
@@ -323,7 +325,8 @@ class Translator:
         if not self.model.has_attention:
             raise UsageError(
                 f"{purpose}: expected a model with attention, got {type(self.model).__name__},"
-                " which aligns nothing"
+                " which aligns nothing; use a model of a system with attention:"
+                f" {', '.join(ATTENDING)}"
             )
 
     @property

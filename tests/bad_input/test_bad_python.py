@@ -47,6 +47,11 @@ def test_what_is_no_sentence(translator, method, texts, message):
         getattr(translator, method)(texts, *more)
 
 
+def test_unequal_numbers_of_sources_and_targets(translator):
+    with pytest.raises(UsageError, match="expected as many targets as sources, 2, got 1; give"):
+        translator.score(["a", "b"], ["c"])
+
+
 @pytest.mark.parametrize(
     "constraints, message",
     [
@@ -91,7 +96,7 @@ def test_a_generator_is_read_like_a_list(translator):
 
 @pytest.mark.parametrize("temperature", [0, -1.0, float("nan"), float("inf"), np.float32(0)])
 def test_temperatures_that_are_none(translator, temperature):
-    with pytest.raises(UsageError, match="temperature: expected a number above 0, got"):
+    with pytest.raises(UsageError, match="temperature: expected a finite number above 0, got"):
         translator.sample(["a"], 1, temperature=temperature)
     with pytest.raises(UsageError, match="number: expected at least 1 sample a sentence, got 0"):
         translator.sample(["a"], 0)

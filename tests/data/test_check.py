@@ -97,7 +97,7 @@ def test_length_limits(found):
     ]
     assert dropped == [
         "warning: train: 1 of 10 (10 %) of the pairs are longer than data.maximum_source_length=3"
-        " and data.maximum_target_length=50 and left out of training"
+        " and data.maximum_target_length=50, in words, and left out of training"
     ]
     assert any(
         f.startswith("error: train: 10 of 10") for f in found(lines, lines, maximum_target_length=2)
@@ -192,6 +192,28 @@ def test_swapped_languages_are_seen(found):
     count = int(finding.split("warning: train: ")[1].split()[0])
     assert 95 <= count <= 100 and ":41; " in finding  # a line of names alone says little
     assert not [f for f in found(*phrasebook(8000, 1, "train")) if "swapped languages" in f]
+
+
+def test_places_in_a_text_of_several_files_name_the_file(tmp_path):
+    """The same line of two files is swapped, and one line of the second is too long."""
+    lines = [list(side) for side in phrasebook(8000, 1, "train")]
+    for number in (41, 4041):
+        lines[0][number], lines[1][number] = lines[1][number], lines[0][number]
+    lines[1][4002] = "mot " * 60
+    for side, ending in zip(lines, ("en", "fr")):
+        for number, part in enumerate((side[:4000], side[4000:])):
+            text = "".join(f"{line}\n" for line in part)
+            (tmp_path / f"{number}.{ending}").write_text(text, encoding="utf-8")
+    data = {"folder": str(tmp_path), "train_source": "?.en", "train_target": "?.fr"}
+    config = load_config(values={"data": {"corpus": "files", **data}})
+    findings = list(map(str, check_data(config, None, None, languages=False)))
+    [swapped] = [finding for finding in findings if "swapped languages" in finding]
+    assert "2 of 8,000" in swapped
+    assert f"{tmp_path}/0.en:42; {tmp_path}/1.en:42" in swapped
+    [unequal] = [finding for finding in findings if "three times as long" in finding]
+    assert f"{tmp_path}/1.en:3 (" in unequal and " and 60 words)" in unequal
+    [dropped] = [finding for finding in findings if "longer than data.maximum" in finding]
+    assert ", in words, and left out of training" in dropped
 
 
 def test_a_swapped_pair_does_not_speak_for_itself():

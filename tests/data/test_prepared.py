@@ -147,6 +147,7 @@ def test_pairs_and_ids_are_those_of_the_text(tmp_path, tokenization, limit):
     streamed = [EncodedPairs(*texts, corpus, config.data) for corpus, _ in pairs.corpora]
     expected = [tuple(ids.tolist() for ids in pair) for corpus in streamed for pair in corpus]
     assert stored(tmp_path / "prepared") == expected and prepared.count == len(expected)
+    assert len(prepared) == len(expected)
     assert prepared.sizes == [(60, 1.0), (700, 1.0)]
     assert (prepared.report.empty, prepared.report.too_long) == (30, 30)
     assert texts[0].decode(tf.constant(expected[:1][0][:1])).numpy() == [b"The red house."]

@@ -250,7 +250,7 @@ def test_nothing_fits_the_limits(text, tmp_path):
         (
             {"tokenization": "sentencepiece", "sampling": 0.3},
             {},
-            "source.sampling: draws other pieces every time.*set source.sampling=null",
+            "source.sampling: expected null .*, got 0.3; set source.sampling=null",
         ),
         (
             SPACE,

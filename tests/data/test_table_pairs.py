@@ -58,7 +58,8 @@ def test_a_bad_line_is_named_or_left_out(write, line, part):
     ) and part in str(error.value)
     pairs = PhrasePairs(path, on_bad_line="skip")
     assert list(pairs) == DISTINCT
-    assert pairs.report.skipped == 1 and f"{path}:3" in pairs.report.examples[0]
+    assert pairs.report.skipped == pairs.report.malformed == 1
+    assert "1 malformed lines" in str(pairs.report) and f"{path}:3" in pairs.report.examples[0]
 
 
 def test_bytes_that_are_no_utf8(write):

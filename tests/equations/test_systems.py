@@ -53,10 +53,7 @@ def test_in_a_graph(name):
     )
 
 
-@each_system
-def test_steps_of_a_search(name):
-    """`start` and `step`, with two hypotheses a sentence that go different ways."""
-    model = tiny_system(name)
+def assert_equal_steps(model):
     weights = model.paper_weights()
     options = options_of(model)
     state, memory = model.start(batch()["source_ids"])
@@ -75,6 +72,18 @@ def test_steps_of_a_search(name):
                 np.testing.assert_allclose(
                     alignment[row, k, : len(source)], alignments[-1], **SINGLE
                 )
+
+
+@each_system
+def test_steps_of_a_search(name):
+    """`start` and `step`, with two hypotheses a sentence that go different ways."""
+    assert_equal_steps(tiny_system(name))
+
+
+def test_alignments_of_a_source_that_is_reversed_without_its_end_symbol():
+    """Column j is word j."""
+    options = dict(reverse_source=True, read_end_symbol=False)
+    assert_equal_steps(tiny_system("luong-general", **options))
 
 
 @each_system

@@ -148,7 +148,7 @@ def test_the_same_nbest_lists(capsys, run_folder, exported, source):
     [
         (["--beam-size", 5], "expected 3, which"),
         (["--no-unknown"], "search.allow_unknown"),
-        (["--n-best", 4], "search.nbest: expected 3, which"),
+        (["--n-best", 4], "search.nbest: expected at most 3, which"),
         (["--n-best", 2, "--alignment", "hard"], "expected no n-best list"),
         (["--term-marks", "--n-best", 2], "expected --output-type text without --alignment"),
     ],

@@ -127,6 +127,7 @@ def test_int8_products_are_near_those_of_float64():
         ("weights=bfloat16", "expected float32, float16 or int8"),
         ("precision=mixed_bfloat16", "precision: it has no effect on a file for ONNX Runtime"),
         ("temperature=2.0", "temperature: it has no effect"),
+        ("maximum_target_length=9", "maximum_target_length: it has no effect"),
         ("signatures=[translate]", "signatures: it has no effect"),
     ],
 )

@@ -20,13 +20,15 @@ TEXTS = ["The door is white.", "", "She goes to the hotel.", "Zyzzyva!"]
 def test_an_exported_model_refuses_what_a_translator_refuses(translator, exported):
     for each in (translator, ExportedTranslator(exported)):
         with pytest.raises(
-            UsageError, match="unknown search option 'beam'; expected one of .*beam_size"
+            UsageError, match="search: expected options .*, got 'beam'; did you mean beam_size"
         ):
             each.translate(TEXTS, beam=5)
         with pytest.raises(UsageError, match="texts: expected a list of sentences, got None"):
             each.translate(None)
         with pytest.raises(UsageError, match="search.nbest: expected a whole number, got 'two'"):
             each.translate(TEXTS, nbest="two")
+        with pytest.raises(UsageError, match="search.nbest: expected at most .*, got 99"):
+            each.translate(TEXTS, nbest=99)
         assert (
             each.translate([text.encode() for text in TEXTS])[0].text
             == each.translate(TEXTS)[0].text

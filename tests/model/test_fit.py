@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import TrainingConfig
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import RNNSearch, TranslationLoss
 from rnnsearch_tf.training.callbacks import Limits
 from rnnsearch_tf.training.optimizers import build_optimizer
@@ -214,3 +214,20 @@ def test_another_loss_is_refused():
         UserError, match="expected reduction to be one of sum, batch_mean, token_mean, got 'mean'"
     ):
         TranslationLoss(reduction="mean")
+
+
+@pytest.mark.parametrize(
+    "option, value, message",
+    [
+        ("label_smoothing", 1.5, "label_smoothing: expected at most 0.95, got 1.5"),
+        ("label_smoothing", -0.1, "label_smoothing: expected at least 0.0, got -0.1"),
+        ("guided_alignment_weight", "x", "guided_alignment_weight: expected a number, got 'x'"),
+    ],
+)
+def test_a_loss_has_the_limits_of_the_training_options(option, value, message):
+    with pytest.raises(UsageError, match=f"TranslationLoss: {message}"):
+        TranslationLoss(**{option: value})
+    loss = TranslationLoss(**{option: np.float32(0.5)})
+    config = loss.get_config()
+    assert config[option] == 0.5 and type(config[option]) is float
+    assert TranslationLoss.from_config(config).get_config() == config

@@ -154,6 +154,11 @@ def test_sample_weights_multiply_the_losses_of_sentences():
     assert trained["loss"] == pytest.approx(expected, rel=1e-5)
 
 
+def test_sample_weights_beside_a_dataset_are_refused():
+    with pytest.raises(UsageError, match="sample_weight beside a dictionary .*Dataset; put"):
+        fused().fit(dataset([PAIRS]), sample_weight=np.ones(4), verbose=0)
+
+
 def test_sample_weights_of_zero_move_nothing():
     model = fused(optimizer="sgd", learning_rate=0.5)
     before = weights_of(model)

@@ -312,3 +312,9 @@ def test_a_decoder_gives_on_the_mask_of_its_words():
     states, contexts, alignments = decoder.compute_mask(None, mask)
     assert states is mask and contexts is mask and alignments is None
     assert DeepOutput(V, 3).supports_masking
+
+
+@pytest.mark.parametrize("attention", ["coverage", "gaussian_window"])
+def test_only_content_attention_is_normalized(attention):
+    with pytest.raises(UsageError, match=f"expected recurrent with attention={attention}, got all"):
+        Decoder(4, 3, attention=attention, layer_normalization=True, normalized="all")

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from rnnsearch_tf.config import ModelConfig, TrainingConfig, load_config
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import RNNSearch, TranslationLoss
+from rnnsearch_tf.models.luong import LuongModel
+from rnnsearch_tf.models.rnnsearch import RNNEncDec
 from rnnsearch_tf.training.optimizers import build_optimizer
 from tiny_rnnsearch import (
     SIZES,
@@ -88,6 +91,17 @@ def test_nothing_beyond_the_paper_by_default(preset):
         1e-6,
     )
     assert (training.global_clipnorm, training.loss_reduction) == (1.0, "sum")
+
+
+def test_a_configuration_of_another_system_is_refused():
+    with pytest.raises(UsageError, match="expected a configuration with system=rnnencdec, got rnn"):
+        RNNEncDec(ModelConfig(**SIZES), SOURCE_SIZE, TARGET_SIZE)
+
+
+def test_a_configuration_in_code_is_checked_as_one_of_a_file():
+    layers = dict(layers=2, encoder_layers=3)
+    with pytest.raises(UsageError, match="encoder_layers"):
+        LuongModel(ModelConfig(system="luong", **layers), SOURCE_SIZE, TARGET_SIZE)
 
 
 def test_no_dropout_by_default():

@@ -34,6 +34,7 @@ CASES = {
     "CoverageAttention": (lambda: CoverageAttention(M), [(1, N), ANNOTATIONS]),
     "GaussianWindow": (lambda: GaussianWindow(2), [(1, N), ANNOTATIONS]),
     "LuongAttention": (lambda: LuongAttention(N), [STATES, (J, N)]),
+    "LuongAttention, both directions": (lambda: LuongAttention(N), [STATES, ANNOTATIONS]),
     "LuongAttention, concat": (
         lambda: LuongAttention(N, "concat", M, biases="all"),
         [STATES, (J, N)],

@@ -195,7 +195,7 @@ LAYERS = {
     layers.Decoder: dict(
         hidden_size=3,
         alignment_size=2,
-        attention="coverage",
+        attention=None,
         unit="lstm",
         layer_normalization=True,
         forget_bias=1.5,
@@ -335,7 +335,7 @@ LAYERS = {
     ConditionalDecoder: dict(
         hidden_size=3,
         alignment_size=2,
-        attention="coverage",
+        attention=None,
         unit="lstm",
         layer_normalization=True,
         forget_bias=1.5,

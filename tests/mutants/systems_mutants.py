@@ -34,9 +34,37 @@ SYSTEMS = [
     Mutant(
         "models/luong.py",
         "alignments in the order of reading",
-        "annotations = reverse_words(annotations, mask)",
+        "annotations = reverse_words(annotations, source_ids != PAD_ID)",
         "pass",
         (STEPS,),
+    ),
+    Mutant(
+        "models/luong.py",
+        "annotations are turned round without the end symbol",
+        "annotations = reverse_words(annotations, source_ids != PAD_ID)",
+        "annotations = reverse_words(annotations, mask)",
+        (f"{EQUATIONS}::test_alignments_of_a_source_that_is_reversed_without_its_end_symbol",),
+    ),
+    Mutant(
+        "layers/luong_attention.py",
+        "attentional states have the width of the annotations",
+        "return (*alignment_shape[:-1], self.hidden_size), alignment_shape",
+        "return _, alignment_shape",
+        ("model/test_public_layers.py::test_shapes_are_those_of_the_results",),
+    ),
+    Mutant(
+        "models/translation_model.py",
+        "a configuration of another system is taken",
+        "if config.system != self.system:",
+        "if False:",
+        ("model/test_options.py::test_a_configuration_of_another_system_is_refused",),
+    ),
+    Mutant(
+        "models/translation_model.py",
+        "a configuration in code is not checked",
+        "        check_model(config)\n",
+        "",
+        ("model/test_options.py::test_a_configuration_in_code_is_checked_as_one_of_a_file",),
     ),
     Mutant(
         "models/luong.py",

@@ -1,9 +1,9 @@
 """Deep LSTM, stacked network and Luong's attention in float64 NumPy, one sentence at a time.
 
     deep LSTM          Sutskever, Vinyals, Le 2014, §2 and §3.4; its units: Graves 2013, eqs. 7-11
-    stacked network    the notes before that paper: x_t to every layer, every layer to the output
-    Luong's attention  the same notes: e_j = score(s_t, h_j), ŝ_t = tanh(W_c [c_t ; s_t]), p =
-        softmax(W_s ŝ_t)
+    stacked network    Graves 2013, §2: x_t to every layer, every layer to the output
+    Luong's attention  Luong, Pham, Manning 2015, §3: e_j = score(s_t, h_j), ŝ_t =
+        tanh(W_c [c_t ; s_t]), p = softmax(W_s ŝ_t)
 
     two directions     each layer reads both of the layer below (PyTorch's nn.LSTM), or one stack of
                        each direction (tensorflow/nmt)
@@ -92,16 +92,17 @@ def encode(w, source_ids, options):
         return encode_gnmt(w, source_ids, options)
     if options["encoder_directions"] != "forward":
         return encode_both(w, source_ids, options)
-    *words, end = source_ids
-    order = [*reversed(words), end] if options["reverse_source"] else source_ids
+    words = len(source_ids) - options["read_end_symbol"]
+    order = list(source_ids)
+    if options["reverse_source"]:
+        order[:words] = reversed(order[:words])
     states = zeros(w, "encoder", options)
     top = []
     for word in order:
         states = layers(w, "encoder", embed(w, "source", word), states, options)
         top.append(output(states, options))
     if options["reverse_source"]:
-        *top, at_end = top
-        top = [*reversed(top), at_end]
+        top[:words] = reversed(top[:words])
     return np.array(top), states
 
 

@@ -107,7 +107,7 @@ def test_a_low_temperature_is_greedy_and_limits_hold():
 
 
 def test_a_temperature_of_zero_is_refused():
-    with pytest.raises(UsageError, match="temperature: expected a number above 0, got 0"):
+    with pytest.raises(UsageError, match="temperature: expected a finite number above 0, got 0"):
         draw(Toy(), [1, 2, 3], temperature=0)
 
 

@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.training.averaging import average_run
 from rnnsearch_tf.training.fit import train
 from test_driver import config, language_model
 
@@ -96,6 +98,8 @@ def test_too_few_and_a_folder_in_use(trained, tmp_path, capsys):
     )
     assert "expected a folder without a training" in fails(trained, "--output", trained, code=2)
     assert "--last: expected a whole number, at least 2" in fails(trained, "--last", 1, code=2)
+    with pytest.raises(UsageError, match="last: expected at least 2 evaluations"):
+        average_run(trained, tmp_path / "one", last=1)
     other = tmp_path / "other"  # another training's mean, say, which has no checkpoints
     train(
         config(

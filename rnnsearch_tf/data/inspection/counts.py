@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config
+from rnnsearch_tf.data.counting import corpus_shards
 from rnnsearch_tf.data.inspection.foreign import side_languages
 from rnnsearch_tf.data.inspection.rules import (
     REMEMBERED_PAIRS,
@@ -18,7 +19,7 @@ from rnnsearch_tf.data.inspection.rules import (
     unequal,
     words,
 )
-from rnnsearch_tf.data.pairs import LinePair, Pairs
+from rnnsearch_tf.data.pairs import SIDES, LinePair, Pairs
 from rnnsearch_tf.files.reading import is_utf8
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text.pipeline import Text
@@ -37,6 +38,19 @@ _LINE_ENDS = (  # characters at which str.splitlines and some editors break line
 )
 
 
+Places = tuple[str, str]
+"""FILE:LINE of both sides of a pair."""
+
+
+def placed(pairs: Pairs) -> Iterator[tuple[Places, LinePair]]:
+    """Yield (places, pair) of all pairs of a text, which may be in several files."""
+    for _, shard in corpus_shards(pairs):
+        names = [shard.name(side) for side in SIDES]
+        for pair in shard.scan():
+            source, target = (f"{name}:{pair.number}" for name in names)
+            yield (source, target), pair
+
+
 class Counts:
     """Counts of one pass over the pairs of one part.
 
@@ -51,9 +65,11 @@ class Counts:
         found: {kind of problem: pairs or lines}; kinds of lines end in " source" or " target".
         places: {kind of problem: its first places}.
         languages: what finds lines in another language; None: they are not looked for.
-        crossed: numbers of the pairs of which each side is in the other side's language.
+        crossed: numbers, from 0, of the good pairs of which each side is in the other side's
+            language.
         invalid: the first lines of each side that are not UTF-8.
         lengths: {tokens or words: lines} of each side.
+        unit: of lengths, "tokens" or "words".
         tokens, unknown: of each side.
         pair_hashes, source_hashes: of the first REMEMBERED_PAIRS good pairs.
     """
@@ -71,6 +87,7 @@ class Counts:
         self.sides = {"source": config.source, "target": config.target}
         self.limits = (data.maximum_source_length, data.maximum_target_length)
         self.texts = (source_text, target_text)
+        self.unit = "words" if source_text is None else "tokens"
         lines = tf.TensorSpec([None], tf.string)
         self._encode = [
             None
@@ -100,20 +117,22 @@ class Counts:
     def read(self, pairs: Pairs) -> None:
         """Count all pairs."""
         for group in batches(self._good(pairs), _LINES):
-            numbers, sources, targets = zip(*group)
-            lengths = [self._lengths(side, texts) for side, texts in enumerate((sources, targets))]
-            for counted in zip(numbers, sources, targets, *lengths):
-                self._count_pair(pairs, *counted)
-            for side, lines in (("source", sources), ("target", targets)):
-                self._count_lines(side, pairs.name(side), numbers, lines)
+            places, texts = zip(*group)
+            sides = list(zip(*texts))
+            lengths = [self._lengths(side, lines) for side, lines in enumerate(sides)]
+            for counted in zip(places, texts, *lengths):
+                self._count_pair(*counted)
+            for number, (side, lines) in enumerate(zip(self.sides, sides)):
+                self._count_lines(side, [place[number] for place in places], lines)
 
-    def _good(self, pairs: Pairs) -> Iterator[tuple[int, str, str]]:
-        """Yield (line number, source, target) of the good pairs, and count the bad ones."""
+    def _good(self, pairs: Pairs) -> Iterator[tuple[Places, Sequence[str]]]:
+        """Yield (places, texts) of the good pairs, and count the bad ones."""
         pair: LinePair
-        for pair in progress(pairs.scan(), doing="looking at the pairs", unit="lines"):
+        scanned = progress(placed(pairs), doing="looking at the pairs", unit="lines")
+        for places, pair in scanned:
             if pair.kind is None:
                 self.lines += 1
-                yield pair.number, *pair.texts
+                yield places, pair.texts
             else:
                 self.lines += pair.kind != "unpaired"
                 self._add(pair.kind, pair.problem, pair.lines)
@@ -133,10 +152,9 @@ class Counts:
         self.unknown[side] += int((flat == UNKNOWN_ID).sum())
         return [int(length) - 1 for length in ids.row_lengths()]
 
-    def _count_pair(
-        self, pairs: Pairs, number: int, source: str, target: str, x: int, y: int
-    ) -> None:
+    def _count_pair(self, places: Places, texts: Sequence[str], x: int, y: int) -> None:
         """Count a good pair of x source and y target tokens."""
+        source, target = texts
         self.good += 1
         self.lengths[0][x] += 1
         self.lengths[1][y] += 1
@@ -146,15 +164,15 @@ class Counts:
             self._moments = [
                 total + term for total, term in zip(self._moments, (1, x, y, x * x, y * y, x * y))
             ]
-        place = f"{pairs.name('source')}:{number}"
+        place = places[0]
         if unequal(x, y):
-            self._add("unequal", f"{place} ({x} and {y} tokens)")
+            self._add("unequal", f"{place} ({x} and {y} {self.unit})")
         if any(end in line for line in (source, target) for end in _LINE_ENDS):
             self._add("line ends", place)
         if source == target:
             self._add("copy", place)
         elif self.languages and self.good <= LANGUAGE_PAIRS:
-            self._count_languages(pairs, number, source, target)
+            self._count_languages(places, texts)
         if self.good <= REMEMBERED_PAIRS:
             pair = hash((source, target))  # 64 bits a pair
             if pair in self.pair_hashes:
@@ -162,30 +180,27 @@ class Counts:
             self.pair_hashes.add(pair)
             self.source_hashes.add(hash(source))
 
-    def _count_languages(self, pairs: Pairs, number: int, source: str, target: str) -> None:
+    def _count_languages(self, places: Places, texts: Sequence[str]) -> None:
         assert self.languages is not None
-        found = self.languages.of((source, target))
+        found = self.languages.of(texts)
         if found.crossed:
-            self.crossed.append(number)
+            self.crossed.append(self.good - 1)
             return
-        for side, code in zip(self.sides, found.others):
+        for side, place, code in zip(self.sides, places, found.others):
             if code:
-                self._add(f"language {side}", f"{pairs.name(side)}:{number} ({code})")
+                self._add(f"language {side}", f"{place} ({code})")
 
-    def _count_lines(
-        self, side: str, name: str, numbers: Sequence[int], lines: Sequence[str]
-    ) -> None:
+    def _count_lines(self, side: str, places: Sequence[str], lines: Sequence[str]) -> None:
         """Count the lines of a side that each change would change."""
         for change in self.changes[side]:
-            for number, line, changed in zip(numbers, lines, change.apply(lines)):
+            for place, line, changed in zip(places, lines, change.apply(lines)):
                 if changed != line:
-                    place = f"{name}:{number}"
                     if change.kind == "invisible":
                         place += f" (U+{ord(invisible_character(line) or ''):04X})"
                     self._add(f"{change.kind} {side}", place)
-        for number, line in zip(numbers, lines):
+        for place, line in zip(places, lines):
             if looks_tokenized(line):
-                self._add(f"tokenized {side}", f"{name}:{number}")
+                self._add(f"tokenized {side}", place)
 
     def _add(self, kind: str, place: str, lines: int = 1) -> None:
         self.found[kind] += lines

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rnnsearch_tf.config import Config, DataConfig, TextConfig
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.inspection.cleaning import refusal
-from rnnsearch_tf.data.inspection.counts import LANGUAGE_PAIRS, PLACES, Counts
+from rnnsearch_tf.data.inspection.counts import LANGUAGE_PAIRS, PLACES, Counts, placed
 from rnnsearch_tf.data.inspection.fitting import LOSS, quantile
 from rnnsearch_tf.data.inspection.foreign import LIBRARY
 from rnnsearch_tf.data.inspection.rules import PAIRS, REMEMBERED_PAIRS, is_tokenized
@@ -129,11 +130,11 @@ def _findings(counts: Counts, pairs: Pairs, config: Config, part: str) -> Messag
         yield bad_line, counts.places["unpaired"][0]
     else:
         yield "note", f"{counts.lines:,} lines on both sides{_held_out(data, part)}"
-    for kind in ("invalid", "empty"):
+    for kind in ("invalid", "empty", "malformed"):
         if counts.found[kind]:
             encodings = _encodings(counts, pairs, config) if kind == "invalid" else ""
             yield bad_line, f"{_of_the_pairs(kind, counts, counts.lines)}{encodings}"
-    lost = counts.found["invalid"] + counts.found["empty"] + counts.found["unpaired"]
+    lost = sum(counts.found[kind] for kind in ("invalid", "empty", "unpaired", "malformed"))
     if data.on_bad_line == "skip" and lost > LOSS[part] * (counts.good + lost):
         yield (
             "error",
@@ -151,12 +152,11 @@ def _findings(counts: Counts, pairs: Pairs, config: Config, part: str) -> Messag
             ),
         )
         return
-    unit = "tokens" if counts.texts[0] is not None else "words"
     for side, lengths in zip(("source", "target"), counts.lengths):
         yield (
             "note",
             (
-                f"{side} lengths in {unit}: median {quantile(lengths, 0.5)}, 95 % within"
+                f"{side} lengths in {counts.unit}: median {quantile(lengths, 0.5)}, 95 % within"
                 f" {quantile(lengths, 0.95)}, longest {max(lengths)}"
             ),
         )
@@ -175,8 +175,8 @@ def _findings(counts: Counts, pairs: Pairs, config: Config, part: str) -> Messag
         yield (
             severity,
             (
-                f"{_share(counts.dropped, counts.good)} of the pairs are longer than {limits} and"
-                " left out of training"
+                f"{_share(counts.dropped, counts.good)} of the pairs are longer than {limits}, in"
+                f" {counts.unit}, and left out of training"
             ),
         )
     yield from _oddities(counts)
@@ -214,15 +214,18 @@ def _encodings(counts: Counts, pairs: Pairs, config: Config) -> str:
 def _swapped_sides(pairs: Pairs, counts: Counts) -> Messages:
     """A finding about pairs whose sides are swapped."""
 
-    def good() -> Iterator[tuple[int, str, str]]:
-        return ((pair.number, *pair.texts) for pair in pairs.scan() if pair.kind is None)
+    def good() -> Iterator[tuple[str, Sequence[str]]]:
+        return ((places[0], pair.texts) for places, pair in placed(pairs) if pair.kind is None)
 
-    numbers = sorted({*swapped(good, REMEMBERED_PAIRS), *counts.crossed})
+    def numbered() -> Iterator[tuple[int, str, str]]:
+        return ((number, texts[0], texts[1]) for number, (_, texts) in enumerate(good()))
+
+    numbers = sorted({*swapped(numbered, REMEMBERED_PAIRS), *counts.crossed})
     if numbers:
         counts.found["swapped"] = len(numbers)
-        counts.places["swapped"] = [
-            f"{pairs.name('source')}:{number}" for number in numbers[:PLACES]
-        ]
+        first = numbers[:PLACES]
+        lines = itertools.islice(good(), first[-1] + 1)
+        counts.places["swapped"] = [place for k, (place, _) in enumerate(lines) if k in first]
         yield "warning", _of_the_pairs("swapped", counts, counts.good)
 
 

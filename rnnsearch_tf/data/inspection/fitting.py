@@ -177,7 +177,7 @@ def config_for_pairs(
         minutes: duration of the training.
 
     Raises:
-        UsageError: a code of a language is none, or `minutes` is no time.
+        UsageError: a language code is malformed, or `minutes` is not a number above 0.
         UserError: there are too few pairs, or more bad ones than good ones.
 
     Example::

@@ -32,6 +32,7 @@ PAIRS = {
     "invalid": "are not UTF-8",
     "empty": "are empty on one side or both",
     "unpaired": "have no partner",
+    "malformed": "are not `source ||| target ||| scores`",
     "swapped": "have swapped languages",
     "copy": "have the same text on both sides",
     "unequal": "have one side more than three times as long as the other",

@@ -176,7 +176,8 @@ def select(
     generator = random.Random(seed)
     if not domain or not pairs:
         raise UserError(
-            f"{(files if domain else in_domain)[0]}: expected sentences, got an empty file"
+            f"{(files if domain else in_domain)[0]}: expected sentences, got an empty file; check"
+            " the path"
         )
 
     def select_once(domain: list[TextPair]) -> Selection:

@@ -17,7 +17,7 @@ _PRIMES = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint64)
 _LINES = 4096
 
 NumberedPairs = Callable[[], Iterator[tuple[int, str, str]]]
-"""Function that returns an iterator of (line number, source, target)."""
+"""Function that returns an iterator of (number of the pair, source, target)."""
 
 
 def swapped(pairs: NumberedPairs, most: int) -> list[int]:
@@ -31,7 +31,7 @@ def swapped(pairs: NumberedPairs, most: int) -> list[int]:
         most: maximum number of pairs to check.
 
     Returns:
-        The line numbers. Nothing is found if more than half of the corpus is swapped.
+        The numbers. Nothing is found if more than half of the corpus is swapped.
 
     Example:
         >>> right = [

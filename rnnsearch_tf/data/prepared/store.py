@@ -107,6 +107,10 @@ class PreparedPairs(Pairs):
         ):
             raise self._damaged(f"{MANIFEST} does not match its own checksum")
 
+    def __len__(self) -> int:
+        """The number of pairs, without those that were too long."""
+        return self.count
+
     def scan(self) -> Iterator[LinePair]:
         raise UserError(
             f"{self.folder}: expected text, got a prepared corpus, which has only ids; name the"

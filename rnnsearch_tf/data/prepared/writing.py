@@ -97,10 +97,11 @@ def prepare(
 
 def _check(config: Config, output: pathlib.Path) -> None:
     for side in ("source", "target"):
-        if getattr(config, side).sampling is not None:
+        sampling = getattr(config, side).sampling
+        if sampling is not None:
             raise UsageError(
-                f"{side}.sampling: draws other pieces every time a sentence is read, but the ids of"
-                f" a prepared corpus are fixed; set {side}.sampling=null, or train from the text"
+                f"{side}.sampling: expected null to prepare a corpus, whose ids are fixed, got"
+                f" {sampling}; set {side}.sampling=null, or train from the text"
             )
     if config.data.prepared is not None:
         raise UsageError(

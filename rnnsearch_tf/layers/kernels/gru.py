@@ -396,8 +396,8 @@ def _attending_backward(
     _, state_gradient, energy_sum, square_sum, v_a_gradient, *results = tf.while_loop(
         lambda i, *_: i >= 0, step, start, parallel_iterations=1
     )
-    # The carried gradient is that of s_0; the outer gradient of s_i was added in step i + 1 as
-    # carried + outer.
+    # What the loop leaves is ∂L/∂s_0. The outer gradient of every later state was added in the step
+    # that computes that state.
     deltas, query_deltas = (array.stack() for array in results)
     projected_gradient = v_a_row * (energy_sum[..., tf.newaxis] - square_sum)
     return deltas, query_deltas, state_gradient, projected_gradient, v_a_gradient
