@@ -52,10 +52,10 @@ class ReplicaDropout(Dropout):
         return tf.nn.experimental.stateless_dropout(inputs, self.rate, seed=tf.cast(seed, tf.int32))
 
 
-def dropout(share: float, **options: Any) -> Dropout:
+def dropout(rate: float, **options: Any) -> Dropout:
     """The dropout layer for the current distribution strategy; options of Keras's Dropout."""
     several = tf.distribute.get_strategy().num_replicas_in_sync > 1
-    return (ReplicaDropout if several else Dropout)(share, **options)
+    return (ReplicaDropout if several else Dropout)(rate, **options)
 
 
 def vary_dropout(layers: Iterable[Dropout], worker: int) -> None:

@@ -183,9 +183,9 @@ class TranslationModel(KerasMethods):
         )
         self.built = True
 
-    def _dropout(self, name: str, share: float, size: int, seeds: Iterator[int]) -> Dropout:
-        """A dropout layer with rate `share` for values float [B, T, size]."""
-        layer = dropout(share, seed=next(seeds), dtype=self.variable_dtype, name=name)
+    def _dropout(self, name: str, rate: float, size: int, seeds: Iterator[int]) -> Dropout:
+        """A dropout layer for values float [B, T, size]."""
+        layer = dropout(rate, seed=next(seeds), dtype=self.variable_dtype, name=name)
         layer.build((None, None, size))
         return layer
 

@@ -110,8 +110,8 @@ NEWCOMER = [
     Mutant(
         "data/inspection/swapped.py",
         "a pair speaks for itself",
-        "own_counts[run] - repeats[inverse] + 1",
-        "own_counts[run] + 1",
+        "own_counts[bucket] - repeats[inverse]",
+        "own_counts[bucket]",
         (f"{CHECK}::test_a_swapped_pair_does_not_speak_for_itself",),
     ),
     Mutant(

@@ -166,14 +166,15 @@ def select(
         UserError: files with different numbers of lines or none, a file that cannot be read twice,
             or in-domain text in which no word occurs twice.
     """
-    pairs = count_lines(files)
-    if pairs is None:
+    lines = count_lines(files)  # of both
+    if lines is None:
         raise UserError(
             f"{' and '.join(map(str, files))}: expected files, which are read several times, got a"
             " pipe; write it to a file first"
         )
     domain: list[TextPair] = list(_pairs(in_domain))
     generator = random.Random(seed)
+    pairs = lines // 2
     if not domain or not pairs:
         raise UserError(
             f"{(files if domain else in_domain)[0]}: expected sentences, got an empty file; check"
@@ -182,7 +183,7 @@ def select(
 
     def select_once(domain: list[TextPair]) -> Selection:
         drawn = _drawn(
-            progress(_pairs(files), doing="drawing pairs", total=pairs // 2, unit="pairs"),
+            progress(_pairs(files), doing="drawing pairs", total=pairs, unit="pairs"),
             len(domain),
             generator,
         )
@@ -193,7 +194,7 @@ def select(
                     zip(*domain), zip(*drawn), configs, in_domain
                 )
             ]
-        scores, lengths = _scores(scorers, files, pairs // 2, longest)
+        scores, lengths = _scores(scorers, files, pairs, longest)
         return _selection(scores, lengths, keep, target_words)
 
     selection = select_once(domain)

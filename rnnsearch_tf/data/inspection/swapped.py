@@ -65,9 +65,12 @@ def _log_ratios(
     """The log-probability ratio of each line between its own side and the other, excluding the
     line's own counts; float [lines].
     """
-    line, run = _trigrams(lines)
-    _, inverse, repeats = np.unique(line * _BUCKETS + run, return_inverse=True, return_counts=True)
-    ratio = np.log(own_counts[run] - repeats[inverse] + 1) - np.log(other_counts[run] + 1) + offset
+    line, bucket = _trigrams(lines)
+    _, inverse, repeats = np.unique(
+        line * _BUCKETS + bucket, return_inverse=True, return_counts=True
+    )
+    own = own_counts[bucket] - repeats[inverse]
+    ratio = np.log(own + 1) - np.log(other_counts[bucket] + 1) + offset
     return np.bincount(line, ratio, minlength=len(lines))
 
 
