@@ -269,6 +269,7 @@ def _check_outputs(arguments):
     if arguments.lc_norm_tok:
         require("BLEU of lc.norm.tok", "sacremoses")
     read = [arguments.source, *(arguments.reference or ()), arguments.baseline]
+    read += [arguments.lexicon, arguments.shortlist]
     check_outputs({"--translations": arguments.translations, "--output": arguments.output}, read)
     if arguments.calibrate:
         check_output(Run.open(arguments.model[0]).confidence)

@@ -28,6 +28,7 @@ from rnnsearch_tf import __version__
 from rnnsearch_tf.cli.log_file import LogFile
 from rnnsearch_tf.cli.streams import flush_output, open_closed_streams, use_utf8
 from rnnsearch_tf.errors import Terminated, UsageError, UserError
+from rnnsearch_tf.files.tables import split
 from rnnsearch_tf.runtime.progress import coloured
 
 GROUPS = {
@@ -242,7 +243,7 @@ def _run_verb(verb, program, words) -> int:
     with contextlib.ExitStack() as stack:
         if arguments.quiet:
             stack.enter_context(_progress_hidden())
-        if arguments.log_file:
+        if arguments.log_file is not None:
             _check_log_file(arguments)
             stack.enter_context(_logged(arguments.log_file))
         return verb.run(arguments) or EXIT_DONE
@@ -307,7 +308,7 @@ def _check_log_file(arguments):
             if (
                 isinstance(value, str)
                 and value
-                and os.path.realpath(value) == os.path.realpath(arguments.log_file)
+                and os.path.realpath(split(value)[0]) == os.path.realpath(arguments.log_file)
             ):
                 raise UsageError(
                     f"--log-file: expected a file of its own, got {value}, which"

@@ -9,7 +9,7 @@ import itertools
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.config import TextConfig, check_value
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.reading import read_all
 from rnnsearch_tf.files.writing import Output, check_output
 
@@ -47,6 +47,10 @@ def arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     check_value("target.language", arguments.target_language, "--target-language")
     check_output(arguments.chosen, [arguments.reference, arguments.nbest])
+    if arguments.reference == arguments.nbest == "-":
+        raise UsageError(
+            "-: expected standard input for --reference or NBEST, got it for both; name a file"
+        )
     from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for
     from rnnsearch_tf.extras.moses.nbest import read_nbest
     from rnnsearch_tf.extras.moses.oracle import choose

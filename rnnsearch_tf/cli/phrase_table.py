@@ -37,6 +37,10 @@ def run(arguments: Namespace) -> None:
         raise UsageError(
             "IN: expected a file, as it is read twice, got standard input; write it to a file first"
         )
+    if arguments.output == "-":
+        raise UsageError(
+            "OUT: expected a file, as standard output has the line for moses.ini, got -; name one"
+        )
     check_output(arguments.output, [arguments.table])
     table = PhraseTable(arguments.table)
     translator = load_translator(arguments)

@@ -146,7 +146,12 @@ def run(arguments: Namespace) -> None:
         _check_split(arguments, form)
     phrase_lines = _phrase_lines(arguments)
     check_inputs(arguments.files)
-    inputs_of = [*arguments.files, arguments.constraints]
+    inputs_of = [
+        *arguments.files,
+        arguments.constraints,
+        arguments.lexicon,
+        arguments.shortlist,
+    ]
     check_output(arguments.output, inputs_of)
     exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None
     nbest = changes.get("nbest", 1)

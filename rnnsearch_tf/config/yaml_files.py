@@ -182,7 +182,7 @@ def parse_value(text: str, where: str) -> Any:
     """
     try:
         return yaml.load(text, _Loader)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a date that is none
         raise UsageError(f"{where}: expected a YAML value after '=', got {text!r}") from None
 
 
@@ -190,7 +190,7 @@ def read_value(text: str) -> Any:
     """Parse the text of a flag as the value of an option; return the text if it is not YAML."""
     try:
         return yaml.load(text, _Loader)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a date that is none
         return text
 
 

@@ -183,7 +183,8 @@ class GraphExport:
         """A sentence with the BLEU of the file and of the Python model, on development text."""
         translator = self.translator
         pairs = development_pairs(translator)
-        lengths = translator.source_text.encode(tf.constant([pair[0] for pair in pairs]))
+        lines = tf.constant([pair[0] for pair in pairs], tf.string)
+        lengths = translator.source_text.encode(lines)
         pairs = [pair for pair, length in zip(pairs, lengths.row_lengths().numpy()) if length > 1]
         sources = [source for source, _ in pairs]
         search = {**self.options.search_options, "replace_unknown": False}

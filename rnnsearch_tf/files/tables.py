@@ -265,8 +265,12 @@ def _delimited(path: str, column: str, delimiter: str) -> Iterator[bytes]:
     else:
         known = ", ".join(names) if header else f"numbers from 1 to {len(first)}, without names"
         raise UserError(f"{path}: expected a column called {column}, got {known}")
+    most = 0
     for row in rows if header else itertools.chain([first], rows):
+        most = max(most, len(row))
         yield row[place] if place < len(row) else b""
+    if 0 < most <= place:
+        raise UserError(f"{path}: expected a column {column}, got at most {most}; choose another")
 
 
 def _delimited_rows(path: str, delimiter: str) -> Iterator[list[bytes]]:

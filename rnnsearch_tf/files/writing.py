@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any, BinaryIO
 
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.files import tables
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import cannot_write, replacing
 
@@ -108,11 +109,10 @@ def check_outputs(names: Mapping[str, OutputFile], inputs: Iterable[Any] = ()) -
 def _refuse_inputs(name: OutputFile, inputs: Iterable[Any]) -> None:
     if name is not None and name != "-" and pathlib.Path(name).is_file():
         for other in inputs:
-            if (
-                other not in _STANDARD_OUTPUT
-                and os.path.exists(other)
-                and os.path.samefile(name, other)
-            ):
+            if other in _STANDARD_OUTPUT:
+                continue
+            path, _ = tables.split(os.fspath(other))  # of a table's column: the table
+            if os.path.exists(path) and os.path.samefile(name, path):
                 raise UsageError(
                     f"{name}: expected another file than the input, got the same; write elsewhere"
                 )

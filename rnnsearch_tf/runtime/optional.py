@@ -9,6 +9,7 @@ from rnnsearch_tf.errors import UserError
 PACKAGES = {
     "matplotlib": ("matplotlib", "plots"),
     "sklearn": ("scikit-learn", "plots"),
+    "tensorboard": ("tensorboard", "tensorboard"),
     "sacremoses": ("sacremoses", "moses"),
     "py3langid": ("py3langid", "languages"),
     "tf2onnx": ("tf2onnx", "onnx"),

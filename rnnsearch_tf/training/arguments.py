@@ -34,7 +34,7 @@ def check_arguments(
             f"train: expected start_from with new_words={new_words}, got none; name the RUN that"
             " they are added to"
         )
-    if start_from is not None and run.path.resolve() == Run(start_from).path.resolve():
+    if start_from is not None and run.path.resolve() == Run.open(start_from).path.resolve():
         raise UsageError(
             f"{run}: expected another folder than the one to start from, got the same; choose"
             " another --output"

@@ -53,6 +53,7 @@ from rnnsearch_tf.training.given_pairs import naming_given, write_given
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import compile_model
+from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.training.bad_batch import name_batch
 from rnnsearch_tf.training.checkpoint import TrainingState, load_state, save_state
 from rnnsearch_tf.training.training_text import record_training_text
@@ -279,14 +280,16 @@ class _Training:
             ProgressLine(state, config.training),
             TooShort(run, state, config.training, self._updates_of_epoch()),
         ]
+        tensorboard = []
         if config.training.tensorboard:
             from rnnsearch_tf.training.tensorboard import TensorBoard
 
-            callbacks.append(TensorBoard(run.tensorboard, state, translator, sentences))
+            tensorboard = [TensorBoard(run.tensorboard, state, translator, sentences)]
         agreement = [self.agreement] if self.agreement else []
         return development, [
             *callbacks,
             development,
+            *tensorboard,  # after it: it shows its scores
             *more,
             saving,
             *agreement,
@@ -401,6 +404,8 @@ def _prepare(
     """
     check_links(run.path)
     check_arguments(run, config, resume, start_from, new_words, skip_batch)
+    if config.training.tensorboard:
+        require("training.tensorboard", "tensorboard")
     config = naming_given(config, run, given, resume)
     if not resume:  # a resumed training may have been started by an earlier version
         check_development(config)
@@ -412,9 +417,11 @@ def _prepare(
         run.refuse_training()  # another process may have started one
         run.clear()
         write_given(run, given, config.data.on_bad_line)
+    pairs = open_corpus(config, "train")
+    if resume:
+        pairs.check()  # a text that is refused must not change the RUN
     save_config(config, run.config)
     run.record([run.config])
-    pairs = open_corpus(config, "train")
     if isinstance(pairs, PreparedPairs):
         with announced("comparing the prepared corpus with its checksums"):
             pairs.verify()

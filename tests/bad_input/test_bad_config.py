@@ -269,6 +269,8 @@ def test_a_single_value_is_checked_under_the_name_it_was_given():
         ("0", 0),
         ("true", True),
         ("null", None),
+        ("2020-13-45", "2020-13-45"),
+        ("0x_", "0x_"),
     ],
 )
 def test_numbers_are_decimal(text, found):

@@ -58,6 +58,8 @@ def test_a_table_is_a_file_as_it_is_read_twice(rnnsearch, run_folder, tmp_path):
     )
     out, err = rnnsearch("phrase-table", "--model", run_folder, "-", tmp_path / "out", code=2)
     assert out == [] and "expected a file, as it is read twice, got standard input" in err
+    out, err = rnnsearch("phrase-table", "--model", run_folder, tmp_path / "pipe", "-", code=2)
+    assert out == [] and "OUT: expected a file, as standard output has the line" in err
     assert (tmp_path / "out").read_text() == "before"
 
 

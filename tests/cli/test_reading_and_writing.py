@@ -228,7 +228,7 @@ def test_a_place_without_permission_is_said_before_long_work(tmp_path, monkeypat
 def test_a_file_that_is_read_is_not_written_over(tmp_path):
     name = write(tmp_path / "a.txt", b"one\n")
     (tmp_path / "link").symlink_to(name)
-    for other in (str(tmp_path / "." / "a.txt"), str(tmp_path / "link")):
+    for other in (str(tmp_path / "." / "a.txt"), str(tmp_path / "link"), f"{name}#2"):
         with pytest.raises(
             UsageError,
             match=("a.txt: expected another file than the input, got the same; write elsewhere"),

@@ -117,6 +117,13 @@ def test_wrong_options(rnnsearch, run_folder, files, options, part):
     assert out == [] and part in err
 
 
+def test_standard_input_is_one_of_both(rnnsearch, run_folder):
+    words = ["rescore", "--model", run_folder, "--source", "-", "-"]
+    for words in (words, ["oracle", "--reference", "-", "-"]):
+        out, err = rnnsearch(*words, code=2)
+        assert out == [] and "-: expected standard input for --" in err
+
+
 @pytest.mark.parametrize("place", [0, 1])
 def test_what_is_read_is_not_written(rnnsearch, run_folder, files, place):
     before = [path.read_text() for path in files]

@@ -148,3 +148,11 @@ def test_a_wrong_answer_is_not_published(run, tmp_path, monkeypatch):
     with pytest.raises(UserError, match="expected the Python model's answer"):
         export_onnx(run, tmp_path / "served")
     assert not list((tmp_path / "served").glob("[0-9]*"))
+
+
+def test_small_weights_without_development_text(tmp_path):
+    """What they cost cannot be measured; the file is written all the same."""
+    settings = ["data.corpus=files", "data.train_source=gone", "data.train_target=gone"]
+    run = write_run(tmp_path / "run", settings)
+    exported = export_onnx(run, tmp_path / "served", overrides=["weights=int8"])
+    assert "the cost in BLEU was not measured" in exported.cost

@@ -115,8 +115,8 @@ TRAINING = [
     Mutant(
         "files/writing.py",
         "what is read is written over",
-        "os.path.samefile(name, other)",
-        "name == other",
+        "os.path.samefile(name, path)",
+        "name == path",
         ("cli/test_reading_and_writing.py::test_a_file_that_is_read_is_not_written_over",),
     ),
     Mutant(

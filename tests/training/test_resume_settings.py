@@ -4,6 +4,8 @@ import pytest
 
 from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runtime import optional
 from rnnsearch_tf.training.fit import train
 
 ADAM = "training.optimizer=adam"
@@ -76,3 +78,27 @@ def test_the_rest_can(tmp_path):
             UserError, match="expected a saved training to resume, found none|vocabulary"
         ):
             resume(tmp_path, "", change)
+
+
+def test_a_resume_that_fails_changes_nothing(tmp_path):
+    """The new text has a line less on one side: the settings of the RUN stay as they were."""
+    for name, lines in (("a.en", 3), ("a.fr", 3), ("b.en", 3), ("b.fr", 2)):
+        (tmp_path / name).write_text("a b\n" * lines, encoding="utf-8")
+    before = [f"data.folder={tmp_path}", "data.train_source=a.en", "data.train_target=a.fr"]
+    run = tmp_path / "run"
+    run.mkdir()
+    save_config(load_config(overrides=before), run / "config.yaml")
+    Run(run).state.parent.mkdir(exist_ok=True)
+    Run(run).state.write_text("{}", encoding="utf-8")
+    saved = (run / "config.yaml").read_bytes()
+    changed = load_config(run / "config.yaml", overrides=["data.train_target=b.fr"])
+    with pytest.raises(UserError, match="expected as many lines"):
+        train(changed, run, resume=True)
+    assert (run / "config.yaml").read_bytes() == saved
+
+
+def test_tensorboard_is_asked_for_before_the_training(tmp_path, monkeypatch):
+    monkeypatch.setattr(optional, "has", lambda *modules: "tensorboard" not in modules)
+    with pytest.raises(UserError, match="training.tensorboard: expected the package tensorboard"):
+        train(load_config(overrides=["training.tensorboard=true"]), tmp_path / "run")
+    assert not (tmp_path / "run").exists()

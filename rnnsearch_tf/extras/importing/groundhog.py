@@ -36,6 +36,15 @@ SUPPORTED: dict[str, Sequence[Any]] = {
     "unary_activ": ("Maxout(2)",),
     "rank_n_activ": ("lambda x: x",),
     "activ": ("lambda x: TT.tanh(x)",),
+    "enc_activ": ("lambda x: TT.tanh(x)",),
+    "dec_activ": ("lambda x: TT.tanh(x)",),
+    "dropout": (1.0,),
+    "dropout_rec": (1.0,),
+    **{
+        f"{side}rec_{gate}": ("lambda x: TT.nnet.sigmoid(x)",)
+        for side in ("", "enc_", "dec_")
+        for gate in ("gater", "reseter")
+    },
 }
 NEEDS = {
     "enc_rec_layer": "another recurrent unit",

@@ -100,6 +100,8 @@ def read(
     sizes = [len(words) for _, words in vocabularies]
     begin = id_of(*vocabularies[1], names["bos_token"])
     embeddings = [option(side, "embeddings", dict, path) for side in (encoder, decoder)]
+    if model.get("tied_embeddings", False):  # one object, with the encoder's options
+        embeddings[1] = embeddings[0]
     m = [option(given, "embedding_dim", int, path) for given in embeddings]
     scales = [
         width**0.5 if given.get("scale", False) else 1.0 for given, width in zip(embeddings, m)
@@ -181,7 +183,7 @@ def read(
         values["alignment_size"] = n
     return ForeignModel(
         program="Joey NMT",
-        values={"model": values, "search": dict(beam_size=5)},
+        values={"model": values, "search": dict(beam_size=5, length_penalty=0.0)},
         weights=reader.weights,
         source=source,
         target=target,

@@ -35,12 +35,13 @@ BRIDGES = {
     "ZeroBridge": "zero",
     "DenseBridge": "dense",
     "DenseBridge(tanh)": "dense_tanh",
+    "DenseBridge(activation=tanh)": "dense_tanh",
 }
 ENCODER = ("num_layers", "num_units", "bidirectional", "residual_connections", "dropout", "reducer",
            "cell_class")  # fmt: skip
-DECODER = ("num_layers", "num_units", "bridge_class", "attention_mechanism_class",
-           "attention_layer_activation", "cell_class", "dropout", "residual_connections",
-           "first_layer_attention")  # fmt: skip
+DECODER = ("num_layers", "num_units", "bridge_class", "attention_mechanism_class", "cell_class",
+           "dropout", "residual_connections", "first_layer_attention",
+           "attention_layer_activation")  # fmt: skip
 """Arguments of RNNEncoder and AttentionalRNNDecoder, in their order."""
 
 DEFAULTS: Sequence[Mapping[str, Any]] = (
@@ -146,7 +147,10 @@ def _value(node: ast.AST) -> Any:
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Lambda) and isinstance(node.body, ast.Call):
-        arguments = [_name(argument) for argument in node.body.args]
+        arguments = [_name(each) or ast.dump(each) for each in node.body.args]
+        arguments += [
+            f"{each.arg}={_name(each.value) or ast.dump(each.value)}" for each in node.body.keywords
+        ]
         return f"{_name(node.body)}({', '.join(arguments)})" if arguments else _name(node.body)
     return _name(node) or ast.dump(node)
 
@@ -226,6 +230,12 @@ def read(
         reader.take("W_s", "model/decoder/output_layer/kernel", (n, sizes[1]), target.columns)
     reader.take("b_softmax", "model/decoder/output_layer/bias", (sizes[1],), target.biases)
     arrays.check(reader.shapes)
+    if encoder["residual_connections"] and m[0] == size:
+        raise UserError(
+            f"{path}: residual_connections: expected source embeddings of another size than the"
+            f" encoder's num_units, got {size} for both, so that its first layer is residual, too:"
+            " no system here computes it; it needs a residual first layer"
+        )
     values: dict[str, Any] = dict(
         system="luong",
         unit=UNITS[kind],

@@ -33,10 +33,12 @@ SUPPORTED: Mapping[str, Sequence[Any]] = {
     "encoder_type": ("uni", "bi", "gnmt"),
     "unit_type": ("lstm", "gru"),
     "language_model": (False,),
+    "source_reverse": (False,),
 }
 NEEDS = {
     "attention": "a model without attention: a bridge of its kind",
     "unit_type": "layer normalization in TensorFlow's form, or another unit",
+    "source_reverse": "the source reversed before it is read",
 }
 DEFAULTS: Mapping[str, Any] = {
     "attention_architecture": "standard",
@@ -136,7 +138,7 @@ def read(
         values["alignment_size"] = n
     return ForeignModel(
         program="tensorflow/nmt",
-        values={"model": values, "search": dict(beam_size=10)},
+        values={"model": values, "search": dict(beam_size=10, length_penalty=0.0)},
         weights=reader.weights,
         source=source,
         target=target,
@@ -150,13 +152,26 @@ def read(
 
 def with_later_names(hparams: Mapping[str, Any]) -> dict[str, Any]:
     """The options with the names and the defaults of the last version: the first ones had one
-    number of layers for encoder and decoder.
+    number of layers for encoder and decoder. A file that only starts a training, such as those of
+    standard_hparams, gets what the program derives from it.
     """
     given = {**DEFAULTS, **hparams}
     for kind in ("layers", "residual_layers"):
         for side in ("encoder", "decoder"):
             if f"num_{kind}" in given:
                 given.setdefault(f"num_{side}_{kind}", given[f"num_{kind}"])
+    layers = [given.get(f"num_{side}_layers") for side in ("encoder", "decoder")]
+    if not all(isinstance(each, int) for each in layers):
+        return given  # refused where they are read
+    if layers[0] != layers[1]:
+        given["pass_hidden_state"] = False
+    if given.get("residual"):
+        residual = [max(each - 1, 0) for each in layers]
+        if given["encoder_type"] == "gnmt":
+            residual[0] = layers[0] - 2
+            residual[1] = residual[0] if layers[0] == layers[1] else residual[1]
+        for side, count in zip(("encoder", "decoder"), residual):
+            given.setdefault(f"num_{side}_residual_layers", count)
     return given
 
 

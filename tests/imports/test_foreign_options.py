@@ -1,0 +1,64 @@
+"""Options of other programs: what a program derives from them, and what changes its output."""
+
+import pytest
+
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.extras.importing import groundhog, opennmt_tf
+from rnnsearch_tf.extras.importing.foreign import refuse_others
+from rnnsearch_tf.extras.importing.tensorflow_nmt import SUPPORTED, with_later_names
+
+
+@pytest.mark.parametrize(
+    ("encoder_type", "layers", "residual"),
+    [
+        ("gnmt", (4, 4), (2, 2)),
+        ("gnmt", (8, 6), (6, 5)),
+        ("uni", (2, 3), (1, 2)),
+        ("bi", (4, 4), (3, 3)),
+    ],
+)
+def test_residual_layers_are_those_that_the_program_derives(encoder_type, layers, residual):
+    """By hand from its extend_hparams: its standard_hparams have only the flag."""
+    given = {"encoder_type": encoder_type, "residual": True, "pass_hidden_state": True}
+    given |= {"num_encoder_layers": layers[0], "num_decoder_layers": layers[1]}
+    found = with_later_names(given)
+    counts = [found[f"num_{side}_residual_layers"] for side in ("encoder", "decoder")]
+    assert tuple(counts) == residual
+    assert found["pass_hidden_state"] == (layers[0] == layers[1])
+    saved = with_later_names(given | {"num_encoder_residual_layers": 1})
+    assert saved["num_encoder_residual_layers"] == 1
+    assert "num_encoder_residual_layers" not in with_later_names(given | {"residual": False})
+
+
+def test_a_reversed_source_is_refused():
+    with pytest.raises(UserError, match="source_reverse: expected False, got True"):
+        refuse_others({"source_reverse": True}, SUPPORTED, "hparams", {})
+
+
+@pytest.mark.parametrize("name", ["dropout", "dropout_rec", "enc_activ", "dec_rec_gater"])
+def test_what_changes_groundhogs_output_is_refused(name):
+    with pytest.raises(UserError, match=f"{name}: expected .*, got 0.5"):
+        refuse_others({name: 0.5}, groundhog.SUPPORTED, "state.pkl", {})
+
+
+def test_arguments_of_opennmt_are_read_in_their_order():
+    """Those of AttentionalRNNDecoder.__init__ of version 2.32, positional."""
+    text = """
+import opennmt as onmt
+import tensorflow as tf
+model = lambda: onmt.models.SequenceToSequence(
+    onmt.inputters.WordEmbedder(8), onmt.inputters.WordEmbedder(8),
+    onmt.encoders.RNNEncoder(2, 4, True),
+    onmt.decoders.AttentionalRNNDecoder(
+        2, 4, lambda: onmt.layers.DenseBridge(activation=tf.math.tanh), LuongAttention,
+        tf.keras.layers.GRUCell, 0.2, True))
+"""
+    encoder, decoder = opennmt_tf.parse_description("model_description.py", text)
+    assert (encoder["num_units"], encoder["bidirectional"]) == (4, True)
+    assert decoder["cell_class"] == "GRUCell" and decoder["dropout"] == 0.2
+    assert decoder["residual_connections"] is True
+    assert decoder["attention_layer_activation"] == "tanh"
+    assert opennmt_tf.BRIDGES[decoder["bridge_class"]] == "dense_tanh"
+    text = text.replace("LuongAttention,", "lambda n: LuongAttention(units=n, scale=True),")
+    _, decoder = opennmt_tf.parse_description("model_description.py", text)
+    assert decoder["attention_mechanism_class"] not in opennmt_tf.SCORES
