@@ -160,8 +160,10 @@ def with_later_names(hparams: Mapping[str, Any]) -> dict[str, Any]:
         for side in ("encoder", "decoder"):
             if f"num_{kind}" in given:
                 given.setdefault(f"num_{side}_{kind}", given[f"num_{kind}"])
-    layers = [given.get(f"num_{side}_layers") for side in ("encoder", "decoder")]
-    if not all(isinstance(each, int) for each in layers):
+    sides = ("encoder", "decoder")
+    found = [given.get(f"num_{side}_layers") for side in sides]
+    layers = [number for number in found if isinstance(number, int)]
+    if len(layers) < len(sides):
         return given  # refused where they are read
     if layers[0] != layers[1]:
         given["pass_hidden_state"] = False
@@ -170,7 +172,7 @@ def with_later_names(hparams: Mapping[str, Any]) -> dict[str, Any]:
         if given["encoder_type"] == "gnmt":
             residual[0] = layers[0] - 2
             residual[1] = residual[0] if layers[0] == layers[1] else residual[1]
-        for side, count in zip(("encoder", "decoder"), residual):
+        for side, count in zip(sides, residual):
             given.setdefault(f"num_{side}_residual_layers", count)
     return given
 
