@@ -341,6 +341,7 @@ def versions(arguments):
                 time.sleep(0.2)
             (translation,) = client.translate(SHORT[:1])
             taken = time.monotonic() - started
+            time.sleep(3)  # the process of the version before ends
             resident, own, *held = look(server.process.pid)
             rows.append([version, taken, round(resident / 1e6), round(own / 1e6), *held])
             if not translation.text:
