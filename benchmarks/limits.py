@@ -59,22 +59,14 @@ def main():
             measuring.say("exporting")
             command = [sys.executable, "-m", "rnnsearch_tf", "export", "--model", "tatoeba-en-fr"]
             subprocess.run([*command, "--output", str(export)], check=True, stdout=sys.stderr)
-        newest = max(path for path in export.iterdir() if path.name.isdecimal())
+        versions = (path for path in export.iterdir() if path.name.isdecimal())
+        newest = max(versions, key=lambda path: int(path.name))
         for signature in arguments.signatures:
             measuring.say(signature)
             command = [sys.executable, __file__, "--answer", str(newest), signature]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
             found = json.loads(done.stdout)
-            rows.append(
-                [
-                    signature,
-                    ROWS[signature],
-                    found["seconds"],
-                    found["size"],
-                    found["before"],
-                    found["peak"],
-                ]
-            )
+            rows.append([signature, ROWS[signature], *found.values()])
 
 
 if __name__ == "__main__":

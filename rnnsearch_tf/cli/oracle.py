@@ -9,8 +9,8 @@ import itertools
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.config import TextConfig, check_value
-from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files.reading import read_all
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files.reading import check_standard_input, read_all
 from rnnsearch_tf.files.writing import Output, check_output
 
 
@@ -47,10 +47,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     check_value("target.language", arguments.target_language, "--target-language")
     check_output(arguments.chosen, [arguments.reference, arguments.nbest])
-    if arguments.reference == arguments.nbest == "-":
-        raise UsageError(
-            "-: expected standard input for --reference or NBEST, got it for both; name a file"
-        )
+    check_standard_input([arguments.reference, arguments.nbest])
     from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for
     from rnnsearch_tf.extras.moses.nbest import read_nbest
     from rnnsearch_tf.extras.moses.oracle import choose

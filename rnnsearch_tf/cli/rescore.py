@@ -16,8 +16,7 @@ import os
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import add_model, add_score_batch_size, load_translator, number
-from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.files.reading import read_all
+from rnnsearch_tf.files.reading import check_standard_input, read_all
 from rnnsearch_tf.files.writing import check_output, whole_file
 from rnnsearch_tf.runtime.progress import progress
 
@@ -60,10 +59,7 @@ def run(arguments: Namespace) -> None:
 
     name = check_feature_name(arguments.feature)
     check_output(arguments.output, [arguments.source, arguments.nbest])
-    if arguments.source == arguments.nbest == "-":
-        raise UsageError(
-            "-: expected standard input for --source or NBEST, got it for both; name a file"
-        )
+    check_standard_input([arguments.source, arguments.nbest])
     sources = read_all(arguments.source)
     if os.path.isfile(arguments.nbest):
         for entries in read_nbest(arguments.nbest, len(sources)):

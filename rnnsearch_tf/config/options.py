@@ -11,10 +11,7 @@ import dataclasses
 
 from rnnsearch_tf.config.data_options import DataConfig
 from rnnsearch_tf.config.effects import GIVEN, check_effects, sections_of
-from rnnsearch_tf.config.model_options import (
-    ModelConfig,
-    check_model,
-)
+from rnnsearch_tf.config.model_options import ModelConfig, check_model
 from rnnsearch_tf.config.option import option
 from rnnsearch_tf.config.presets import ATTENDING, TRANSLATING
 from rnnsearch_tf.config.training_text import (

@@ -27,6 +27,9 @@ _NUMBERS = {
 MOST_CHARACTERS = 1_000_000
 """Most characters of a YAML file, and most values in it."""
 
+_NOT_A_VALUE = (yaml.YAMLError, ValueError, RecursionError)
+"""What parsing a value raises; ValueError: a date that does not exist."""
+
 
 def read_yaml(path: AnyPath) -> Tree:
     """Read a YAML file as nested dictionaries.
@@ -182,7 +185,7 @@ def parse_value(text: str, where: str) -> Any:
     """
     try:
         return yaml.load(text, _Loader)
-    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a date that is none
+    except _NOT_A_VALUE:
         raise UsageError(f"{where}: expected a YAML value after '=', got {text!r}") from None
 
 
@@ -190,7 +193,7 @@ def read_value(text: str) -> Any:
     """Parse the text of a flag as the value of an option; return the text if it is not YAML."""
     try:
         return yaml.load(text, _Loader)
-    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a date that is none
+    except _NOT_A_VALUE:
         return text
 
 

@@ -45,8 +45,7 @@ def training_dataset(
 
     Pairs longer than data.maximum_source_length or data.maximum_target_length are left out, and
     counted in ``pairs.report.too_long`` at the end of an epoch (of a mixture, in the report of each
-    corpus). Memory holds data.shuffle_buffer
-    pairs, however long the files are.
+    corpus). Memory holds data.shuffle_buffer pairs, however long the files are.
 
     Args:
         source_text, target_text: Text of each side.

@@ -131,11 +131,7 @@ def check_pairs(source: InputFile, target: InputFile) -> None:
         UserError: one is missing or cannot be read, or the line counts differ.
     """
     files = (source, target)
-    if all(name in (None, "-") for name in files):
-        raise UsageError(
-            "-: expected standard input for one text at most, got it for both; name a file for the"
-            " other"
-        )
+    check_standard_input(files)
     check_inputs(files)
     counts = [count_lines([name]) for name in files]
     if None not in counts:
@@ -157,6 +153,15 @@ def _pairs(files: Sequence[InputFile], size: int) -> Iterator[tuple[list[str], l
         yield waiting[0][:ready], waiting[1][:ready]
         waiting = [lines[ready:] for lines in waiting]
     check_counts(files, [count + sum(map(len, reader)) for count, reader in zip(counts, readers)])
+
+
+def check_standard_input(names: Iterable[InputFile]) -> None:
+    """Raise UsageError if all of several texts are standard input, which has only one."""
+    if all(name in (None, "-") for name in names):
+        raise UsageError(
+            "-: expected standard input for one text at most, got it for both; name a file for the"
+            " other"
+        )
 
 
 def check_inputs(names: Iterable[InputFile], hint: str = "check the path") -> None:

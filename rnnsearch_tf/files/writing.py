@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any, BinaryIO
 
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.files import tables
-from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.files import AnyPath, tables
 from rnnsearch_tf.files.atomic import cannot_write, replacing
 
 OutputFile = AnyPath | None

@@ -32,6 +32,7 @@ from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.keras_fit import NonFiniteGradient
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runtime.cores import training_shards
+from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.runtime.progress import announced, say
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runs.limits import reached_limit
@@ -53,7 +54,6 @@ from rnnsearch_tf.training.given_pairs import naming_given, write_given
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import compile_model
-from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.training.bad_batch import name_batch
 from rnnsearch_tf.training.checkpoint import TrainingState, load_state, save_state
 from rnnsearch_tf.training.training_text import record_training_text

@@ -121,7 +121,9 @@ def test_standard_input_is_one_of_both(rnnsearch, run_folder):
     words = ["rescore", "--model", run_folder, "--source", "-", "-"]
     for words in (words, ["oracle", "--reference", "-", "-"]):
         out, err = rnnsearch(*words, code=2)
-        assert out == [] and "-: expected standard input for --" in err
+        assert (
+            out == [] and "-: expected standard input for one text at most, got it for both" in err
+        )
 
 
 @pytest.mark.parametrize("place", [0, 1])

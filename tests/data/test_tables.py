@@ -96,7 +96,7 @@ def test_columns_by_name_and_by_number(tmp_path):
     for given in ("1", "1,2,3", "en,de", "0,1", "4,5"):
         with pytest.raises(UsageError, match="--columns: expected .* its columns are id, en, fr"):
             table.pair(given)
-    with pytest.raises(UserError, match="t.tsv: expected a column 9, got at most [34]"):
+    with pytest.raises(UserError, match="t.tsv: expected a column 9, got at most 4"):
         read_all(f"{unnamed}#9")
     with pytest.raises(UserError, match="t.tsv: expected a column called fr, got numbers from 1"):
         read_all(f"{unnamed}#fr")

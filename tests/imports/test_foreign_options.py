@@ -5,7 +5,7 @@ import pytest
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.extras.importing import groundhog, opennmt_tf
 from rnnsearch_tf.extras.importing.foreign import refuse_others
-from rnnsearch_tf.extras.importing.tensorflow_nmt import SUPPORTED, with_later_names
+from rnnsearch_tf.extras.importing.tensorflow_nmt import SUPPORTED, with_derived_options
 
 
 @pytest.mark.parametrize(
@@ -21,13 +21,13 @@ def test_residual_layers_are_those_that_the_program_derives(encoder_type, layers
     """By hand from its extend_hparams: its standard_hparams have only the flag."""
     given = {"encoder_type": encoder_type, "residual": True, "pass_hidden_state": True}
     given |= {"num_encoder_layers": layers[0], "num_decoder_layers": layers[1]}
-    found = with_later_names(given)
+    found = with_derived_options(given)
     counts = [found[f"num_{side}_residual_layers"] for side in ("encoder", "decoder")]
     assert tuple(counts) == residual
     assert found["pass_hidden_state"] == (layers[0] == layers[1])
-    saved = with_later_names(given | {"num_encoder_residual_layers": 1})
+    saved = with_derived_options(given | {"num_encoder_residual_layers": 1})
     assert saved["num_encoder_residual_layers"] == 1
-    assert "num_encoder_residual_layers" not in with_later_names(given | {"residual": False})
+    assert "num_encoder_residual_layers" not in with_derived_options(given | {"residual": False})
 
 
 def test_a_reversed_source_is_refused():

@@ -47,6 +47,8 @@ SUPPORTED: dict[str, Sequence[Any]] = {
     },
 }
 NEEDS = {
+    "dropout": "values that are multiplied when it translates",
+    "dropout_rec": "values that are multiplied when it translates",
     "enc_rec_layer": "another recurrent unit",
     "dec_rec_layer": "another recurrent unit",
     "encoder_stack": "a stack of encoders below attention",

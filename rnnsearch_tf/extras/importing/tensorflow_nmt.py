@@ -78,7 +78,7 @@ def read(
         UserError: the files do not belong together, or the model cannot be imported.
     """
     path, given = options
-    hparams = with_later_names(given)
+    hparams = with_derived_options(given)
     refuse_others(hparams, SUPPORTED, path, NEEDS)
     sizes = _sizes(hparams, path)
     n = sizes.units
@@ -150,7 +150,7 @@ def read(
     )
 
 
-def with_later_names(hparams: Mapping[str, Any]) -> dict[str, Any]:
+def with_derived_options(hparams: Mapping[str, Any]) -> dict[str, Any]:
     """The options with the names and the defaults of the last version: the first ones had one
     number of layers for encoder and decoder. A file that only starts a training, such as those of
     standard_hparams, gets what the program derives from it.
