@@ -318,7 +318,7 @@ def weights_as_input(given: dict[str, Any]) -> None:
     x = given.get("x")
     if not isinstance(x, dict):
         raise UsageError(
-            "sample_weight: expected it beside a dictionary of arrays, got"
+            "sample_weight: expected it beside a dictionary of arrays, got it beside"
             f" {type(x).__name__}; put sample_weight into the batches of a dataset"
         )
     given["x"] = {**x, "sample_weight": np.asarray(given.pop("sample_weight"))}

@@ -155,7 +155,9 @@ def test_sample_weights_multiply_the_losses_of_sentences():
 
 
 def test_sample_weights_beside_a_dataset_are_refused():
-    with pytest.raises(UsageError, match="sample_weight beside a dictionary .*Dataset; put"):
+    with pytest.raises(
+        UsageError, match="sample_weight: expected it beside a dictionary .*Dataset; put"
+    ):
         fused().fit(dataset([PAIRS]), sample_weight=np.ones(4), verbose=0)
 
 
