@@ -21,7 +21,7 @@ from rnnsearch_tf import __version__
 from rnnsearch_tf.config import END_ID, save_config, saved_config
 from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.export.check import LONG, TRICKY
+from rnnsearch_tf.export.check import LONG, TRICKY, check_ties
 from rnnsearch_tf.export.graph_check import compare, run_batches
 from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
 from rnnsearch_tf.export.publishing import version_folder
@@ -177,7 +177,9 @@ class GraphExport:
             {name: np.asarray(value) for name, value in graph(batch)._asdict().items()}
             for batch in batches
         ]
-        return compare(file, got, expected), None
+        compared, ties = compare(file, got, expected)
+        check_ties(file, ties, compared)
+        return compared, None
 
     def _cost(self, file: pathlib.Path) -> str:
         """A sentence with the BLEU of the file and of the Python model, on development text."""

@@ -12,6 +12,7 @@ from tiny_run import write_run
 
 from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.export.graph_check import compare
 from rnnsearch_tf.extras.onnx.graph import search_onnx
 from rnnsearch_tf.extras.onnx.weights import store_weights
 from rnnsearch_tf.extras.onnx.writer import export_onnx
@@ -148,6 +149,22 @@ def test_a_wrong_answer_is_not_published(run, tmp_path, monkeypatch):
     with pytest.raises(UserError, match="expected the Python model's answer"):
         export_onnx(run, tmp_path / "served")
     assert not list((tmp_path / "served").glob("[0-9]*"))
+
+
+def test_other_words_of_the_same_scores_are_a_tie():
+    """Two programs round otherwise, which decides between hypotheses of the same score."""
+    answer = dict(
+        ids=np.array([[[4, 5]]]),
+        scores=np.array([[-1.5]]),
+        log_probabilities=np.array([[[-1.0, -0.5]]]),
+        alignments=np.ones([1, 1, 2, 1]),
+        finished=np.array([[True]]),
+    )
+    other = answer | dict(ids=np.array([[[6, 7]]]), log_probabilities=np.array([[[-0.5, -1.0]]]))
+    assert compare("file", [answer, other], [answer, answer]) == (2, 1)
+    for wrong in (dict(scores=np.array([[-1.6]])), dict(alignments=np.zeros([1, 1, 2, 1]))):
+        with pytest.raises(UserError, match="expected the Python model's answer"):
+            compare("file", [answer | wrong], [answer])
 
 
 def test_small_weights_without_development_text(tmp_path):

@@ -1,7 +1,9 @@
 """How a version comes into being: whole, checked, or not at all."""
 
 import concurrent.futures
+import contextlib
 import dataclasses
+import itertools
 import os
 import pathlib
 import shutil
@@ -15,7 +17,7 @@ import tensorflow as tf
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import SearchConfig, load_config
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.export import publishing, writer
+from rnnsearch_tf.export import check, publishing, writer
 from rnnsearch_tf.export.operations import check_operations, operations
 from rnnsearch_tf.export.profile import load_profile, read_profile
 
@@ -71,6 +73,32 @@ def test_a_failed_export_leaves_nothing(run_folder, tmp_path, monkeypatch, stop,
         writer.export_model(run_folder, tmp_path / "served", overrides=LITTLE)
     assert len(seen) == 1 and not seen[0].isdigit()  # what a server would have seen meanwhile
     assert entries(tmp_path / "served") == []
+
+
+@pytest.mark.parametrize("share, accepted", [(0.25, True), (1.0, False)])
+def test_other_text_of_the_same_scores_is_a_tie_if_it_is_rare(
+    run_folder, tmp_path, monkeypatch, share, accepted
+):
+    """Rounding decides between hypotheses of the same score, and other machines round otherwise;
+    but text that is always another has another cause.
+    """
+    turns = itertools.count()
+    python_answer = check.PythonAnswers.__call__
+
+    def answer(*request):
+        texts, scores = python_answer(*request)
+        changed = next(turns) % 4 < 4 * share
+        return [texts[0] + b" or so", *texts[1:]] if changed else texts, scores
+
+    monkeypatch.setattr(check.PythonAnswers, "__call__", answer)
+    expected = (
+        contextlib.nullcontext()
+        if accepted
+        else pytest.raises(UserError, match="other text with the same scores")
+    )
+    with expected:
+        writer.export_model(run_folder, tmp_path / "served", overrides=LITTLE)
+    assert versions(tmp_path / "served") == (["1"] if accepted else [])
 
 
 def test_a_version_that_appears_meanwhile_is_kept(run_folder, tmp_path, monkeypatch):

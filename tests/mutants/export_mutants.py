@@ -193,9 +193,23 @@ EXPORT = [
     Mutant(
         "export/check.py",
         "answers are not compared",
-        "if (exact and got[0] != expected[0]) or (got[0] == expected[0] and not near):",
+        "if (same or exact) and not near:",
         "if False:",
         (f"{PUBLISHING}::test_a_model_that_answers_otherwise_is_not_published",),
+    ),
+    Mutant(
+        "export/check.py",
+        "any number of ties is accepted",
+        "if 2 * ties > compared:",
+        "if ties > compared:",
+        (f"{PUBLISHING}::test_other_text_of_the_same_scores_is_a_tie_if_it_is_rare",),
+    ),
+    Mutant(
+        "export/check.py",
+        "a tie is refused",
+        "same = got[0] == expected[0]\n    if (same or exact) and not near:",
+        "same = got[0] == expected[0]\n    if (same or exact) and not (same and near):",
+        (f"{PUBLISHING}::test_other_text_of_the_same_scores_is_a_tie_if_it_is_rare",),
     ),
     Mutant(
         "runs/eight_bit.py",
