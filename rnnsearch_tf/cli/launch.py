@@ -31,6 +31,7 @@ from collections.abc import Sequence
 from rnnsearch_tf.cli import train
 from rnnsearch_tf.cli.main import EXIT_DONE, EXIT_INTERRUPTED, EXIT_TERMINATED, Parser
 from rnnsearch_tf.cli.shared import whole_number
+from rnnsearch_tf.data.continuing import TEXTS
 from rnnsearch_tf.distributed.addresses import VARIABLE, free_addresses, worker_variable
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runs.folder import Run
@@ -223,11 +224,16 @@ def _training(command):
         raise UsageError(
             f"launch: expected --distribute multi-worker, got {parsed.distribute}; leave it out"
         )
-    words = [*command, *([] if parsed.distribute else ["--distribute", "multi-worker"])]
-    start = _without(words, flags=["--resume"])
-    # RUN has saved the effect of these
-    saved = ["--from", "--mix", "--new-words", "--config"] if parsed.start_from else []
-    return parsed.output, parsed.resume, start, [*_without(start, options=saved), "--resume"]
+    distribute = [] if parsed.distribute else ["--distribute", "multi-worker"]
+    start = _without(command, flags=["--resume"])
+    resume = start
+    if parsed.start_from:  # RUN has saved the effect of these
+        saved = ["--from", "--mix", "--new-words", "--config", "--pairs", "--columns", "--set"]
+        resume = _without(start, options=saved)
+        for setting in parsed.set:
+            if setting.partition("=")[0] not in {f"data.{name}" for name in TEXTS}:
+                resume += ["--set", setting]
+    return parsed.output, parsed.resume, [*start, *distribute], [*resume, *distribute, "--resume"]
 
 
 def _without(words, flags=(), options=()):

@@ -30,6 +30,11 @@ from rnnsearch_tf.config.data_options import DataConfig
 from rnnsearch_tf.config.options import TrainingConfig
 from rnnsearch_tf.runs.folder import Run
 
+DEVELOPMENT_TEXT = names_with(DataConfig, "names_development_text")
+TRAINING_TEXT = names_with(DataConfig, "names_training_text")
+TEXTS = ("folder", "train_alignments", *TRAINING_TEXT, *DEVELOPMENT_TEXT)
+"""Options of the data section that name text."""
+
 
 def continued_config(
     run: str | os.PathLike[str],
@@ -63,14 +68,9 @@ def continued_config(
     before = saved_config(trained.config)
     named = named_options(path, overrides)
     below = as_dictionary(before)
-    training_text = names_with(DataConfig, "names_training_text")
-    development_text = names_with(DataConfig, "names_development_text")
-    new_text = named & {f"data.{name}" for name in training_text}
+    new_text = named & {f"data.{name}" for name in TRAINING_TEXT}
     if new_text:
-        below["data"] |= {
-            name: getattr(DataConfig, name)
-            for name in ("folder", "train_alignments", *training_text, *development_text)
-        }
+        below["data"] |= {name: getattr(DataConfig, name) for name in TEXTS}
         below["data"]["corpus"] = "phrase_table" if "data.phrase_table" in named else "files"
     limits = names_with(TrainingConfig, "limits_training")
     if named & {f"training.{name}" for name in limits}:  # a new limit replaces the RUN's limits
@@ -80,7 +80,7 @@ def continued_config(
     config = load_config(path, overrides, below=below)
     check_continues(config, before, trained)
     text_in_files = config.data.corpus == "files" and config.data.prepared is None
-    if new_text and text_in_files and not named & {f"data.{name}" for name in development_text}:
+    if new_text and text_in_files and not named & {f"data.{name}" for name in DEVELOPMENT_TEXT}:
         config = _with_development_text(config)
     config = with_default_evaluations(config, named)
     if mix is None:

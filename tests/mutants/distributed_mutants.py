@@ -79,8 +79,8 @@ _FAULTS = [
     (
         "cli/launch.py",
         "what a training began from is said again",
-        "if parsed.start_from else []",
-        "if False else []",
+        "    if parsed.start_from:  # RUN has",
+        "    if False:  # RUN has",
         f"{LAUNCH}::test_what_begins_a_training_is_not_said_again_when_it_goes_on",
     ),
     (

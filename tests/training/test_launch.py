@@ -365,6 +365,13 @@ def test_a_cluster_that_is_none(capsys, monkeypatch, tmp_path, value):
             "--from a --mix 0.5 --new-words=9 --output b --set x=1",
             "--output b --set x=1",
         ),
+        (
+            "--from a --mix 1 --pairs p --columns=1,2 --set data.train_source=s --output b"
+            " --set data.batch_size=9",
+            "--from a --mix 1 --pairs p --columns=1,2 --set data.train_source=s --output b"
+            " --set data.batch_size=9",
+            "--output b --set data.batch_size=9",
+        ),
         ("--from a --config c --output b", "--from a --config c --output b", "--output b"),
         ("--resume --skip-batch --output b", "--skip-batch --output b", "--skip-batch --output b"),
     ],
