@@ -28,8 +28,13 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from rnnsearch_tf.cli import train
-from rnnsearch_tf.cli.main import EXIT_DONE, EXIT_INTERRUPTED, EXIT_TERMINATED, Parser
+from rnnsearch_tf.cli.main import (
+    EXIT_DONE,
+    EXIT_INTERRUPTED,
+    EXIT_TERMINATED,
+    VERBOSITY,
+    parser_of,
+)
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.data.continuing import TEXTS
 from rnnsearch_tf.distributed.addresses import VARIABLE, free_addresses, worker_variable
@@ -72,7 +77,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     indices, addresses = _workers(arguments)
-    output, may_resume, start_words, resume_words = _training(arguments.command)
+    output, may_resume, start_words, resume_words = _training(arguments)
     received: list[int] = []
     before = {
         number: signal.signal(number, lambda number, frame: received.append(number))
@@ -196,8 +201,16 @@ def _workers(arguments):
     index = arguments.index
     for address in addresses:
         host, colon, port = address.rpartition(":")
-        if not (host and port.isdecimal()):
-            raise UsageError(f"--hosts: expected HOST:PORT,HOST:PORT,…, got {address!r} in it")
+        if not (host and port.isdecimal() and 0 < int(port) < 65_536):
+            raise UsageError(
+                f"--hosts: expected HOST:PORT,HOST:PORT,…, got {address!r} in it; a port is a"
+                " number from 1 to 65535"
+            )
+    if len({*addresses}) < len(addresses):
+        raise UsageError(
+            f"--hosts: expected different addresses, got {arguments.hosts}; give each worker a port"
+            " of its own"
+        )
     if index >= len(addresses):
         raise UsageError(
             f"--index: expected a number from 0 to {len(addresses) - 1}, since --hosts names"
@@ -206,25 +219,29 @@ def _workers(arguments):
     return [index], addresses
 
 
-def _training(command):
-    """(RUN, whether --resume is given, words that start the training, words that resume it).
+def _training(arguments):
+    """(RUN, whether --resume is given, words that start the training, words that resume it). The
+    launcher's --quiet, --verbose and --log-file apply to workers that have none of their own.
 
     Raises:
         UsageError: the command is not `train`, or has another --distribute.
     """
+    command = arguments.command
     if command[0] != "train":
         raise UsageError(
             f"launch: expected `-- train …`, got {command[0]!r}; only training runs in several"
             " workers"
         )
-    parser = Parser(prog="rnnsearch train")
-    train.arguments(parser)
-    parsed, _ = parser.parse_known_args(command[1:])
+    parsed, _ = parser_of("train").parse_known_args(command[1:])
     if parsed.distribute not in (None, "multi-worker"):
         raise UsageError(
             f"launch: expected --distribute multi-worker, got {parsed.distribute}; leave it out"
         )
-    distribute = [] if parsed.distribute else ["--distribute", "multi-worker"]
+    added = [] if parsed.distribute else ["--distribute", "multi-worker"]
+    if not (parsed.quiet or parsed.verbose):
+        added += [flag for flag in VERBOSITY if getattr(arguments, flag.strip("-"))]
+    if arguments.log_file is not None and parsed.log_file is None:
+        added += ["--log-file", arguments.log_file]
     start = _without(command, flags=["--resume"])
     resume = start
     if parsed.start_from:  # RUN has saved the effect of these
@@ -233,7 +250,7 @@ def _training(command):
         for setting in parsed.set:
             if setting.partition("=")[0] not in {f"data.{name}" for name in TEXTS}:
                 resume += ["--set", setting]
-    return parsed.output, parsed.resume, [*start, *distribute], [*resume, *distribute, "--resume"]
+    return parsed.output, parsed.resume, [*start, *added], [*resume, *added, "--resume"]
 
 
 def _without(words, flags=(), options=()):

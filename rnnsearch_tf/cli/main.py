@@ -199,11 +199,12 @@ def _exit_code(function) -> int:
         return int(stop.code or EXIT_DONE)
     except BrokenPipeError:
         return EXIT_NO_READER
-    except KeyboardInterrupt:
-        _say("interrupted")
+    except KeyboardInterrupt as stop:
+        _say(_stopped(stop))
         return EXIT_INTERRUPTED
     except Terminated as stop:
-        return _terminated(str(stop) or "SIGTERM")
+        _say(_stopped(stop))
+        return EXIT_TERMINATED
     except Exception as error:  # users see one line, RNNSEARCH_DEBUG shows the traceback
         if os.environ.get("RNNSEARCH_DEBUG"):
             raise
@@ -339,6 +340,9 @@ def _logged(name):
     try:
         with contextlib.redirect_stderr(stream):
             yield
+    except (KeyboardInterrupt, Terminated) as stop:
+        stream.put(_stopped(stop))
+        raise
     except Exception as error:
         stream.put(f"error: {error}")
         raise
@@ -459,10 +463,11 @@ def _explain(error: Exception) -> int:
     if not isinstance(error, OSError):  # these contain file names, which may be any text
         # TensorFlow wraps exceptions of Python code that it runs.
         if KeyboardInterrupt.__name__ in str(error):
-            _say("interrupted")
+            _say(_stopped(KeyboardInterrupt()))
             return EXIT_INTERRUPTED
         if Terminated.__name__ in str(error):
-            return _terminated("SIGTERM")
+            _say(_stopped(Terminated()))
+            return EXIT_TERMINATED
     if DISK_FULL in str(error):  # Python's own error or one of TensorFlow's, with or without a path
         paths = [word.strip("';:") for word in str(error).split() if word.startswith(("/", "'/"))]
         _say(
@@ -499,9 +504,11 @@ def _gist(text) -> str:
     return lines[0] if lines else ""
 
 
-def _terminated(by) -> int:
-    _say(f"stopped by {by}; it can be resumed")
-    return EXIT_TERMINATED
+def _stopped(stop: KeyboardInterrupt | Terminated) -> str:
+    """What is said of a command that a signal has stopped."""
+    if isinstance(stop, KeyboardInterrupt):
+        return "interrupted"
+    return f"stopped by {str(stop) or 'SIGTERM'}; it can be resumed"
 
 
 def _say(message):

@@ -128,6 +128,13 @@ def test_launch(monkeypatch, tmp_path):
     complete("launch", {"--workers", "--hosts", "--index", "--restarts"})
     assert started("--workers", "3") == [([0, 1, 2], 3, worker)]
     assert started("--hosts", "a:1,b:2", "--index", "1") == [([1], 2, worker)]
+    log = str(tmp_path / "log")
+    assert started("--workers", "1", "--quiet", "--log-file", log) == [
+        ([0], 1, [*worker, "--quiet", "--log-file", log])
+    ]
+    training += ["--verbose", "--log-file", log]
+    ((_, _, words),) = started("--workers", "1", "--quiet")
+    assert words == [*training, "--distribute", "multi-worker"]
     lost = [(75, True)] * 9
     two = ["--workers", "2"]
     assert len(started(*two, ends=lost, code=75)) == 4  # three more times

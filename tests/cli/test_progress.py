@@ -16,7 +16,7 @@ import types
 import pytest
 
 from rnnsearch_tf.cli.main import VERBS, run
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import PeerLost, Terminated, UserError
 from rnnsearch_tf.runtime.progress import announced, duration, progress
 
 
@@ -166,6 +166,24 @@ def test_a_log_file_has_everything_with_its_time(verb, terminal, tmp_path):
     assert quiet == ["half a line", "bar 3", "error: it failed"]
     assert all(text in loud_shown for text in ("half a line", "bar 1", "mind this", "it failed"))
     assert quiet_shown.count("\n") == 1 and "it failed" in quiet_shown
+
+
+@pytest.mark.parametrize(
+    "stop, code, line",
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (Terminated(), 75, "stopped by SIGTERM; it can be resumed"),
+        (PeerLost("a lost worker"), 75, "stopped by a lost worker; it can be resumed"),
+    ],
+)
+def test_a_log_file_ends_with_what_stopped_the_command(verb, tmp_path, capsys, stop, code, line):
+    def work(_):
+        raise stop
+
+    verb(work)
+    assert run(["work", "--log-file", str(tmp_path / "log")]) == code
+    assert (tmp_path / "log").read_text()[20:] == f"{line}\n"
+    assert capsys.readouterr().err == f"rnnsearch: {line}\n"
 
 
 def test_a_log_file_that_cannot_be_written_is_an_error(verb, capsys, tmp_path):

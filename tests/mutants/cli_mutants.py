@@ -98,9 +98,10 @@ COMMAND_LINE = [
     Mutant(
         "cli/main.py",
         "Ctrl-C is an ordinary failure",
-        '    except KeyboardInterrupt:\n        _say("interrupted")\n        return'
+        "    except KeyboardInterrupt as stop:\n        _say(_stopped(stop))\n        return"
         " EXIT_INTERRUPTED",
-        '    except KeyboardInterrupt:\n        _say("interrupted")\n        return EXIT_FAILED',
+        "    except KeyboardInterrupt as stop:\n        _say(_stopped(stop))\n        return"
+        " EXIT_FAILED",
         (f"{BAD_CLI}::test_whatever_happens_is_one_line",),
     ),
     Mutant(

@@ -47,8 +47,8 @@ CONTINUING = [
     Mutant(
         "data/continuing.py",
         "the old development text stays",
-        '("folder", "train_alignments", *training_text, *development_text)',
-        '("folder", "train_alignments", *training_text)',
+        '("folder", "train_alignments", *TRAINING_TEXT, *DEVELOPMENT_TEXT)',
+        '("folder", "train_alignments", *TRAINING_TEXT)',
         (PLACE,),
     ),
     Mutant(

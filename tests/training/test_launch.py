@@ -256,6 +256,14 @@ def test_an_error_is_not_tried_again(tmp_path):
             "--hosts: expected HOST:PORT,HOST:PORT,…, got 'b' in it",
         ),
         (
+            ["--hosts", "a:1,b:65536", "--index", "0", "--", "train", "--output", "x"],
+            "got 'b:65536' in it; a port is a number from 1 to 65535",
+        ),
+        (
+            ["--hosts", "a:1,b:2,a:1", "--index", "0", "--", "train", "--output", "x"],
+            "--hosts: expected different addresses, got a:1,b:2,a:1; give each worker a port",
+        ),
+        (
             ["--hosts", "a:1,b:2", "--index", "2", "--", "train", "--output", "x"],
             "--index: expected a number from 0 to 1",
         ),
