@@ -11,6 +11,7 @@ from typing import Any
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import tables
 from rnnsearch_tf.files.reading import read_bytes
+from rnnsearch_tf.files.streams import check_readable_again
 from rnnsearch_tf.text.characters import BLANK_CHARACTERS
 
 SIDES = "source", "target"
@@ -111,7 +112,8 @@ class Pairs:
 
     Raises:
         UsageError: a pair does not consist of two texts.
-        UserError: a table cannot be read, or it is not clear which of its columns are the sides.
+        UserError: a file is a pipe; a table cannot be read, or it is not clear which of its columns
+            are the sides.
 
     ``len(pairs)`` is the number of good pairs, ``pairs[k]`` the k-th of them; for files, both read
     the text. A slice or a negative index is refused.
@@ -314,7 +316,10 @@ def _text(text: Any, number: int, side: str) -> str:
 
 
 def _readable_again(side: Any) -> Any:
-    """A side that can be read more than once: what is no path and no sequence becomes a list."""
-    if side is None or isinstance(side, (str, os.PathLike)) or hasattr(side, "__len__"):
+    """A side that can be read more than once: what is no path and no sequence becomes a list.
+    Raises UserError for a pipe.
+    """
+    if isinstance(side, (str, os.PathLike)):
+        check_readable_again(side)
         return side
-    return list(side)
+    return side if side is None or hasattr(side, "__len__") else list(side)

@@ -160,6 +160,17 @@ def missing(name: InputFile, hint: str = "check the path") -> UserError:
     return UserError(f"{name}: expected a text file, found none; {hint}")
 
 
+def check_readable_again(path: AnyPath) -> None:
+    """Raise UserError if a file that is read several times is a pipe, whose text is gone after the
+    first.
+    """
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise UserError(
+            f"{path}: expected a file, which is read several times, got a pipe; write it to a file"
+            " first"
+        )
+
+
 def _damaged(kind: str, place: str, error: Exception) -> UserError:
     return UserError(f"{place}: expected {kind} data, got: {error}; copy or download it again")
 

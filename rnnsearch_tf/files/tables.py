@@ -21,7 +21,7 @@ from typing import Any
 
 from rnnsearch_tf.errors import UsageError, UserError, one_line
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.files.streams import line_batches, opened
+from rnnsearch_tf.files.streams import check_readable_again, line_batches, opened
 
 TSV = "tab-separated values"
 CSV = "comma-separated values"
@@ -188,7 +188,7 @@ def look(path: AnyPath) -> Table:
         )
     if kind in DELIMITERS:
         rows = list(itertools.islice(_delimited_rows(path, DELIMITERS[kind]), LOOKED_AT))
-        width = max(len(row) for row in rows)
+        width = max(map(len, rows))
         header = _is_header(rows[0])
         columns = [
             _text(rows[0][place]) if header and place < len(rows[0]) else str(place + 1)
@@ -214,8 +214,9 @@ def kind_of(path: str) -> str:
     """The kind of a file, by its first bytes: a kind of table, or PLAIN.
 
     Raises:
-        UserError: it cannot be read.
+        UserError: it cannot be read, or is a pipe, whose first lines would be lost.
     """
+    check_readable_again(path)
     if os.path.isdir(path):
         return DATASET
     lines = next(line_batches(path, LOOKED_AT, cut=True), [])

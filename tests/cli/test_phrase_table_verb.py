@@ -52,7 +52,7 @@ def test_a_table_is_a_file_as_it_is_read_twice(rnnsearch, run_folder, tmp_path):
     )
     assert (
         out == []
-        and f"{tmp_path / 'pipe'}: expected a file, which is read twice, got a pipe;"
+        and f"{tmp_path / 'pipe'}: expected a file, which is read several times, got a pipe;"
         " write it to a file first"
         in err
     )

@@ -5,6 +5,7 @@ import csv
 import gzip
 import json
 import lzma
+import os
 
 import pandas
 import pytest
@@ -175,6 +176,20 @@ def test_a_malformed_table_is_an_error_that_names_the_place(tmp_path, content, p
     (tmp_path / "t").write_bytes(content)
     with pytest.raises(UserError, match=problem.replace("t#en", "t")):
         read_all(f"{tmp_path / 't'}#en")
+
+
+def test_a_pipe_is_no_text_of_several_passes(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / "other").write_text("a\n")
+    for read in (
+        lambda: tables.look(pipe),
+        lambda: read_all(f"{pipe}#1"),
+        lambda: Pairs(pipe, tmp_path / "other"),
+        lambda: list(Pairs(f"{pipe}#1", f"{pipe}#2")),
+    ):
+        with pytest.raises(UserError, match="expected a file, which is read several times, got a"):
+            read()
 
 
 def test_bytes_that_are_no_utf_8_stay_a_bad_line(tmp_path):

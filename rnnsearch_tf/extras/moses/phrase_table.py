@@ -13,6 +13,7 @@ import numpy as np
 
 from rnnsearch_tf.data.phrase_table import SCORES, SEPARATOR, read_table
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files.streams import check_readable_again
 
 if TYPE_CHECKING:
     from rnnsearch_tf.translation.results import ScoredPair
@@ -37,11 +38,7 @@ class PhraseTable:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-            raise UserError(
-                f"{path}: expected a file, which is read twice, got a pipe; write it to a file"
-                " first"
-            )
+        check_readable_again(path)
         self.path = path
         hashes = array.array("q")  # 8 bytes a line
         pair = None
