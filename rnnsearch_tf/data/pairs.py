@@ -322,4 +322,6 @@ def _readable_again(side: Any) -> Any:
     if isinstance(side, (str, os.PathLike)):
         check_readable_again(side)
         return side
-    return side if side is None or hasattr(side, "__len__") else list(side)
+    if side is None or hasattr(side, "__len__"):
+        return side
+    return list(side)

@@ -96,13 +96,18 @@ class Table:
                     f"--columns: expected two columns, such as {','.join(self.texts[:2])}, got"
                     f" {columns!r}; {found}"
                 )
-            numbers = [str(number) for number in range(1, len(self.columns) + 1)]
-            known = {*self.columns, *(numbers if self.kind in DELIMITERS else ())}
-            for column in chosen if not {*chosen} <= {*self.first} else ():
-                if column not in known:
+            if self.kind == TMX:
+                chosen = [column.lower() for column in chosen]
+            places = self._places(self.first if {*chosen} <= {*self.first} else self.columns)
+            for column in chosen:
+                if column not in places:
                     raise UsageError(
                         f"--columns: expected columns of {self.path}, got {column!r}; {found}"
                     )
+            if places[chosen[0]] == places[chosen[1]]:
+                raise UsageError(
+                    f"--columns: expected two columns, got one twice in {columns!r}; {found}"
+                )
         else:
             chosen = self._sides()
             if not chosen:
@@ -111,6 +116,15 @@ class Table:
                     f" {len(self.texts)} with text; {found}; name two with --columns"
                 )
         return f"{self.path}#{chosen[0]}", f"{self.path}#{chosen[1]}"
+
+    def _places(self, names: Sequence[str]) -> dict[str, int]:
+        """{column: its place from 0}, by name, by number, and, in TMX, by language alone."""
+        places = {name: place for place, name in enumerate(names)}
+        if self.kind in DELIMITERS:
+            places |= {str(place + 1): place for place in range(len(self.columns))}
+        if self.kind == TMX:
+            places = {name.partition("-")[0]: place for name, place in places.items()} | places
+        return places
 
     def _sides(self) -> list[str]:
         """The columns of source and target; empty if it is not clear which."""
@@ -135,7 +149,9 @@ def split(name: AnyPath) -> tuple[str, str | None]:
     """
     name = os.fspath(name)
     path, mark, column = name.rpartition("#")
-    if not mark or not path or not column or "/" in column or os.path.exists(name):
+    if not mark or not path or not column or os.path.exists(name):
+        return name, None
+    if "/" in column and not os.path.isfile(path):  # a folder whose name has the mark
         return name, None
     return path, column
 
@@ -204,10 +220,8 @@ def look(path: AnyPath) -> Table:
         units = itertools.islice(_tmx_units(path), LOOKED_AT)
         columns = list(dict.fromkeys(language for unit in units for language in unit))
         return Table(path, kind, columns, columns)
-    records = _json_rows(path) if kind == JSON_LINES else _dataset_rows(path)
-    cells = flat(next(iter(records), {}))
-    texts = [name for name, value in cells.items() if isinstance(value, str)]
-    return Table(path, kind, list(cells), texts)
+    cells = _first_cells(_json_rows(path) if kind == JSON_LINES else _dataset_rows(path))
+    return Table(path, kind, [*cells], [name for name, is_text in cells.items() if is_text])
 
 
 def kind_of(path: str) -> str:
@@ -225,14 +239,27 @@ def kind_of(path: str) -> str:
         return TMX
     if begin.startswith(b"{"):
         return JSON_LINES
+    if re.match(rb"\[\s*\{", begin):
+        raise UserError(
+            f"{path}: expected JSON lines, one object in each, got a JSON list; convert it, for"
+            f" example with jq -c '.[]' {path} > pairs.jsonl"
+        )
+    if len(lines) == 1 and b"\r" in lines[0].strip(b"\r"):
+        raise UserError(
+            f"{path}: expected lines that end with a line feed, got carriage returns alone; convert"
+            f" it: tr '\\r' '\\n' < {path} > text"
+        )
     first = _text(lines[0]) if lines else ""
     if "\t" in first:
         return TSV
-    widths = {
-        kind: len(next(csv.reader([first], delimiter=delimiter)))
-        for kind, delimiter in DELIMITERS.items()
-        if first
-    }
+    try:
+        widths = {
+            kind: len(next(csv.reader([first], delimiter=delimiter)))
+            for kind, delimiter in DELIMITERS.items()
+            if first
+        }
+    except csv.Error:  # a cell that is too long
+        return PLAIN
     widest = max(widths, key=lambda kind: widths[kind], default=PLAIN)
     return widest if widths.get(widest, 1) > 1 else PLAIN
 
@@ -288,9 +315,12 @@ def _delimited_rows(path: str, delimiter: str) -> Iterator[list[bytes]]:
         for row in reader:
             yield [cell.encode("utf-8", "surrogateescape") for cell in row]
     except csv.Error as error:
+        hint = "look for a quotation mark that nothing closes"
+        if "field larger" not in str(error):  # a carriage return in a cell without quotation marks
+            hint = "end the lines with line feeds"
         raise UserError(
             f"{path}:{reader.line_num}: expected values separated by {delimiter!r}, got: {error};"
-            " look for a quotation mark that nothing closes"
+            f" {hint}"
         ) from None
 
 
@@ -341,18 +371,29 @@ def _dataset_rows(path: str) -> Iterable[Mapping[str, Any]]:
 
 def _nested(rows: Iterable[Mapping[str, Any]], path: str, column: str) -> Iterator[bytes]:
     """The texts under a name, or under names joined by dots."""
-    for number, row in enumerate(rows, start=1):
-        cells = flat(row)
-        if number == 1 and column not in cells:
-            raise UserError(
-                f"{path}: expected a column called {column}, got {', '.join(cells) or 'none'}"
-            )
-        value = cells.get(column)
+    rows = iter(rows)
+    first = [*itertools.islice(rows, LOOKED_AT)]
+    known = _first_cells(first)
+    if column not in known:
+        raise UserError(
+            f"{path}: expected a column called {column}, got {', '.join(known) or 'none'}"
+        )
+    for number, row in enumerate(itertools.chain(first, rows), start=1):
+        value = flat(row).get(column)
         if not isinstance(value, (str, type(None))):
             raise UserError(
                 f"{path}:{number}: expected text under {column}, got {type(value).__name__}"
             )
         yield (value or "").encode("utf-8", "surrogatepass")
+
+
+def _first_cells(rows: Iterable[Mapping[str, Any]]) -> dict[str, bool]:
+    """{column: whether it has text} of the first records, each of which may lack some."""
+    columns: dict[str, bool] = {}
+    for row in itertools.islice(rows, LOOKED_AT):
+        for name, value in flat(row).items():
+            columns[name] = columns.get(name, False) or isinstance(value, str)
+    return columns
 
 
 def flat(row: Mapping[str, Any], above: str = "") -> dict[str, Any]:
@@ -392,11 +433,14 @@ def _tmx_units(path: str) -> Iterator[dict[str, str]]:
     with opened(path, lambda: path) as stream:
         try:
             events = ElementTree.iterparse(stream, events=("start", "end"))
-            _, root = next(events)
+            _, parent = next(events)
             for event, element in events:
-                if event == "end" and _local(element.tag) == "tu":
+                name = _local(element.tag)
+                if event == "start" and name == "body":
+                    parent = element
+                elif event == "end" and name == "tu":
                     yield _segments(element)
-                    root.clear()
+                    parent.clear()  # or it would hold all units
         except ElementTree.ParseError as error:
             raise UserError(
                 f"{path}: expected TMX, got malformed XML ({error}); export it again"

@@ -6,6 +6,7 @@ import gzip
 import json
 import lzma
 import os
+import tracemalloc
 
 import pandas
 import pytest
@@ -14,7 +15,7 @@ from backports import zstd
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import tables
-from rnnsearch_tf.files.reading import count_lines, read_all, read_bytes
+from rnnsearch_tf.files.reading import count_lines, read_all, read_bytes, read_lines
 
 PAIRS = [
     ("I'm home.", "Je suis à la maison."),
@@ -94,7 +95,7 @@ def test_columns_by_name_and_by_number(tmp_path):
     assert read_all(f"{path}#3") == read_all(f"{path}#fr") == [fr for _, fr in ONE_LINE]
     unnamed = written(tmp_path / "t.tsv", "tsv")
     assert tables.look(unnamed).pair("3,2") == (f"{unnamed}#3", f"{unnamed}#2")
-    for given in ("1", "1,2,3", "en,de", "0,1", "4,5"):
+    for given in ("1", "1,2,3", "en,de", "0,1", "4,5", "2,2", "en,2"):
         with pytest.raises(UsageError, match="--columns: expected .* its columns are id, en, fr"):
             table.pair(given)
     with pytest.raises(UserError, match="t.tsv: expected a column 9, got at most 4"):
@@ -110,6 +111,9 @@ def test_columns_by_name_and_by_number(tmp_path):
     (tmp_path / "many.jsonl").write_text('{"a": "x", "b": "y", "c": "z"}\n')
     with pytest.raises(UsageError, match="many.jsonl: expected a column of source text and one of"):
         tables.look(tmp_path / "many.jsonl").pair()
+    slashes = tmp_path / "slashes.jsonl"
+    slashes.write_text('{"text/en": "x", "text/fr": "y"}\n')
+    assert list(Pairs(*tables.look(slashes).pair("text/fr,text/en"))) == [("y", "x")]
 
 
 def test_tmx(tmp_path):
@@ -121,11 +125,36 @@ def test_tmx(tmp_path):
     assert read_all(f"{path}#en") == ["Press OK now.", "A cat & a dog", "colour"]
     assert read_all(f"{path}#fr") == ["Appuyez sur OK.", "Un chat & un chien", ""]
     assert len(Pairs(f"{path}#fr", f"{path}#en-us", "skip")) == 2
+    assert table.pair("en-US,FR") == (f"{path}#en-us", f"{path}#fr")
+    assert table.pair("de,en") == (f"{path}#de", f"{path}#en")
+    for given in ("de,DE", "en,en-GB", "en,it"):
+        with pytest.raises(UsageError, match="--columns: expected .* its columns are en-us, fr, d"):
+            table.pair(given)
     with pytest.raises(UserError, match="segments in the language it, got none; its languages are"):
         read_all(f"{path}#it")
     path.write_text(TMX[: len(TMX) // 2], encoding="utf-8")
     with pytest.raises(UserError, match="memory.tmx: expected TMX, got malformed XML"):
         read_all(f"{path}#fr")
+
+
+def test_a_large_tmx_is_not_held_in_memory(tmp_path):
+    head, unit, _ = TMX.partition('<tu><tuv xml:lang="en-US">')
+    path = tmp_path / "memory.tmx"
+    path.write_text(head + 5_000 * (unit + "<seg>a</seg></tuv></tu>") + "</body></tmx>")
+    tracemalloc.start()
+    try:
+        assert sum(line == "a" for line in read_lines(f"{path}#en")) == 5_000
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_json_records_may_lack_a_column(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('\n{"en": "a", "fr": null}\n{"fr": "b"}\n{"en": "c", "fr": "d"}\n')
+    assert tables.look(path).pair() == (f"{path}#en", f"{path}#fr")
+    assert read_all(f"{path}#en") == ["", "a", "", "c"]
+    assert read_all(f"{path}#fr") == ["", "", "b", "d"]
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress, zstd.compress])
@@ -166,6 +195,12 @@ def test_a_saved_data_set(tmp_path):
         (b'{"fr": "a"}\n', "t: expected a column called en, got fr"),
         (b"one\ntwo\n", "t: expected a table with the column en, got plain text"),
         (b"", "t: expected a table with the column en, got plain text"),
+        (b"x" * 200_000, "t: expected a table with the column en, got plain text"),
+        (b'[{"en": "a"},' + b" " * 200_000 + b"]", "t: expected JSON lines, one object in each"),
+        (b'[\n{"en": "a"}\n]', "t: expected JSON lines, one object in each, got a JSON list"),
+        (b"en,fr\ra,b\r", "t: expected lines that end with a line feed, got carriage returns al"),
+        (b"en\tfr\ra\tb", "t: expected lines that end with a line feed, got carriage returns al"),
+        (b"en,fr\na\rb,c\n", "t:2: expected values .*; end the lines with line feeds"),
         (
             b'a,en\n1,"' + b"x\n" * 600_000,
             "t:[0-9]+: expected values separated by ',', got: field l",
