@@ -34,7 +34,7 @@ LINES = 256
 
 
 def arguments(parser: ArgumentParser) -> None:
-    add_model(parser)
+    add_model(parser, several=False)
     parser.add_argument(
         "--method",
         choices=("tsne", "pca"),

@@ -15,7 +15,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.cli.shared import add_model, whole_number
+from rnnsearch_tf.cli.shared import add_model, combination, whole_number
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export import publishing
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
@@ -74,6 +74,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     if arguments.onnxruntime_web and arguments.format != "web":
         raise UsageError("--onnxruntime-web: it has no effect without --format web; leave it out")
+    combine = combination(arguments)
     for folder in arguments.model:
         Run.open(folder)  # fail before the slow import of TensorFlow
     import_tensorflow()
@@ -83,7 +84,7 @@ def run(arguments: Namespace) -> None:
         arguments.version,
         arguments.profile,
         arguments.set,
-        arguments.combine,
+        combine,
     )
     print(exported.folder)
     checked = f"{exported.compared} answers checked in" if exported.compared else "it answers in"

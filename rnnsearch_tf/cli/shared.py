@@ -84,7 +84,8 @@ class StoreOnce(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
+def add_model(parser: argparse.ArgumentParser, several: bool = True) -> None:
+    """Add --model, and --combine for several models."""
     parser.add_argument(
         "--model",
         action="append",
@@ -92,13 +93,14 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         help=(
             "folder that `rnnsearch train` wrote, a .keras file in one, or a name from `rnnsearch"
-            " models`; several form an ensemble"
+            f" models`{'; several form an ensemble' if several else ''}"
         ),
     )
+    if not several:
+        return
     parser.add_argument(
         "--combine",
         choices=("probabilities", "log_probabilities"),
-        default="probabilities",
         help=(
             "average of an ensemble: arithmetic, of the members' probabilities (the default), or"
             " geometric, of their logarithms"
@@ -306,8 +308,19 @@ def above_zero(value: float) -> bool:
     return 0 < value < math.inf
 
 
+def combination(arguments: argparse.Namespace) -> str:
+    """How the models of an ensemble are combined; raises UsageError if there is one model only."""
+    given = getattr(arguments, "combine", None)
+    if given and len(arguments.model) == 1:
+        raise UsageError(
+            f"--combine {given}: expected several --model, which it averages, got one; leave it out"
+        )
+    return given or "probabilities"
+
+
 def load_translator(arguments: argparse.Namespace) -> Translator:
     """Load the RUN of --model, or an ensemble of several; imports TensorFlow."""
+    combine = combination(arguments)
     runs = [Run.open(run) for run in arguments.model]  # fail before the slow import of TensorFlow
     import_tensorflow()
     from rnnsearch_tf.runtime.cores import use_one_thread_per_op
@@ -316,4 +329,4 @@ def load_translator(arguments: argparse.Namespace) -> Translator:
     configs = [saved_config(run.config) for run in runs]
     use_one_thread_per_op([config.model for config in configs], configs[0].search.batch_size)
     with announced("loading the model"):
-        return Translator.load(runs, combine=arguments.combine)
+        return Translator.load(runs, combine=combine)

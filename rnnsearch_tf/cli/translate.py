@@ -57,6 +57,7 @@ from rnnsearch_tf.cli.shared import (
     add_model,
     add_output,
     add_search,
+    combination,
     input_batches,
     line_progress,
     load_translator,
@@ -142,6 +143,7 @@ def run(arguments: Namespace) -> None:
             "--confidence: expected one --model and --output-type text or json with it, as a"
             " calibration belongs to one model; leave it out"
         )
+    combination(arguments)  # an export is loaded without it
     if arguments.split_sentences:
         _check_split(arguments, form)
     phrase_lines = _phrase_lines(arguments)

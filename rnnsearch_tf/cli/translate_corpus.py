@@ -27,6 +27,7 @@ from argparse import ArgumentParser, Namespace
 from rnnsearch_tf.cli.shared import (
     add_model,
     add_search,
+    combination,
     search_changes,
     sigterm_raises,
     whole_number,
@@ -64,6 +65,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     search = search_changes(arguments)
+    combine = combination(arguments)
     beam_options = arguments.beam_options or None
     if beam_options and not beam_options[0].startswith("--"):
         raise UsageError(
@@ -85,7 +87,7 @@ def run(arguments: Namespace) -> None:
             arguments.output,
             arguments.workers,
             beam_options,
-            arguments.combine,
+            combine,
             search,
         )
     if result["bad_lines"]:

@@ -62,6 +62,21 @@ def test_an_exported_model(capsys, tmp_path):
     assert "one that does not load" in fails(capsys, ["translate", "--model", tmp_path])
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["translate"],
+        ["sample"],
+        ["export", "--output", "out"],
+        ["translate-corpus", "--output", "out", "--input", "s"],
+    ],
+)
+def test_the_average_of_one_model_is_refused(capsys, hollow_run, words):
+    words = [words[0], "--model", hollow_run, "--combine", "probabilities", *words[1:]]
+    line = fails(capsys, words, code=2)
+    assert "--combine probabilities: expected several --model, which it averages, got one" in line
+
+
 def test_output_is_a_file_where_a_folder_is_meant(capsys, tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "c.yaml").write_text("")

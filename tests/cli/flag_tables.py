@@ -63,7 +63,11 @@ SEARCH = {
 
 MODELS = {
     "--model": (["--model", "other"], {"models": [["other", "run"]]}),
-    "--combine": (["--combine", "log_probabilities"], {"combine": "log_probabilities"}),
+    "--combine": (
+        ["--model", "other"],
+        ["--model", "other", "--combine", "log_probabilities"],
+        {"combine": "log_probabilities"},
+    ),
 }
 
 

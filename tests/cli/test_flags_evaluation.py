@@ -121,8 +121,8 @@ def test_evaluate_takes_the_options_of_the_search(evaluation):
             words += row[0]
             changes |= row[1]
     assert evaluation(*words)[0] == plain | {"translated": translated(**changes)}
-    found = evaluation(*MODELS["--model"][0], *MODELS["--combine"][0])
-    assert found == (plain | MODELS["--model"][1] | MODELS["--combine"][1], report)
+    found = evaluation(*MODELS["--combine"][1])
+    assert found == (plain | MODELS["--model"][1] | MODELS["--combine"][2], report)
     found, shortened = evaluation("--shortlist", "f", "--batch-size", "9")
     assert [search for _, _, search in found["translated"]] == [
         {"shortlist": "f", "batch_size": 9, "nbest": 1},

@@ -127,7 +127,6 @@ def test_embed(observe, monkeypatch):
         "embed",
         ["--model", "run", "words"],
         {
-            "--combine": MODELS["--combine"],
             "--method": (["--method", "pca"], pca),
             "--side": (["--side", "target"], {"words": ("fr", "target", 300)}),
             "--number": (["--number", "7"], {"words": ("en", "source", 7)}),

@@ -77,7 +77,7 @@ PLUMBING = [
     Mutant(
         "cli/shared.py",
         "--combine ends at the parser",
-        "Translator.load(runs, combine=arguments.combine)",
+        "Translator.load(runs, combine=combine)",
         "Translator.load(runs)",
         (f"{TRANSLATION}::test_translate", f"{TRANSLATION}::test_score"),
     ),
