@@ -9,7 +9,7 @@ import itertools
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.config import TextConfig, check_value
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.reading import check_standard_input, read_all
 from rnnsearch_tf.files.writing import Output, check_output
 
@@ -29,10 +29,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--target-language",
         metavar="CODE",
-        default="en",
         help=(
             "language of the translations: one without spaces between words is compared by"
-            " characters, as in `evaluate` (default: %(default)s)"
+            " characters, as in `evaluate` (default: en)"
         ),
     )
     parser.add_argument(
@@ -45,7 +44,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    check_value("target.language", arguments.target_language, "--target-language")
+    if arguments.tokenized and arguments.target_language is not None:
+        raise UsageError("--target-language: has no effect with --tokenized; leave it out")
+    language = arguments.target_language or "en"
+    check_value("target.language", language, "--target-language")
     check_output(arguments.chosen, [arguments.reference, arguments.nbest])
     check_standard_input([arguments.reference, arguments.nbest])
     from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for
@@ -58,11 +60,7 @@ def run(arguments: Namespace) -> None:
             f"{arguments.reference}: expected reference translations, got an empty file; check the"
             " path"
         )
-    tokenizer = (
-        "none"
-        if arguments.tokenized
-        else tokenizer_for(TextConfig(language=arguments.target_language))
-    )
+    tokenizer = "none" if arguments.tokenized else tokenizer_for(TextConfig(language=language))
     rules = dict(tokenize=tokenizer, lowercase=arguments.lowercase)
     lists = read_nbest(arguments.nbest, len(references))
     first = next(lists, None)

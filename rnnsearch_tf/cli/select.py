@@ -71,8 +71,7 @@ def arguments(parser: ArgumentParser) -> None:
         parser.add_argument(
             f"--{side}-language",
             metavar="CODE",
-            default="en",
-            help=f"language of the Moses rules for the {side} side (default: %(default)s)",
+            help=f"language of the Moses rules for the {side} side (default: en)",
         )
     parser.add_argument(
         "--order",
@@ -112,7 +111,9 @@ def run(arguments: Namespace) -> None:
             " file of the other side"
         )
     for side, code in zip(SIDES, languages):
-        check_value(f"{side}.language", code, f"--{side}-language")
+        if arguments.tokenized and code is not None:
+            raise UsageError(f"--{side}-language: has no effect with --tokenized; leave it out")
+        check_value(f"{side}.language", code or "en", f"--{side}-language")
     check_outputs(
         {
             "--output-source": outputs[0],
@@ -126,7 +127,7 @@ def run(arguments: Namespace) -> None:
 
     tokenization = "space" if arguments.tokenized else "moses"
     configs = [
-        TextConfig(language=language, tokenization=tokenization, lowercase=True)
+        TextConfig(language=language or "en", tokenization=tokenization, lowercase=True)
         for language in languages
     ]
     selection = select(

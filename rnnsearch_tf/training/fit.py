@@ -123,8 +123,7 @@ def train(
         print(
             f"sharing every batch between {strategy.num_replicas_in_sync} replicas", file=sys.stderr
         )
-    if not resume:  # a resumed training may have been started with more workers
-        _check_workers(config.training, workers)
+    _check_workers(config.training, workers, resume)
     keras.utils.set_random_seed(config.training.seed)
     if config.training.deterministic:
         tf.config.experimental.enable_op_determinism()
@@ -476,15 +475,17 @@ def _development_text(config: Config) -> Sides | None:
     return sources, references
 
 
-def _check_workers(training: TrainingConfig, workers: SingleWorker) -> None:
-    """Raise UsageError if an option does not go with this number of workers."""
+def _check_workers(training: TrainingConfig, workers: SingleWorker, resume: bool) -> None:
+    """Raise UsageError if an option does not go with this number of workers. A resumed training may
+    have been started with more of them.
+    """
     if workers.count > 1 and training.jit_compile:
         raise UsageError(
             "training.jit_compile: expected one worker, got"
-            f" {workers.count}, whose sums XLA cannot compile; leave training.jit_compile out"
+            f" {workers.count}, whose sums XLA cannot compile; set training.jit_compile=false"
         )
     default = default_of("training.worker_gradients")
-    if workers.count == 1 and training.worker_gradients != default:
+    if workers.count == 1 and training.worker_gradients != default and not resume:
         raise UsageError(
             "training.worker_gradients: has no effect with one worker; train with several"
             f" (rnnsearch launch), or leave training.worker_gradients at its default, {default}"

@@ -77,6 +77,22 @@ def test_the_average_of_one_model_is_refused(capsys, hollow_run, words):
     assert "--combine probabilities: expected several --model, which it averages, got one" in line
 
 
+@pytest.mark.parametrize(
+    "words, flag",
+    [
+        (["oracle", "--reference", "r", "list"], "--target-language"),
+        (
+            ["select", "--in-domain-source", "s", "--in-domain-target", "t", "--source", "s"]
+            + ["--target", "t", "--keep", "0.5"],
+            "--source-language",
+        ),
+    ],
+)
+def test_a_language_has_no_effect_on_tokens(capsys, words, flag):
+    line = fails(capsys, [*words, "--tokenized", flag, "en"], code=2)
+    assert f"{flag}: has no effect with --tokenized; leave it out" in line
+
+
 def test_output_is_a_file_where_a_folder_is_meant(capsys, tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "c.yaml").write_text("")

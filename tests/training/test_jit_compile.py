@@ -119,8 +119,9 @@ def test_the_last_compile_counts(monkeypatch):
 def test_several_workers_are_refused():
     training = dataclasses.replace(Config().training, jit_compile=True)
     workers = type("Workers", (), {"count": 2})()
-    with pytest.raises(UsageError, match="training.jit_compile: expected one worker, got 2"):
-        _check_workers(training, workers)
+    for resume in (False, True):
+        with pytest.raises(UsageError, match="training.jit_compile: expected one worker, got 2"):
+            _check_workers(training, workers, resume)
 
 
 def test_a_training_has_few_shapes(tmp_path, monkeypatch):
