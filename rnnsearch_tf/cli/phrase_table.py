@@ -17,7 +17,7 @@ from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import add_model, add_score_batch_size, load_translator
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.files.writing import check_output, whole_file
+from rnnsearch_tf.files.writing import STANDARD_OUTPUT, check_output, whole_file
 from rnnsearch_tf.runtime.progress import progress
 
 
@@ -37,9 +37,10 @@ def run(arguments: Namespace) -> None:
         raise UsageError(
             "IN: expected a file, as it is read twice, got standard input; write it to a file first"
         )
-    if arguments.output == "-":
+    if arguments.output in STANDARD_OUTPUT:
         raise UsageError(
-            "OUT: expected a file, as standard output has the line for moses.ini, got -; name one"
+            "OUT: expected a file, as standard output has the line for moses.ini, got"
+            f" {arguments.output}; name one"
         )
     check_output(arguments.output, [arguments.table])
     table = PhraseTable(arguments.table)

@@ -18,9 +18,10 @@ from rnnsearch_tf.files import AnyPath, tables
 from rnnsearch_tf.files.atomic import cannot_write, replacing
 
 OutputFile = AnyPath | None
-"""A path, whose ending ``.gz`` selects compression; None or ``-`` for standard output."""
+"""A path, whose ending ``.gz`` selects compression; one of STANDARD_OUTPUT."""
 
-_STANDARD_OUTPUT = None, "-"
+STANDARD_OUTPUT = None, "-", "/dev/stdout"
+"""Names of standard output. Opening /dev/stdout would truncate a file that it is appended to."""
 
 
 class Output:
@@ -43,7 +44,7 @@ class Output:
         _refuse_inputs(name, inputs)
         self._name = name
         self._stream: IO[str] = sys.stdout
-        if name is not None and name != "-":
+        if name not in STANDARD_OUTPUT:
             with _named(name):
                 self._stream = (gzip.open if str(name).endswith(".gz") else open)(
                     name, "wt", encoding="utf-8", newline="\n"
@@ -66,7 +67,7 @@ class Output:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._name not in _STANDARD_OUTPUT:
+        if self._name not in STANDARD_OUTPUT:
             with _named(self._name):  # closing retries what a full disk did not take
                 self._stream.close()
 
@@ -75,7 +76,7 @@ def check_output(name: OutputFile, inputs: Iterable[Any] = ()) -> None:
     """Check before long work that its results can be written; write nothing. Arguments and errors
     as in :class:`Output`.
     """
-    if name is None or name == "-":
+    if name in STANDARD_OUTPUT:
         return
     _refuse_inputs(name, inputs)
     path = pathlib.Path(name)
@@ -95,7 +96,7 @@ def check_outputs(names: Mapping[str, OutputFile], inputs: Iterable[Any] = ()) -
     places: dict[str, str] = {}
     for flag, name in names.items():
         check_output(name, inputs)
-        if name is None or name == "-":
+        if name in STANDARD_OUTPUT:
             continue
         other = places.setdefault(os.path.realpath(name), flag)
         if other != flag:
@@ -106,9 +107,9 @@ def check_outputs(names: Mapping[str, OutputFile], inputs: Iterable[Any] = ()) -
 
 
 def _refuse_inputs(name: OutputFile, inputs: Iterable[Any]) -> None:
-    if name is not None and name != "-" and pathlib.Path(name).is_file():
+    if name not in STANDARD_OUTPUT and pathlib.Path(name).is_file():
         for other in inputs:
-            if other in _STANDARD_OUTPUT:
+            if other in STANDARD_OUTPUT:
                 continue
             path, _ = tables.split(os.fspath(other))  # of a table's column: the table
             if os.path.exists(path) and os.path.samefile(name, path):
@@ -122,19 +123,19 @@ def whole_file(name: OutputFile) -> Iterator[BinaryIO | gzip.GzipFile]:
     """Yield a binary stream whose file appears under its name only once everything is written.
 
     Args:
-        name: path, compressed if it ends in ``.gz``; None or ``-`` for standard output. An existing
-            path that is not a plain file (a pipe, /dev/stdout) is written to directly.
+        name: path, compressed if it ends in ``.gz``; one of STANDARD_OUTPUT. An existing path that
+            is not a plain file (a pipe, a link) is written to directly.
 
     Raises:
         UserError: the file cannot be written.
     """
-    if name is None or name == "-":
+    if name in STANDARD_OUTPUT:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     path = pathlib.Path(name)
     with _named(path), contextlib.ExitStack() as stack:
-        if path.exists() and not path.is_file():
+        if path.exists() and (path.is_symlink() or not path.is_file()):
             raw = stack.enter_context(open(path, "wb"))
         else:
             partial = stack.enter_context(replacing(path, one_writer=False))
@@ -159,6 +160,6 @@ def _named(name: OutputFile) -> Iterator[None]:
         yield
     except OSError as error:
         # the reader of a named pipe may end as that of standard output may
-        if name is None or name == "-" or isinstance(error, BrokenPipeError):
+        if name in STANDARD_OUTPUT or isinstance(error, BrokenPipeError):
             raise
         raise cannot_write(name, error) from None

@@ -351,6 +351,26 @@ def test_the_same_results_are_the_same_bytes_at_any_time(tmp_path, monkeypatch):
     assert gzip.decompress(written[0]) == b"La porte est blanche.\n"
 
 
+def test_a_link_named_as_the_output_stays_a_link(tmp_path):
+    (tmp_path / "to").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("to")
+    with whole_file(tmp_path / "link") as file:
+        file.write(b"new")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "to").read_bytes() == b"new"
+
+
+def test_standard_output_named_as_the_output_is_appended_to(tmp_path):
+    path = tmp_path / "out"
+    path.write_text("kept\n")
+    code = (
+        "from rnnsearch_tf.files.writing import Output\n"
+        "with Output('/dev/stdout') as out: out.write(['one'])"
+    )
+    with open(path, "a") as output:
+        subprocess.run([sys.executable, "-c", code], stdout=output, check=True)
+    assert path.read_text() == "kept\none\n"
+
+
 def test_results_are_utf8_in_any_locale(tmp_path):
     path = tmp_path / "out"
     code = (
