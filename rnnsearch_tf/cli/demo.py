@@ -44,6 +44,11 @@ def arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     folder = pathlib.Path(arguments.output)
     config = load_config(shipped_config("phrasebook"), overrides=arguments.set)
+    if config.data.corpus != "phrasebook":
+        raise UsageError(
+            f"--set data.corpus: expected phrasebook in the demo, got {config.data.corpus}; train"
+            " on other text with rnnsearch train"
+        )
     import_tensorflow()
     from rnnsearch_tf.runtime.cores import use_one_thread_per_op
 
@@ -73,6 +78,8 @@ def _train(config, folder):
             f"{folder}: expected a new folder, or a demo with these settings, got another training,"
             " which would be overwritten; choose another --output"
         )
+    if run.config.exists() and run.best_weights.exists() and not started:
+        return  # it has finished, and runs --clean has deleted its checkpoints
     with contextlib.redirect_stdout(sys.stderr):
         from rnnsearch_tf.training.fit import train
 

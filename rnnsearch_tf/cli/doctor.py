@@ -18,6 +18,7 @@ from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import add_pairs, pairs_settings
 from rnnsearch_tf.config import Config, load_config
+from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
@@ -45,7 +46,8 @@ def arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     if arguments.fix is not None and arguments.quick:
         raise UsageError("--quick: expected no --fix with it, which builds no vocabularies anyway")
-    config = load_config(arguments.config, overrides=[*pairs_settings(arguments), *arguments.set])
+    arguments.set = [*pairs_settings(arguments), *arguments.set]
+    config = load_config(arguments.config, overrides=arguments.set)
     import_tensorflow()
     if arguments.fix is not None:
         _fix(config, arguments)
@@ -74,7 +76,8 @@ def _fix(config: Config, arguments: Namespace) -> None:
     from rnnsearch_tf.runtime.optional import has, install
 
     cleaned = clean_text(config, arguments.fix)
-    source, target, changes = cleaned.files
+    *files, changes = cleaned.files
+    source, target = files
     print(f"{cleaned.written:,} of {cleaned.read:,} pairs written: {source}, {target}")
     for found, count in cleaned.left_out.items():
         print(f"{count:>9,}  pairs {found}: left out")
@@ -83,10 +86,9 @@ def _fix(config: Config, arguments: Namespace) -> None:
     print(f"each with its file, line and reason: {changes}")
     if not has(LIBRARY):
         print(f"lines in another language were not looked for: {install(LIBRARY)}")
-    settings = " ".join(
-        f"--set {shlex.quote(f'data.train_{side}={path.absolute()}')}"
-        for side, path in (("source", source), ("target", target))
-    )
+    cleaned_text = [f"data.train_{side}={path.absolute()}" for side, path in zip(SIDES, files)]
+    kept = [setting for setting in arguments.set if not setting.startswith("data.train_")]
+    settings = " ".join(f"--set {shlex.quote(setting)}" for setting in [*kept, *cleaned_text])
     print("use them by two lines of the configuration, under data:")
     print(f"  train_source: {source.absolute()}")
     print(f"  train_target: {target.absolute()}")

@@ -41,6 +41,14 @@ def run(arguments: Namespace) -> None:
         print(wrapped(field.metadata["meaning"], "    ", "    "))
 
 
+LIMITS = {
+    "minimum": "at least",
+    "maximum": "at most",
+    "above": "more than",
+    "below": "less than",
+}
+
+
 def _matches(option, name):
     """Whether a name is the beginning of an option's name, or a part of its last word."""
     return option.startswith(name) or name in option.rpartition(".")[2]
@@ -50,9 +58,7 @@ def _limits(metadata):
     """The unit and limits of an option in parentheses, or an empty string."""
     words = [metadata["unit"]] if metadata["unit"] else []
     words += [
-        f"{word} {metadata[key]}"
-        for key, word in (("minimum", "at least"), ("maximum", "at most"), ("above", "more than"))
-        if metadata[key] is not None
+        f"{word} {metadata[key]}" for key, word in LIMITS.items() if metadata[key] is not None
     ]
     words += [" | ".join(map(str, metadata["choices"]))] if metadata["choices"] else []
     return f"  ({'; '.join(words)})" if words else ""

@@ -481,6 +481,7 @@ def _check(value: Any, hint: Any, field: dataclasses.Field[Any], where: str) -> 
         (meta["minimum"], operator.ge, "at least"),
         (meta["maximum"], operator.le, "at most"),
         (meta["above"], operator.gt, "more than"),
+        (meta["below"], operator.lt, "less than"),
     ):
         if limit is not None and not fine(value, limit):
             raise UsageError(f"{where}: expected {words} {limit}, got {value}")

@@ -39,6 +39,7 @@ def option(
     minimum: float | None = None,
     maximum: float | None = None,
     above: float | None = None,
+    below: float | None = None,
     pattern: str | None = None,
     renamed: Mapping[str, str] | tuple[()] = (),
     only_with: Conditions | tuple[Conditions, ...] = (),
@@ -53,7 +54,7 @@ def option(
         meaning: what it does, for the user.
         unit: unit of a number.
         choices: the values that it may have.
-        minimum, maximum, above: limits of a number; it must be greater than `above`.
+        minimum, maximum, above, below: limits of a number, the last two exclusive.
         pattern: regular expression of a language code.
         renamed: {former name of a choice: its new name}.
         only_with: {other option: tuple of its values with which this option has an effect, or
@@ -74,6 +75,7 @@ def option(
         minimum=minimum,
         maximum=maximum,
         above=above,
+        below=below,
         pattern=pattern,
     )
     only_with = (only_with,) if isinstance(only_with, dict) else only_with

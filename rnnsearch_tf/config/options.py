@@ -147,7 +147,7 @@ class TrainingConfig:
         0.95,
         "Adadelta: decay of its running averages",
         minimum=0.0,
-        maximum=1.0,
+        below=1.0,
         only_with={"optimizer": ("adadelta",)},
         facts=("saved",),
     )
@@ -162,7 +162,7 @@ class TrainingConfig:
         0.9,
         "Adam: decay of the gradient's average",
         minimum=0.0,
-        maximum=1.0,
+        below=1.0,
         only_with={"optimizer": ("adam",)},
         facts=("saved",),
     )
@@ -170,7 +170,7 @@ class TrainingConfig:
         0.999,
         "Adam: decay of the squared gradient's average",
         minimum=0.0,
-        maximum=1.0,
+        below=1.0,
         only_with={"optimizer": ("adam",)},
         facts=("saved",),
     )
@@ -178,7 +178,7 @@ class TrainingConfig:
         0.0,
         "SGD: momentum",
         minimum=0.0,
-        maximum=1.0,
+        below=1.0,
         only_with={"optimizer": ("sgd",)},
         facts=("saved",),
     )

@@ -19,10 +19,11 @@ def check_training_text(data: DataConfig) -> None:
     if data.held_out and (
         data.corpus != "files" or data.development_source or data.development_target
     ):
+        side = "source" if data.development_source else "target"
         raise UsageError(
             "data.held_out: takes a development text out of the training files, if no"
-            f" development files are named; got data.corpus={data.corpus},"
-            f" data.development_source={data.development_source}; set data.held_out=0"
+            f" development files are named; got data.corpus={data.corpus}, data.development_{side}="
+            f"{getattr(data, f'development_{side}')}; set data.held_out=0"
         )
     files = ("train_source", "train_target")
     _check_alone(

@@ -142,6 +142,8 @@ def opened(name: InputFile, place: Callable[[], str]) -> Iterator[io.BufferedIOB
             f"{place()}: expected more {kind} data, the file ends early; copy or download it again"
         ) from None
     except (gzip.BadGzipFile, zlib.error) as error:
+        if "Not a gzipped file" not in str(error):
+            raise _damaged("gzip", place(), error) from None
         raise UserError(
             f"{place()}: expected gzip data, got {error}; decompress it or name it without .gz"
         ) from None

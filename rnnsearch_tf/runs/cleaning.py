@@ -54,6 +54,11 @@ def clean(run: Run, settings: Any) -> int:
                 f"{run}: expected a trained model, got a training that has not evaluated it yet, of"
                 f" which nothing would be left; resume with: {run.resume_command}"
             )
+        if run.checkpoints.exists() and settings is None:
+            raise UserError(
+                f"{run}: expected a configuration that this version reads, to see whether the"
+                f" training is finished, got another; {_by_hand(run)}"
+            )
         if run.checkpoints.exists() and not _is_finished(run, settings):
             raise UserError(
                 f"{run}: expected a finished training, got one that stopped before its limit;"
@@ -82,7 +87,7 @@ def _is_finished(run: Run, settings: Any) -> bool:
     progress = types.SimpleNamespace(**saved_progress(run))
     try:
         return reached_limit(progress, settings) is not None
-    except (AttributeError, TypeError):  # no settings, or not the numbers of a training
+    except (AttributeError, TypeError):  # not the numbers of a training
         return False
 
 

@@ -337,10 +337,14 @@ class Run:
         Old and new checksum are both valid during the swap, so a crash leaves a loadable RUN.
         """
         path = path or self.best_weights
-        if path == self.best_weights:
-            self.confidence.unlink(missing_ok=True)  # it belongs to the old weights
+
+        def publish(partial: pathlib.Path, path: pathlib.Path) -> None:
+            if path == self.best_weights:
+                self.confidence.unlink(missing_ok=True)  # it belongs to the old weights
+            self.replace(partial, path)
+
         make_folder(path.parent)
-        with replacing(path, self.replace) as partial, _without_optimizer(model):
+        with replacing(path, publish) as partial, _without_optimizer(model):
             model.save_weights(partial)
 
     # ---- checksums ----

@@ -24,8 +24,8 @@ def average_run(
 
     Args:
         run: path of the RUN folder.
-        output: path of the new folder, which gets configuration, vocabularies and best/, but no
-            checkpoints.
+        output: path of the new folder, which gets all that belongs to a model: configuration,
+            vocabularies, best/, the record of the training text and the examples.
         last: number of evaluations; None takes all that are kept.
 
     Returns:
@@ -63,7 +63,8 @@ def average_run(
     model, *_ = load_run(run)
     assign_mean(model, run, kept)
     averaged.write_weights(model)
-    for path in [run.config, *run.text_files()]:
+    records = [path for path in (run.training_text, run.examples) if path.exists()]
+    for path in [run.config, *run.text_files(), *records]:
         write_file(averaged.path / path.name, path.read_bytes())
     averaged.record()
     return kept

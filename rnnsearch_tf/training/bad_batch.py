@@ -41,6 +41,8 @@ def name_batch(
     Returns:
         description of the lines, such as "news.en and news.fr, lines 3, 17".
     """
+    given = batch["target_ids"][:, 0] != PAD_ID  # others only fill a batch, see with_few_shapes
+    batch = {name: tf.boolean_mask(batch[name], given) for name in ("source_ids", "target_ids")}
     if isinstance(pairs, PreparedPairs):
         rows = list(zip(*(text.decode(ids).numpy() for text, ids in zip(texts, _ids(batch)))))
         write_file(path, b"".join(b"\t".join(row) + b"\n" for row in rows))

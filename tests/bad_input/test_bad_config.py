@@ -118,6 +118,14 @@ def message(tmp_path, text, overrides=()):
             "data:\n  held_out: 9\n  development_source: a\n",
             ["data.held_out", "data.development_source=a", "set data.held_out=0"],
         ),
+        (
+            "data:\n  held_out: 9\n  development_target: a\n",
+            ["data.held_out", "data.development_target=a", "set data.held_out=0"],
+        ),
+        (
+            "training: {optimizer: adam, beta_1: 1}\n",
+            ["training.beta_1: expected less than 1.0, got 1.0"],
+        ),
         ("training:\n  average: 6\n", ["training.average", "training.keep_evaluated = 4, got 6"]),
         ("training:\n  average: 1\n", ["training.average: expected 0, or from 2"]),
         (

@@ -135,7 +135,7 @@ CASES = {
         gzip.compress(LINES)[:-8] + b"\0" * 8,
         "t",
         LINES,
-        "{s}:3001: expected gzip data, got CRC check failed",
+        "{s}:3001: expected gzip data, got: CRC check failed",
     ),
 }
 

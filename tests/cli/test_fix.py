@@ -35,6 +35,7 @@ def test_a_text_is_checked_cleaned_and_checked_again(tmp_path):
     init = ["init", "mine", "--source", "my text.en", "--target", "my text.fr"]
     doctor = ["doctor", "--config", "mine/config.yaml", "--quick"]
     fix = ["doctor", "--config", "mine/config.yaml", "--fix", "clean text"]
+    fix += ["--set", "data.on_bad_line=error"]
     use = [f"data.train_source={tmp_path}/clean text/my text.en"]
     use += [f"data.train_target={tmp_path}/clean text/my text.fr"]
     sets = [word for value in use for word in ("--set", value)]
@@ -52,6 +53,7 @@ def test_a_text_is_checked_cleaned_and_checked_again(tmp_path):
     assert "each with its file, line and reason: clean text/changes.tsv" in lines
     assert f"  train_source: {tmp_path}/clean text/my text.en" in lines
     assert all(f"--set '{value}'" in lines[-1] for value in use)
+    assert "--set data.on_bad_line=error" in lines[-1]
     assert "clean text/my text.en: expected a new file, as --fix overwrites none" in again
     assert "--quick: expected no --fix with it" in quick
     assert "have markup" not in clean and "have HTML entities" not in clean

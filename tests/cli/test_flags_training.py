@@ -12,7 +12,7 @@ import yaml
 from flag_tables import GONE, check, compare, complete
 
 from rnnsearch_tf.cli import launch, main
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.runs.folder import Run
 
 TRAIN = ["config", "folder", "resume", "start_from", "new_words", "skip_batch", "distribute"]
@@ -200,7 +200,7 @@ class FakeServer:
         return [types.SimpleNamespace(text="A b") for _ in texts]
 
 
-def test_demo(observe, monkeypatch, tmp_path):
+def test_demo(observe, monkeypatch, tmp_path, capsys):
     from rnnsearch_tf.extras.plots import alignment as plots
     from rnnsearch_tf.export import writer
     from rnnsearch_tf.extras.server import client
@@ -255,3 +255,11 @@ def test_demo(observe, monkeypatch, tmp_path):
     assert plain["asked"] == ("127.0.0.1:8500", "demo")
     assert len(plain["translated"][0][0]) > 6
     assert observe("demo")["trained"] == "runs/demo"
+    cleaned = Run(tmp_path / "cleaned")  # runs --clean has deleted the checkpoints
+    cleaned.best_weights.parent.mkdir(parents=True)
+    cleaned.best_weights.write_text("")
+    save_config(load_config("phrasebook"), cleaned.config)
+    assert "trained" not in observe("demo", "--output", "cleaned")
+    words = ["demo", "--set", "data.corpus=files", "--set", "data.train_source=s"]
+    assert main.run([*words, "--set", "data.train_target=t"]) == 2
+    assert "expected phrasebook in the demo, got files" in capsys.readouterr().err

@@ -185,6 +185,8 @@ def test_what_is_not_cleaned(tmp_path, capsys):
     elsewhere.checkpoints.symlink_to(tmp_path / "checkpoints")
     patience = ["training.patience=4", "training.evaluate_every=9"]
     summed = ["training.accumulate=3", "training.maximum_updates=100"]
+    older = write_finished(tmp_path / "older")
+    older.config.write_text("training: {of_an_older_version: 1}\n")
     halfway = write_finished(tmp_path / "halfway", [summed[0], "training.maximum_updates=200"])
     done = [
         write_finished(tmp_path / "waited", patience, evaluations_since_best=4),
@@ -202,6 +204,7 @@ def test_what_is_not_cleaned(tmp_path, capsys):
         (stopped, f"delete {stopped.checkpoints} and {stopped.evaluated}"),
         (damaged, "got one that stopped before its limit"),
         (halfway, "got one that stopped before its limit"),
+        (older, f"{older}: expected a configuration that this version reads"),
         (young, "that has not evaluated it yet"),
         (busy, "expected to be the only process that writes it, got another one"),
     ):

@@ -2,7 +2,9 @@
 from evaluate to translate.
 """
 
+import errno
 import json
+import os
 import types
 
 import numpy as np
@@ -366,11 +368,18 @@ def test_what_cannot_be_done_is_said_before_anything_is_translated(
     )
 
 
-def test_new_weights_have_no_calibration(tmp_path):
+def test_new_weights_have_no_calibration(tmp_path, monkeypatch):
+    def full(path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
     run = Run(write_run(tmp_path / "run"))
     run.confidence.write_text("{}")
     model, *_ = load_run(run)
     run.write_weights(model, run.weights_after(10))
     assert run.confidence.exists()
+    with monkeypatch.context() as patch, pytest.raises(UserError, match="No space left"):
+        patch.setattr(model, "save_weights", full)
+        run.write_weights(model)
+    assert run.confidence.exists()  # the old weights are still there
     run.write_weights(model)
     assert not run.confidence.exists()

@@ -68,6 +68,7 @@ def test_the_mean_of_every_weight(trained, tmp_path, capsys, last, numbers):
 
 
 def test_the_new_folder_is_a_run(trained, tmp_path, capsys):
+    Run(trained).examples.write_text("The door is white.\n")
     assert run(["average", str(trained)]) == 0
     (tmp_path / "s").write_text("The door is white.\n")
     capsys.readouterr()
@@ -85,6 +86,8 @@ def test_the_new_folder_is_a_run(trained, tmp_path, capsys):
         == 0
     )
     assert capsys.readouterr().out.count("\n") == 1
+    for name in ("training_text.json", "examples.txt"):
+        assert (trained / "averaged" / name).read_bytes() == (trained / name).read_bytes()
 
 
 @pytest.mark.slow

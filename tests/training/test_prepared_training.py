@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import load_config, save_config
+from rnnsearch_tf.data.batching import with_few_shapes
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.data.prepared.batches import NumberedBatches
@@ -158,7 +159,9 @@ def test_a_refused_batch_is_written_as_text(prepared, tmp_path):
     config = load_config(overrides=[*TINY, f"data.prepared={prepared}"])
     pairs = PreparedPairs(prepared)
     batch = next(iter(NumberedBatches(pairs, config.data, 1).dataset()))
-    where = name_batch(batch, pairs.texts(config), pairs, tmp_path / "refused.txt")
+    larger = tf.data.Dataset.from_tensors(batch)
+    [filled] = with_few_shapes(larger, len(batch["source_ids"]) + 3)
+    where = name_batch(filled, pairs.texts(config), pairs, tmp_path / "refused.txt")
     size = len(batch["source_ids"])
     assert where == f"{size} pairs of {prepared}"
     text = set(zip(*phrasebook(57, config.data.phrasebook_seed, "train")))
