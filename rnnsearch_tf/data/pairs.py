@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -83,6 +84,8 @@ class LinePair:
             remaining lines.
         texts: both sides of a good pair, decoded.
         links: (file and line, Pharaoh links) if the corpus has links, see links.py.
+        names: names of the two files; of a list, "source" and "target".
+        places: FILE:LINE of both sides.
     """
 
     number: int
@@ -93,6 +96,11 @@ class LinePair:
     lines: int = 1
     texts: tuple[str, str] = ("", "")
     links: tuple[str, str] | None = None
+    names: tuple[str, str] = SIDES
+
+    @property
+    def places(self) -> tuple[str, str]:
+        return f"{self.names[0]}:{self.number}", f"{self.names[1]}:{self.number}"
 
 
 class Pairs:
@@ -214,6 +222,10 @@ class Pairs:
         value = getattr(self, side)
         return os.fspath(value) if isinstance(value, (str, os.PathLike)) else side
 
+    @functools.cached_property
+    def _names(self) -> tuple[str, str]:
+        return self.name("source"), self.name("target")
+
     def scan(self) -> Iterator[LinePair]:
         """Yield every line of both sides, good or bad; raise only for files that cannot be read."""
         sides = itertools.zip_longest(self._bytes("source"), self._bytes("target"))
@@ -221,7 +233,8 @@ class Pairs:
             if source is None or target is None:
                 lines = 1 + sum(1 for _ in sides)
                 problem = self._unpaired(number, lines, source is None)
-                yield LinePair(number, source or b"", target or b"", "unpaired", problem, lines)
+                texts = (source or b"", target or b"")
+                yield LinePair(number, *texts, "unpaired", problem, lines, names=self._names)
                 return
             yield self._checked(number, source, target)
 
@@ -270,12 +283,12 @@ class Pairs:
             except UnicodeDecodeError as error:
                 byte = f"byte 0x{line[error.start]:02x} at position {error.start + 1}"
                 problem = f"{self.name(side)}:{number}: expected UTF-8, got {byte}"
-                return LinePair(number, source, target, "invalid", problem)
+                return LinePair(number, source, target, "invalid", problem, names=self._names)
             if not text.strip(BLANK_CHARACTERS):
                 problem = f"{self.name(side)}:{number}: expected a sentence, got an empty line"
-                return LinePair(number, source, target, "empty", problem)
+                return LinePair(number, source, target, "empty", problem, names=self._names)
             texts.append(text)
-        return LinePair(number, source, target, texts=(texts[0], texts[1]))
+        return LinePair(number, source, target, texts=(texts[0], texts[1]), names=self._names)
 
 
 def as_pairs(pairs: Any, on_bad_line: str = "error") -> Pairs:

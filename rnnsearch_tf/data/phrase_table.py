@@ -91,7 +91,7 @@ class PhrasePairs(Pairs):
                 phrases = parse_pair(line).phrases
             except UserError as error:
                 problem = f"{self.name('source')}:{number}: {error}"
-                yield LinePair(number, b"", b"", "malformed", problem)
+                yield LinePair(number, b"", b"", "malformed", problem, names=self._names)
                 continue
             if hash(phrases) in seen:  # 64 bits a pair
                 continue

@@ -49,35 +49,31 @@ def name_batch(
         return f"{len(rows)} pairs of {pairs.folder}"
     with announced("looking for the lines of the batch"):
         found = list(_find(batch, texts, pairs))
-    lines = [
-        "\t".join((f"{corpus.name('source')}:{scanned.number}", *scanned.texts)) + "\n"
-        for corpus, scanned in found
-    ]
+    lines = ["\t".join((scanned.places[0], *scanned.texts)) + "\n" for scanned in found]
     write_file(path, "".join(lines))
-    names = []
-    for corpus, group in itertools.groupby(found, key=lambda pair: pair[0]):
-        numbers = [str(scanned.number) for _, scanned in group]
+    parts = []
+    for names, group in itertools.groupby(found, key=lambda scanned: scanned.names):
+        numbers = [str(scanned.number) for scanned in group]
         shown = ", ".join(numbers[:MOST_LINE_NUMBERS])
         hidden = len(numbers) - MOST_LINE_NUMBERS
         more = f" and {hidden} more" if hidden > 0 else ""
-        files = " and ".join(dict.fromkeys(corpus.name(side) for side in ("source", "target")))
-        names.append(f"{files}, line{'s' * (len(numbers) > 1)} {shown}{more}")
-    return "; ".join(names)
+        files = " and ".join(dict.fromkeys(names))
+        parts.append(f"{files}, line{'s' * (len(numbers) > 1)} {shown}{more}")
+    return "; ".join(parts)
 
 
 def _find(
     batch: Mapping[str, tf.Tensor], texts: Sequence[Text], pairs: Pairs
-) -> Iterator[tuple[Pairs, LinePair]]:
-    """Yield (corpus, line) for every pair of the corpora that is in the batch."""
+) -> Iterator[LinePair]:
+    """Yield every pair of the text that is in the batch."""
     wanted = set(zip(*(_keys(text, ids) for text, ids in zip(texts, _ids(batch)))))
-    for corpus, _ in pairs.corpora:
-        good = corpus.good()
-        while group := list(itertools.islice(good, _BATCH)):
-            lines = ([scanned.source for scanned in group], [scanned.target for scanned in group])
-            keys = zip(
-                *(_keys(text, text.encode(tf.constant(side))) for text, side in zip(texts, lines))
-            )
-            yield from ((corpus, line) for line, key in zip(group, keys) if key in wanted)
+    good = pairs.good()
+    while group := list(itertools.islice(good, _BATCH)):
+        lines = ([scanned.source for scanned in group], [scanned.target for scanned in group])
+        keys = zip(
+            *(_keys(text, text.encode(tf.constant(side))) for text, side in zip(texts, lines))
+        )
+        yield from (scanned for scanned, key in zip(group, keys) if key in wanted)
 
 
 def _ids(batch: Mapping[str, tf.Tensor]) -> list[tf.RaggedTensor]:

@@ -194,7 +194,8 @@ def test_swapped_languages_are_seen(found):
     assert not [f for f in found(*phrasebook(8000, 1, "train")) if "swapped languages" in f]
 
 
-def test_places_in_a_text_of_several_files_name_the_file(tmp_path):
+@pytest.mark.parametrize("held_out", [0, 10])
+def test_places_in_a_text_of_several_files_name_the_file(tmp_path, held_out):
     """The same line of two files is swapped, and one line of the second is too long."""
     lines = [list(side) for side in phrasebook(8000, 1, "train")]
     for number in (41, 4041):
@@ -205,10 +206,10 @@ def test_places_in_a_text_of_several_files_name_the_file(tmp_path):
             text = "".join(f"{line}\n" for line in part)
             (tmp_path / f"{number}.{ending}").write_text(text, encoding="utf-8")
     data = {"folder": str(tmp_path), "train_source": "?.en", "train_target": "?.fr"}
-    config = load_config(values={"data": {"corpus": "files", **data}})
+    config = load_config(values={"data": {"corpus": "files", "held_out": held_out, **data}})
     findings = list(map(str, check_data(config, None, None, languages=False)))
     [swapped] = [finding for finding in findings if "swapped languages" in finding]
-    assert "2 of 8,000" in swapped
+    assert ("2 of 8,000" if not held_out else "2 of 7,9") in swapped
     assert f"{tmp_path}/0.en:42; {tmp_path}/1.en:42" in swapped
     [unequal] = [finding for finding in findings if "three times as long" in finding]
     assert f"{tmp_path}/1.en:3 (" in unequal and " and 60 words)" in unequal

@@ -299,15 +299,15 @@ _FAULTS = [
     (
         "data/inspection/counts.py",
         "places name all files of a text",
-        "names = [shard.name(side) for side in SIDES]",
-        "names = [pairs.name(side) for side in SIDES]",
+        "yield pair.places, pair.texts",
+        "yield (f\"{pairs.name('source')}:{pair.number}\",) * 2, pair.texts",
         f"{DOCTOR}::test_places_in_a_text_of_several_files_name_the_file",
     ),
     (
         "data/phrase_table.py",
         "a malformed line of a phrase table has no partner",
-        '"malformed", problem)',
-        '"unpaired", problem)',
+        '"malformed", problem,',
+        '"unpaired", problem,',
         "data/test_table_pairs.py::test_a_bad_line_is_named_or_left_out",
     ),
     (

@@ -28,9 +28,10 @@ from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.text.pipeline import load_text
+from rnnsearch_tf.text.pipeline import build_texts, load_text
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.training import fit as driver
+from rnnsearch_tf.training.bad_batch import name_batch
 from rnnsearch_tf.training.callbacks import Limits
 from rnnsearch_tf.training.development import Development
 from rnnsearch_tf.training.fit import train
@@ -245,6 +246,38 @@ def test_sigterm_in_a_phase(tmp_path, stop, monkeypatch, capsys, phases):
         assert signal.getsignal(signal.SIGTERM) == handler
     assert rnnsearch([*command, str(run), "--resume"]) == 0
     assert_same(tmp_path / "whole", run)
+
+
+@pytest.mark.parametrize("held_out", [0, 5])
+def test_the_lines_of_a_batch_are_named_in_each_of_several_files(tmp_path, held_out):
+    lines = {
+        f"{tmp_path}/{name}.{side}": [f"the word {side}{name}{number}" for number in range(40)]
+        for name in "ab"
+        for side in "st"
+    }
+    for path, texts in lines.items():
+        pathlib.Path(path).write_text("".join(f"{text}\n" for text in texts))
+    config = load_config(
+        overrides=[
+            *FILES,
+            f"data.train_source={tmp_path}/?.s",
+            f"data.train_target={tmp_path}/?.t",
+            f"data.held_out={held_out}",
+        ]
+    )
+    pairs = open_corpus(config)
+    texts = build_texts(config, pairs.lines())
+    batch = next(iter(training_dataset(*texts, pairs, config.data, 1)))
+    where = name_batch(batch, texts, pairs, tmp_path / "refused")
+    found = [line.split("\t") for line in (tmp_path / "refused").read_text().splitlines()]
+    assert len(found) == len(batch["source_ids"])
+    for place, source, target in found:
+        path, _, number = place.rpartition(":")
+        assert lines[path][int(number) - 1] == source
+        assert lines[f"{path[:-1]}t"][int(number) - 1] == target
+    assert [part.partition(", line")[0] for part in where.split("; ")] == [
+        f"{tmp_path}/{name}.s and {tmp_path}/{name}.t" for name in "ab"
+    ]
 
 
 @pytest.mark.slow

@@ -196,10 +196,10 @@ class _Cleaning:
 
     def pairs(self) -> Iterator[tuple[Sequence[str], list[tuple[str, ...]]]]:
         """Yield (texts to write, none if the pair is left out; rows of the list) of each pair."""
-        lines = progress(self._scan(), doing="cleaning the pairs", unit="lines")
+        lines = progress(self._pairs.scan(), doing="cleaning the pairs", unit="lines")
         number = 0
         for group in batches(lines, _PAIRS_AT_ONCE):
-            items = [_Item(list(names), pair, list(pair.texts)) for names, pair in group]
+            items = [_Item(list(pair.names), pair, list(pair.texts)) for pair in group]
             good = [item for item in items if item.pair.kind is None]
             for item in good:
                 self._turn(item, number in self._swapped)
@@ -209,16 +209,9 @@ class _Cleaning:
             for item in items:
                 yield self._judged(item)
 
-    def _scan(self) -> Iterator[tuple[list[str], LinePair]]:
-        """Yield (names of the files, pair)."""
-        for shard in self._pairs.shards:
-            names = [shard.name(side) for side in SIDES]
-            for pair in shard.scan():
-                yield names, pair
-
     def _good(self) -> Iterator[tuple[int, str, str]]:
         """Yield (number from 0, source, target) of the good pairs."""
-        texts = (pair.texts for _, pair in self._scan() if pair.kind is None)
+        texts = (pair.texts for pair in self._pairs.scan() if pair.kind is None)
         return ((number, *sides) for number, sides in enumerate(texts))
 
     def _tokenized_shares(self) -> list[float]:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config
-from rnnsearch_tf.data.counting import corpus_shards
 from rnnsearch_tf.data.inspection.foreign import side_languages
 from rnnsearch_tf.data.inspection.rules import (
     REMEMBERED_PAIRS,
@@ -19,7 +18,7 @@ from rnnsearch_tf.data.inspection.rules import (
     unequal,
     words,
 )
-from rnnsearch_tf.data.pairs import SIDES, LinePair, Pairs
+from rnnsearch_tf.data.pairs import LinePair, Pairs
 from rnnsearch_tf.files.reading import is_utf8
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text.pipeline import Text
@@ -40,15 +39,6 @@ _LINE_ENDS = (  # characters at which str.splitlines and some editors break line
 
 Places = tuple[str, str]
 """FILE:LINE of both sides of a pair."""
-
-
-def placed(pairs: Pairs) -> Iterator[tuple[Places, LinePair]]:
-    """Yield (places, pair) of all pairs of a text, which may be in several files."""
-    for _, shard in corpus_shards(pairs):
-        names = [shard.name(side) for side in SIDES]
-        for pair in shard.scan():
-            source, target = (f"{name}:{pair.number}" for name in names)
-            yield (source, target), pair
 
 
 class Counts:
@@ -128,11 +118,10 @@ class Counts:
     def _good(self, pairs: Pairs) -> Iterator[tuple[Places, Sequence[str]]]:
         """Yield (places, texts) of the good pairs, and count the bad ones."""
         pair: LinePair
-        scanned = progress(placed(pairs), doing="looking at the pairs", unit="lines")
-        for places, pair in scanned:
+        for pair in progress(pairs.scan(), doing="looking at the pairs", unit="lines"):
             if pair.kind is None:
                 self.lines += 1
-                yield places, pair.texts
+                yield pair.places, pair.texts
             else:
                 self.lines += pair.kind != "unpaired"
                 self._add(pair.kind, pair.problem, pair.lines)

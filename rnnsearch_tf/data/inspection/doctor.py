@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from rnnsearch_tf.config import Config, DataConfig, TextConfig
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.inspection.cleaning import refusal
-from rnnsearch_tf.data.inspection.counts import LANGUAGE_PAIRS, PLACES, Counts, placed
+from rnnsearch_tf.data.inspection.counts import LANGUAGE_PAIRS, PLACES, Counts
 from rnnsearch_tf.data.inspection.fitting import LOSS, quantile
 from rnnsearch_tf.data.inspection.foreign import LIBRARY
 from rnnsearch_tf.data.inspection.rules import PAIRS, REMEMBERED_PAIRS, is_tokenized
@@ -215,7 +215,7 @@ def _swapped_sides(pairs: Pairs, counts: Counts) -> Messages:
     """A finding about pairs whose sides are swapped."""
 
     def good() -> Iterator[tuple[str, Sequence[str]]]:
-        return ((places[0], pair.texts) for places, pair in placed(pairs) if pair.kind is None)
+        return ((pair.places[0], pair.texts) for pair in pairs.scan() if pair.kind is None)
 
     def numbered() -> Iterator[tuple[int, str, str]]:
         return ((number, texts[0], texts[1]) for number, (_, texts) in enumerate(good()))
