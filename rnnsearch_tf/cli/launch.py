@@ -12,6 +12,8 @@ The command after -- is a `rnnsearch train`; --distribute multi-worker is added 
 --resume it continues from RUN's checkpoint, or starts if there is none. All workers must have
 access to RUN and the text.
 
+--quiet, --verbose and --log-file also apply to the workers.
+
 When a worker is killed, the others are stopped, and all are restarted from the last checkpoint.
 SIGTERM and Ctrl-C are passed on: training stops after the current batch and is saved; the exit code
 is 75 or 130. Workers whose launcher is killed stop in the same way (on Linux).

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.data.pairs import LinePair, Pairs, PathOrLines, Report
+from rnnsearch_tf.data.pairs import LinePair, Pairs, PathOrLines, Report, readable_again
 from rnnsearch_tf.data.shards import ShardedPairs, files_of
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.reading import read_lines
@@ -39,7 +39,7 @@ class LinkedPairs(Pairs):
     def __init__(self, pairs: Pairs, links: PathOrLines):
         super().__init__(pairs.source, pairs.target, pairs.on_bad_line)
         self.pairs = pairs
-        self.links = links
+        self.links = readable_again(links)
 
     def name(self, side: str) -> str:
         return self.pairs.name(side)

@@ -151,8 +151,8 @@ class Pairs:
     ):
         if source is not None and target is None:
             source, target = _two_sides(source)
-        self.source = _readable_again(source)
-        self.target = _readable_again(target)
+        self.source = readable_again(source)
+        self.target = readable_again(target)
         self.on_bad_line = on_bad_line
         self.corpora: list[tuple[Pairs, float]] = [(self, 1.0)]
         self.shards: Sequence[Pairs] = [self]
@@ -328,7 +328,7 @@ def _text(text: Any, number: int, side: str) -> str:
     return ""
 
 
-def _readable_again(side: Any) -> Any:
+def readable_again(side: Any) -> Any:
     """A side that can be read more than once: what is no path and no sequence becomes a list.
     Raises UserError for a pipe.
     """

@@ -318,8 +318,8 @@ def _next(
 def _advance(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam:
     """Take one step of these sentences."""
     words, written, alignment, state = _next(sentences, beam, step, rules)
-    places = beam.previous_ids.shape[1]  # k
-    live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
+    width = beam.previous_ids.shape[1]  # k
+    live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :width]
     # [b, K]
     continuing, parents, chosen = best_continuations(
         words, live, rules.config.beam_size, rules.first_word
@@ -328,7 +328,7 @@ def _advance(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam
     history = beam.history.write(beam.time, sentences.rows, parents, chosen, alignment)
 
     length = beam.time + 1
-    continuing, finished = _fill_beam(beam.finished, ending, continuing, length, places, rules)
+    continuing, finished = _fill_beam(beam.finished, ending, continuing, length, width, rules)
     live = tf.where(beam.done[:, tf.newaxis], beam.live, continuing)
     done = beam.done | is_done(live, finished, length, sentences.maximum, rules)
     state, written = tf.nest.map_structure(
@@ -374,7 +374,7 @@ def _fill_beam(
     ending: tf.Tensor,
     continuing: tf.Tensor,
     length: tf.Tensor,
-    places: int,
+    width: int,
     rules: Rules,
 ) -> tuple[tf.Tensor, Finished]:
     """Prune the beam after the step to `length` words: of finished, ending and continuing
@@ -388,11 +388,11 @@ def _fill_beam(
     keys = tf.concat([finished_ranks(finished, rules), new_keys], axis=1)
     best = tf.math.top_k(keys, beam_size).indices  # [b, K]
     # the hypotheses that were finished before have the indices below K, which match none
-    kept = best[:, :, tf.newaxis] == beam_size + tf.range(places + beam_size)
+    kept = best[:, :, tf.newaxis] == beam_size + tf.range(width + beam_size)
     in_beam = tf.reduce_any(kept, axis=1)  # [b, k + K]: whether a new hypothesis is kept
-    continuing = tf.where(in_beam, new, NO_HYPOTHESIS)[:, places:]
+    continuing = tf.where(in_beam, new, NO_HYPOTHESIS)[:, width:]
 
-    ending_keys = tf.where(in_beam, new_keys, NO_HYPOTHESIS)[:, :places]
+    ending_keys = tf.where(in_beam, new_keys, NO_HYPOTHESIS)[:, :width]
     return continuing, add_finished(finished, ending, ending_keys, length)
 
 

@@ -238,10 +238,9 @@ def _advance(
     free, written = without_repetitions(
         words, beam.written, beam.previous_ids, rules.config.no_repeat_ngram
     )
-    # k
-    places = beam.previous_ids.shape[1]
+    width = beam.previous_ids.shape[1]  # k
     length = beam.time + 1
-    live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
+    live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :width]
     complete = _needed(progress, constraints) == 0  # [b, k]
     ending = tf.where(complete, ending_now(words, live, beam, sentences), NO_HYPOTHESIS)
 
@@ -256,8 +255,8 @@ def _advance(
     kept = _allocate(
         finished_ranks(beam.finished, rules), ending_keys, keys, needed, rules.config.beam_size
     )
-    ending_kept = kept[:, :places]
-    kept = kept[:, places:]
+    ending_kept = kept[:, :width]
+    kept = kept[:, width:]
     finished = add_finished(
         beam.finished, ending, tf.where(ending_kept, ending_keys, NO_HYPOTHESIS), length
     )

@@ -12,6 +12,7 @@ import pandas
 import pytest
 from backports import zstd
 
+from rnnsearch_tf.data.links import LinkedPairs
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import tables
@@ -222,6 +223,7 @@ def test_a_pipe_is_no_text_of_several_passes(tmp_path):
         lambda: read_all(f"{pipe}#1"),
         lambda: Pairs(pipe, tmp_path / "other"),
         lambda: list(Pairs(f"{pipe}#1", f"{pipe}#2")),
+        lambda: LinkedPairs(Pairs(["a"], ["b"]), pipe),
     ):
         with pytest.raises(UserError, match="expected a file, which is read several times, got a"):
             read()

@@ -90,7 +90,7 @@ SEARCH = [
     Mutant(
         "search/beam.py",
         "the length penalty leaves the end symbol out",
-        "continuing, length, places, rules)\n    live",
+        "continuing, length, width, rules)\n    live",
         "continuing, tf.maximum(beam.time, 1), places, rules)\n    live",
         (f"{BEAM}::test_exhaustive_beam_is_brute_force",),
     ),
