@@ -206,7 +206,7 @@ class TrainingConfig:
     )
     loss_reduction: str = option(
         "sum",
-        "loss that is minimized: sum: the sum of all words' losses in the batch (the authors'"
+        "loss that is minimized: sum: the sum of all tokens' losses in the batch (the authors'"
         " program); batch_mean: divided by sentences; token_mean: divided by target tokens",
         choices=("sum", "batch_mean", "token_mean"),
         facts=("saved",),
@@ -292,7 +292,7 @@ class TrainingConfig:
     best_by: str = option(
         "bleu",
         "score that selects the best weights, also for patience: bleu: BLEU of the translated"
-        " development text; loss: its loss per target word, in nats; a language model always uses"
+        " development text; loss: its loss per target token, in nats; a language model always uses"
         " loss",
         choices=("bleu", "loss"),
         of_evaluations=True,

@@ -294,7 +294,7 @@ def with_int32_ids(inputs: Batch) -> Batch:
 
 
 def word_weights(inputs: Batch, dtype: tf.DType) -> tf.Tensor | None:
-    """Weights [N] of the real target words, from ``sample_weight`` [B] or [B, I] of a batch; None
+    """Weights [N] of the real target tokens, from ``sample_weight`` [B] or [B, I] of a batch; None
     if the batch has none.
     """
     weights = inputs.get("sample_weight")

@@ -16,18 +16,18 @@ REDUCTIONS = ("sum", "batch_mean", "token_mean")
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class TranslationLoss(keras.losses.Loss):
-    """The training objective: cross-entropy of the target words, without padding.
+    """The training objective: cross-entropy of the target tokens, without padding.
 
     The models compute it fused with the softmax (``layers/output.py``). A direct call with logits
     computes the definition, without guided alignment.
 
     Args:
-        reduction: ``sum`` of the losses of all words of the batch, as in the authors' program;
+        reduction: ``sum`` of the losses of all tokens of the batch, as in the authors' program;
             ``batch_mean``: divided by the number of sentences; ``token_mean``: divided by the
-            number of words.
+            number of tokens.
         label_smoothing: ε, share of probability spread evenly over the vocabulary, from 0 to 0.95.
         guided_alignment_weight: w, at least 0. If above 0, ``fit`` adds w · D(A, α)_i to the loss
-            of target word i, see layers/guided_alignment.py:
+            of target token i, see layers/guided_alignment.py:
 
                 loss = Σ_i (−log p(y_i) + w · D(A, α)_i),    reduced as above
 
@@ -63,9 +63,9 @@ class TranslationLoss(keras.losses.Loss):
         self.label_smoothing = _checked("label_smoothing", label_smoothing)
         self.guided_alignment_weight = _checked("guided_alignment_weight", guided_alignment_weight)
 
-    def reduce(self, losses: tf.Tensor, sentences: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
-        """Reduce the losses [N] of the words of a batch with ``sentences`` sentences and ``words``
-        words to a scalar.
+    def reduce(self, losses: tf.Tensor, sentences: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
+        """Reduce the losses [N] of the tokens of a batch with ``sentences`` sentences and
+        ``tokens`` tokens to a scalar.
 
         For a worker's share of a batch, pass the losses of the share and the numbers of the whole
         batch; the sum over all workers is then the loss of the whole batch.
@@ -73,7 +73,7 @@ class TranslationLoss(keras.losses.Loss):
         total = tf.reduce_sum(losses)
         if self.reduction == "sum":
             return total
-        count = sentences if self.reduction == "batch_mean" else words
+        count = sentences if self.reduction == "batch_mean" else tokens
         return total / tf.cast(tf.maximum(count, 1), losses.dtype)
 
     def __call__(
@@ -108,7 +108,7 @@ def _checked(name: str, value: Any) -> float:
 
 
 def batch_counts(target_ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """(sentences, words): numbers of sentences and words in target ids int32 [B, I], as int32
+    """(sentences, tokens): numbers of sentences and tokens in target ids int32 [B, I], as int32
     scalars; a row with only padding is not a sentence.
     """
     real = target_ids != PAD_ID

@@ -17,21 +17,21 @@ class MeanOrNaN(keras.metrics.Mean):
 
 
 class Perplexity(MeanOrNaN):
-    """exp of the mean negative log-likelihood of a target word."""
+    """exp of the mean negative log-likelihood of a target token."""
 
     def result(self) -> tf.Tensor:
         return tf.exp(super().result())
 
 
 class TokensPerSecond(keras.metrics.Metric):
-    """Target words (with end symbols, without padding) per second of wall time, without the first
+    """Target tokens (with end symbols, without padding) per second of wall time, without the first
     batch; 0 until the second batch.
 
-    The words are counted in the graph. The time is measured in Python by :meth:`tick`, called after
-    every batch, because ``enable_op_determinism`` does not allow a clock in the graph.
+    The tokens are counted in the graph. The time is measured in Python by :meth:`tick`, called
+    after every batch, because ``enable_op_determinism`` does not allow a clock in the graph.
     """
 
-    _first: tuple[float, float] | None  # time and words of the first batch
+    _first: tuple[float, float] | None  # time and tokens of the first batch
     _rate: float
 
     def __init__(self, name: str) -> None:
@@ -43,7 +43,7 @@ class TokensPerSecond(keras.metrics.Metric):
         self.tokens.assign_add(tf.cast(tokens, tf.float64))
 
     def tick(self, tokens: float) -> float:
-        """Read the clock and return the rate, given the number of words since the last reset."""
+        """Read the clock and return the rate, given the number of tokens since the last reset."""
         now = time.monotonic()
         if self._first is None:
             self._first = now, tokens

@@ -109,7 +109,7 @@ class TranslationModel(KerasMethods):
         self.workers = SingleWorker()
         # update, compiled by XLA; None: as a part of Keras's function
         self.compiled_update: Callable[[Batch], dict[str, tf.Tensor]] | None = None
-        # mean negative log-likelihood of a target word, in nats, without label smoothing
+        # mean negative log-likelihood of a target token, in nats, without label smoothing
         self.loss_metric = MeanOrNaN(name="loss", dtype="float64")
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
@@ -216,14 +216,14 @@ class TranslationModel(KerasMethods):
     def update(self, inputs: Batch) -> dict[str, tf.Tensor]:
         """One update; returns the results of the metrics."""
         loss = self._loss_object()
-        sentences, words = self.workers.counts(*batch_counts(inputs["target_ids"]))
+        sentences, tokens = self.workers.counts(*batch_counts(inputs["target_ids"]))
         shares_of_batch = self.workers.count * tf.distribute.get_strategy().num_replicas_in_sync
         with tf.GradientTape() as tape:
             losses, nll = self._sharded_losses(inputs, loss)
             weights = word_weights(inputs, losses.dtype)
             if weights is not None:
                 losses *= weights
-            objective = loss.reduce(losses, sentences, words)
+            objective = loss.reduce(losses, sentences, tokens)
             # losses of regularizers and add_loss; the sum over workers counts each of them once
             for added in self.losses:
                 objective += tf.cast(added, objective.dtype) / shares_of_batch
@@ -247,16 +247,16 @@ class TranslationModel(KerasMethods):
                 tf.ones([], objective.dtype)
             )
         # Must depend on the batch: TensorFlow may count a constant in a step without a batch.
-        one = tf.cast(words >= 0, tf.float64)
+        one = tf.cast(tokens >= 0, tf.float64)
         valid = tf.constant(True)
         if self._tolerates_non_finite_gradient():
             valid = tf.math.is_finite(norm)
             self.non_finite_metric.update_state(tf.cast(~valid, tf.float64), sample_weight=one)
-        self._count(weighted_total, total, words, valid)
+        self._count(weighted_total, total, tokens, valid)
         self.norm_metric.update_state(
             _zero_unless(valid, norm), sample_weight=one * tf.cast(valid, tf.float64)
         )
-        self.speed_metric.update_state(words)
+        self.speed_metric.update_state(tokens)
         results = {
             metric.name: metric.result()
             for metric in self.metrics
@@ -302,7 +302,7 @@ class TranslationModel(KerasMethods):
         training: bool = False,
         guided_alignment_weight: float = 0.0,
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Loss and negative log-likelihood of every real target word, without padding.
+        """Loss and negative log-likelihood of every real target token, without padding.
 
         Args:
             inputs: a batch; with a guided_alignment_weight it needs ``links``, see
@@ -311,7 +311,7 @@ class TranslationModel(KerasMethods):
             training: whether dropout is active.
 
         Returns:
-            (losses [N], nll [N]), in nats; N is the number of target words of the batch, including
+            (losses [N], nll [N]), in nats; N is the number of target tokens of the batch, including
             end symbols.
         """
         inputs = with_int32_ids(inputs)
@@ -463,14 +463,14 @@ class TranslationModel(KerasMethods):
         self,
         weighted_nll: tf.Tensor,
         nll: tf.Tensor,
-        words: tf.Tensor,
+        tokens: tf.Tensor,
         valid: tf.Tensor | bool = True,
     ) -> None:
-        """Update loss (with sample weights) and perplexity (without them) by sums over ``words``
-        words, unless ``valid`` is False.
+        """Update loss (with sample weights) and perplexity (without them) by sums over ``tokens``
+        tokens, unless ``valid`` is False.
         """
-        number = tf.cast(words, nll.dtype)
-        weight = tf.cast(words, tf.float64) * tf.cast(valid, tf.float64)
+        number = tf.cast(tokens, nll.dtype)
+        weight = tf.cast(tokens, tf.float64) * tf.cast(valid, tf.float64)
         for metric, total in ((self.loss_metric, weighted_nll), (self.perplexity_metric, nll)):
             mean = tf.math.divide_no_nan(total, number)  # 0 for a batch with only padding
             metric.update_state(_zero_unless(valid, mean), sample_weight=weight)

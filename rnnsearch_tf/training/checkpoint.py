@@ -55,7 +55,7 @@ class TrainingState:
         means: {name: [total, count]} of the metrics averaged over the epoch so far.
         seconds: training time so far, including evaluations.
         best_bleu: best development BLEU so far, or None.
-        best_loss: lowest development loss so far, in nats a target word, or None.
+        best_loss: lowest development loss so far, in nats a target token, or None.
         evaluations_since_best: evaluations since the best by training.best_by.
         evaluated, averaged: batches at the last evaluation, and at the last averaging; or None.
         began_from: description of the model that the training started from; None: fresh weights.

@@ -35,7 +35,7 @@ class Development(keras.callbacks.Callback):
 
     The score is the BLEU of a translation of the development text. With
     ``training.best_by: loss``, and for a language model, which does not translate, it is the loss
-    per target word. Training stops after ``patience`` evaluations without a better score. At the
+    per target token. Training stops after ``patience`` evaluations without a better score. At the
     end, the weights of the last ``training.average`` evaluations are averaged, and kept if they
     score better.
 
@@ -238,7 +238,7 @@ class Development(keras.callbacks.Callback):
         return bleu_of_model([t.text for t in translations], references, self.config.target).score
 
     def _development_loss(self) -> float:
-        """Mean negative log-likelihood per target word in nats, including end symbols, without
+        """Mean negative log-likelihood per target token in nats, including end symbols, without
         label smoothing and dropout.
         """
         if self._batches is None:

@@ -67,7 +67,7 @@ def write_model_card(
         **(
             {}
             if state.best_loss is None
-            else {"best development loss": f"{state.best_loss:.4f} nats a target word"}
+            else {"best development loss": f"{state.best_loss:.4f} nats a target token"}
         ),
         **made_with(),
     }

@@ -419,7 +419,7 @@ TRAINING = [
     Mutant(
         "models/loss.py",
         "the mean is over sentences",
-        'count = sentences if self.reduction == "batch_mean" else words',
+        'count = sentences if self.reduction == "batch_mean" else tokens',
         "count = sentences",
         (
             f"{OBJECTIVE}::test_an_update_follows_the_reference_gradient",

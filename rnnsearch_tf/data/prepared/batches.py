@@ -70,9 +70,9 @@ class NumberedBatches:
         self.worker = worker
         self.workers = workers
         self.shuffled = data.shuffle_buffer > 1
-        self.places = self.segments.places
-        self.row = data.batch_size  # pairs of a batch, over all workers
-        rows = -(-self.places // self.row)
+        self.positions = self.segments.positions
+        self.batch_size = data.batch_size  # pairs of a batch, over all workers
+        rows = -(-self.positions // self.batch_size)
         self.batches_per_epoch = rows
         window_rows = {"paper": data.batches_read_ahead, "bucketed": WINDOW_ROWS, "unsorted": 1}
         self.window = min(rows, window_rows[data.batching])
@@ -132,17 +132,17 @@ class NumberedBatches:
         """
         epoch = number // self.groups
         group = number % self.groups
-        size = self.group * self.row
-        place = group * size + tf.range(size, dtype=tf.int64)
-        real = place < self.places
-        pair = self._pairs(tf.minimum(place, self.places - 1), epoch)
-        pair = tf.reshape(tf.where(real, pair, -1), [-1, self.window * self.row])
+        size = self.group * self.batch_size
+        position = group * size + tf.range(size, dtype=tf.int64)
+        real = position < self.positions
+        pair = self._pairs(tf.minimum(position, self.positions - 1), epoch)
+        pair = tf.reshape(tf.where(real, pair, -1), [-1, self.window * self.batch_size])
         if self.sorted:
             # [windows, pairs, 2]
             lengths = tf.cast(tf.gather(self.tables.lengths, tf.maximum(pair, 0)), tf.int32)
             longer = tf.where(pair < 0, tf.int32.max, tf.reduce_max(lengths, axis=-1))
             pair = tf.gather(pair, tf.argsort(longer, stable=True), batch_dims=1)
-        rows = tf.reshape(pair, [self.group, self.row])
+        rows = tf.reshape(pair, [self.group, self.batch_size])
         rows = tf.boolean_mask(rows, rows[:, 0] >= 0)
         if self.rows_move:
             rows = tf.random.experimental.stateless_shuffle(
@@ -150,17 +150,19 @@ class NumberedBatches:
             )
         if self.workers == 1:
             return rows
-        share = rows[:, self.worker :: self.workers] if self.worker < self.row else rows[:, :0]
+        share = (
+            rows[:, self.worker :: self.workers] if self.worker < self.batch_size else rows[:, :0]
+        )
         # the row's first pair is used if the share is empty
         return tf.concat([share, rows[:, :1]], axis=1)
 
-    def _pairs(self, place: tf.Tensor, epoch: tf.Tensor) -> tf.Tensor:
+    def _pairs(self, position: tf.Tensor, epoch: tf.Tensor) -> tf.Tensor:
         """The pairs at positions of an epoch: int64 [n] -> int64 [n]."""
         if self.shuffled:
-            place = tf.random.experimental.index_shuffle(
-                place, self._seed(epoch, _ORDER), tf.constant(self.places - 1, tf.int64)
+            position = tf.random.experimental.index_shuffle(
+                position, self._seed(epoch, _ORDER), tf.constant(self.positions - 1, tf.int64)
             )
-        return self.segments.pairs(place, self._seed(epoch, _SHARES))
+        return self.segments.pairs(position, self._seed(epoch, _SHARES))
 
     def _batch(self, pairs: tf.Tensor) -> dict[str, tf.Tensor]:
         """The batch of a row of pairs, int64 [B], or [B + 1] with several workers."""
@@ -217,17 +219,17 @@ class _Segments:
             ]
             first += size
         segments = [segment for segment in segments if segment[0]]
-        self.places = sum(places for places, *_ in segments)
+        self.positions = sum(positions for positions, *_ in segments)
         self.shares = any(share for *_, share in segments)
         columns = np.array(segments, np.int64).reshape(-1, 4).T
         sizes, self.first, self.corpus, is_share = (np.ascontiguousarray(c) for c in columns)
         self.begin = np.cumsum(sizes) - sizes
         self.share = is_share.astype(bool)
 
-    def pairs(self, place: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    def pairs(self, position: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """The pairs at positions: int64 [n] -> int64 [n]."""
-        segment = tf.searchsorted(tf.constant(self.begin), place, side="right") - 1
-        within = place - tf.gather(self.begin, segment)
+        segment = tf.searchsorted(tf.constant(self.begin), position, side="right") - 1
+        within = position - tf.gather(self.begin, segment)
         if self.shares:
             drawn = tf.random.experimental.index_shuffle(
                 within, seed, tf.gather(self.corpus, segment) - 1
