@@ -99,10 +99,8 @@ def test_a_tensor_beyond_its_storage(tmp_path):
         path,
         lambda data: data.replace(b"K" + bytes([size]) + b"\x85", b"K\xff\x85"),
     )
-    changed = TorchFile(path, "model_state")
-    assert changed.shapes[name] == (255,)
-    with pytest.raises(UserError, match="expected an array, got damaged bytes"):
-        changed.read(name)
+    with pytest.raises(UserError, match=f"{name}: expected an array, .*10 numbers for .255,"):
+        TorchFile(path, "model_state")
 
 
 @pytest.mark.parametrize("name", ONE_OF_EACH)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import abc
 import math
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -12,6 +15,19 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 
 Shape = tuple[int, ...]
+
+DAMAGE = (
+    ValueError,
+    OSError,
+    EOFError,
+    KeyError,
+    RuntimeError,  # also NotImplementedError and RecursionError
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+    tokenize.TokenError,
+)
+"""What reading a damaged archive of arrays may raise."""
 
 
 class ArrayFile(abc.ABC):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from typing import Any
 
@@ -10,9 +11,7 @@ import numpy as np
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.untrusted import check_archive
-from rnnsearch_tf.extras.importing.arrays import ArrayFile, Shape
-
-_DAMAGE = (ValueError, OSError, zipfile.BadZipFile, EOFError, KeyError)
+from rnnsearch_tf.extras.importing.arrays import DAMAGE, ArrayFile, Shape
 
 
 class NpzFile(ArrayFile):
@@ -30,12 +29,14 @@ class NpzFile(ArrayFile):
         self.path = path
         self.shapes = {}
         with zipfile.ZipFile(path) as archive:
-            for entry in archive.namelist():
-                name = entry.removesuffix(".npy")
+            for entry in archive.infolist():
+                name = entry.filename.removesuffix(".npy")
                 try:
                     with archive.open(entry) as file:
                         shape, dtype = _header(file)
-                except _DAMAGE as error:
+                    if math.prod(shape) * dtype.itemsize > entry.file_size:
+                        raise ValueError(f"cut off: {entry.file_size:,} bytes for {shape}")
+                except DAMAGE as error:
                     raise self.damaged(name, error) from None
                 if dtype.kind in "fiu":
                     self.shapes[name] = shape
@@ -64,7 +65,7 @@ class NpzFile(ArrayFile):
         try:
             with np.load(self.path, allow_pickle=False) as archive:
                 return archive[name]
-        except _DAMAGE as error:
+        except DAMAGE as error:
             raise self.damaged(name, error) from None
 
 

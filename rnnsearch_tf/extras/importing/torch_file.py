@@ -7,11 +7,11 @@ tensors become names of storages, and any other object becomes an empty one.
 
 from __future__ import annotations
 
-import collections
 import io
+import math
+import os
 import pickle
 import zipfile
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.untrusted import MOST_EXPANSION, SMALL_ARCHIVE
-from rnnsearch_tf.extras.importing.arrays import ArrayFile, Shape
+from rnnsearch_tf.extras.importing.arrays import DAMAGE, ArrayFile, Shape
 from rnnsearch_tf.extras.importing.pickles import MOST_BYTES, PLAIN, check_instructions
 
 OBJECTS = PLAIN | {"GLOBAL", "STACK_GLOBAL", "REDUCE", "NEWOBJ", "BUILD", "BINPERSID"}
@@ -50,30 +50,51 @@ class _Tensor(NamedTuple):
     strides: Shape
 
 
+def _tensor(storage: Any, offset: Any, shape: Any, strides: Any) -> _Tensor:
+    sizes = (offset, *shape, *strides)
+    if (
+        not isinstance(storage, _Storage)
+        or len(shape) != len(strides)
+        or not all(type(size) is int and 0 <= size < 1 << 40 for size in sizes)
+    ):
+        raise pickle.UnpicklingError("a tensor of other parts")
+    return _Tensor(storage, offset, tuple(shape), tuple(strides))
+
+
 class _Ignored:
     """Stands for every other object."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         pass
 
+    def __setstate__(self, state: Any) -> None:
+        pass
+
+
+class _Dictionary(dict):  # type: ignore[type-arg]
+    """An OrderedDict; its attributes are ignored."""
+
+    __slots__ = ()
+
+    def __setstate__(self, state: Any) -> None:
+        pass
+
 
 class _Description(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) == ("collections", "OrderedDict"):
-            return collections.OrderedDict
+            return _Dictionary
         if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
-            return lambda storage, offset, shape, strides, *_: _Tensor(
-                storage, offset, shape, strides
-            )
+            return lambda *parts: _tensor(*parts[:4])
         if (module, name) == ("torch._utils", "_rebuild_parameter"):
             return lambda tensor, *_: tensor
         return DTYPES.get(name, _Ignored) if module == "torch" else _Ignored
 
     def persistent_load(self, identity: Any) -> Any:
         kind, dtype, key, *_ = identity
-        if kind != "storage" or not isinstance(dtype, str):
-            raise pickle.UnpicklingError(f"a storage of {dtype}")
-        return _Storage(str(key), dtype)
+        if kind != "storage" or dtype not in DTYPES.values() or not isinstance(key, str):
+            raise pickle.UnpicklingError("a storage of another kind")
+        return _Storage(key, dtype)
 
 
 class TorchFile(ArrayFile):
@@ -98,24 +119,27 @@ class TorchFile(ArrayFile):
                 self._folder = found[0].removesuffix("data.pkl")
                 self._check_sizes(list(entries.values()))
                 description = archive.read(found[0])
-                order = (
-                    archive.read(f"{self._folder}byteorder")
-                    if (f"{self._folder}byteorder" in entries)
-                    else b"little"
-                )
-        except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+                order = b"little"
+                if f"{self._folder}byteorder" in entries:
+                    with archive.open(f"{self._folder}byteorder") as file:
+                        order = file.read(10)
+        except DAMAGE:
             raise self._other() from None
         if order != b"little":
             raise UserError(f"{path}: expected numbers in little-endian order, got {order!r}")
         tree = self._described(description)
-        if not isinstance(tree, Mapping) or not isinstance(tree.get(key), Mapping):
+        if not isinstance(tree, dict) or not isinstance(tree.get(key), dict):
             raise UserError(
                 f"{path}: expected a checkpoint with {key}, found none; is it the file of"
                 " another program?"
             )
         tensors = tree[key].items()
         self._tensors = {name: value for name, value in tensors if isinstance(value, _Tensor)}
-        self.shapes = {name: tuple(tensor.shape) for name, tensor in self._tensors.items()}
+        for name, tensor in self._tensors.items():
+            entry = entries.get(self._entry(tensor))
+            size = entry.file_size if entry else 0
+            self._check_extent(name, size // np.dtype(tensor.storage.dtype).itemsize)
+        self.shapes = {name: tensor.shape for name, tensor in self._tensors.items()}
 
     def _other(self) -> UserError:
         return UserError(
@@ -125,7 +149,7 @@ class TorchFile(ArrayFile):
 
     def _check_sizes(self, entries: list[zipfile.ZipInfo]) -> None:
         size = sum(entry.file_size for entry in entries)
-        limit = max(SMALL_ARCHIVE, MOST_EXPANSION * sum(entry.compress_size for entry in entries))
+        limit = max(SMALL_ARCHIVE, MOST_EXPANSION * os.path.getsize(self.path))
         if size > limit:
             raise UserError(
                 f"{self.path}: refused: expected at most {limit:,} bytes, unpacked, got {size:,}"
@@ -138,17 +162,26 @@ class TorchFile(ArrayFile):
         except Exception:  # a damaged description may raise anything
             raise self._other() from None
 
+    def _entry(self, tensor: _Tensor) -> str:
+        """The entry of the archive with the numbers of a tensor."""
+        return f"{self._folder}data/{tensor.storage.key}"
+
+    def _check_extent(self, name: str, count: int) -> None:
+        """Refuse a tensor that needs more than this many numbers of its storage."""
+        _, offset, shape, strides = self._tensors[name]
+        last = offset + sum((size - 1) * stride for size, stride in zip(shape, strides))
+        if math.prod(shape) > count or 0 not in shape and last >= count:
+            raise self.damaged(name, ValueError(f"{count:,} numbers for {shape}"))
+
     def _values(self, name: str) -> np.ndarray:
         storage, offset, shape, strides = self._tensors[name]
         try:
             with zipfile.ZipFile(self.path) as archive:
                 numbers = np.frombuffer(
-                    archive.read(f"{self._folder}data/{storage.key}"), storage.dtype
+                    archive.read(self._entry(self._tensors[name])), storage.dtype
                 )
-            last = offset + sum((size - 1) * stride for size, stride in zip(shape, strides))
-            if min(offset, *shape, *strides, 0) < 0 or 0 not in shape and last >= len(numbers):
-                raise ValueError(f"{len(numbers)} numbers for {shape}")
-        except (OSError, zipfile.BadZipFile, ValueError, KeyError, TypeError) as error:
+        except DAMAGE as error:
             raise self.damaged(name, error) from None
+        self._check_extent(name, len(numbers))
         steps = [stride * numbers.itemsize for stride in strides]
         return np.lib.stride_tricks.as_strided(numbers[offset:], shape, steps)
