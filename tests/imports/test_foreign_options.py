@@ -4,8 +4,9 @@ import pytest
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.extras.importing import groundhog, opennmt_tf
-from rnnsearch_tf.extras.importing.foreign import refuse_others
+from rnnsearch_tf.extras.importing.foreign import option, refuse_others
 from rnnsearch_tf.extras.importing.tensorflow_nmt import SUPPORTED, with_derived_options
+from rnnsearch_tf.extras.importing.vocabularies import as_words
 
 
 @pytest.mark.parametrize(
@@ -62,3 +63,29 @@ model = lambda: onmt.models.SequenceToSequence(
     text = text.replace("LuongAttention,", "lambda n: LuongAttention(units=n, scale=True),")
     _, decoder = opennmt_tf.parse_description("model_description.py", text)
     assert decoder["attention_mechanism_class"] not in opennmt_tf.SCORES
+
+
+def test_values_that_are_long_only_when_written_out():
+    """A list that has itself twice, 60 times: its text has 2^60 items. And a deep one."""
+    twice, deep = [], []
+    for _ in range(60):
+        twice = [twice, twice]
+    for _ in range(100_000):
+        deep = [deep]
+    for value in (twice, deep):
+        with pytest.raises(UserError, match=r"^F: dim: expected int, got \["):
+            option({"dim": value}, "dim", int, "F")
+        with pytest.raises(UserError, match=r"^F: dim: expected 1, got \["):
+            refuse_others({"dim": value}, {"dim": (1,)}, "F", {})
+        with pytest.raises(UserError, match=r"words with their ids, got 'a': \["):
+            as_words({"a": value}, "F")
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_numbers_beyond_every_size(kind):
+    with pytest.raises(UserError, match="F: dim: expected a smaller number"):
+        option({"dim": -(10**4000)}, "dim", kind, "F")
+
+
+def test_options_without_a_value_have_their_default():
+    assert with_derived_options({"unit_type": None})["unit_type"] == "lstm"

@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 from imported_models import FILES, FIXTURES, MODELS, files_in, files_of
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.extras.importing import pickles, vocabularies
 from rnnsearch_tf.extras.importing.foreign import built
 from rnnsearch_tf.extras.importing.importer import READERS, describe, import_model
 from rnnsearch_tf.extras.importing.npz import NpzFile
 from rnnsearch_tf.extras.importing.pickles import read_pickle
 from rnnsearch_tf.extras.importing.torch_file import TorchFile
-from rnnsearch_tf.extras.importing.vocabularies import read_words
+from rnnsearch_tf.extras.importing.vocabularies import read_dictionary, read_words
 
 ONE_OF_EACH = ["nematus-wmt17", "marian-s2s", "joeynmt-lstm-last"]
 
@@ -61,6 +62,43 @@ def test_a_pickle_that_reserves_memory(tmp_path):
     path.write_bytes(b"\x80\x02]r\xff\xff\xff\x7f.")
     with pytest.raises(UserError, match=r"numbers of values up to 16,777,216, got 2,147,483,647"):
         read_pickle(path)
+
+
+def test_a_pickle_of_many_values(tmp_path, monkeypatch):
+    """Each byte of a pickle can make a value of 56 bytes."""
+    path = tmp_path / "vocab.pkl"
+    monkeypatch.setattr(pickles, "MOST_INSTRUCTIONS", 1000)
+    path.write_bytes(b"\x80\x02(" + b"]" * 1000 + b"l.")
+    with pytest.raises(UserError, match="refused: expected at most 1,000 instructions"):
+        read_pickle(path)
+    path.write_bytes(pickle.dumps({f"word{k}": k for k in range(200)}, 2))
+    assert len(read_pickle(path)) == 200
+
+
+def test_a_pickle_of_nested_tuples(tmp_path):
+    """The hash of ten million nested tuples exhausts the stack: the process would end."""
+    path = tmp_path / "vocab.pkl"
+    path.write_bytes(b"\x80\x02})" + b"\x85" * 10_000_000 + b"K\x01s.")
+    with pytest.raises(UserError, match="refused: .* and 10,000 tuples, got more at byte"):
+        read_pickle(path)
+
+
+def test_a_pickle_of_a_long_number(tmp_path):
+    path = tmp_path / "vocab.pkl"
+    path.write_bytes(pickle.dumps({"dim": 10**5000}, 2))
+    with pytest.raises(UserError, match="refused: expected .* got the instruction LONG4"):
+        read_pickle(path)
+
+
+def test_vocabularies_of_too_many_values(tmp_path, monkeypatch):
+    monkeypatch.setattr(vocabularies, "MOST_TOKENS", 3)
+    path = tmp_path / "vocab.yml"
+    path.write_text("a: 1\n" * 4, encoding="utf-8")  # one word, as a dictionary
+    with pytest.raises(UserError, match="more than 3 words"):
+        read_words(path)
+    path.write_text("[[], [], []]", encoding="utf-8")
+    with pytest.raises(UserError, match="more than 3 lists and dictionaries"):
+        read_dictionary(path)
 
 
 @pytest.mark.parametrize("data", [b"", b"abc", pickle.dumps({"a": 1})[:-3], b"." * 9])
@@ -269,7 +307,7 @@ def marian_changed(tmp_path, *changes, name="marian-s2s"):
         (
             "enc-cell-depth: 2",
             "enc-cell-depth: 99999999",
-            "at most 1,000 transitions a word, got 99,999,999",
+            r"expected an array encoder_bi_cell3_U \(10, 20\), found none",
         ),
         ("dec-cell-base-depth: 2", "dec-cell-base-depth: 1", "decoder_transitions: expected at"),
         (
@@ -460,6 +498,17 @@ def test_other_configurations_of_joey_nmt(tmp_path, before, after, message):
     path.write_text(text.replace(before, after, 1), encoding="utf-8")
     files[1] = str(path)
     with pytest.raises(UserError, match=message):
+        describe("joeynmt", files)
+
+
+def test_any_number_of_layers_of_joey_nmt(tmp_path):
+    """The first array that is missing ends it."""
+    files = files_of("joeynmt-lstm-last")
+    text = pathlib.Path(files[1]).read_text(encoding="utf-8")
+    files[1] = str(tmp_path / "config.yaml")
+    layers = text.replace("num_layers: 2", "num_layers: 1000000000")
+    pathlib.Path(files[1]).write_text(layers, encoding="utf-8")
+    with pytest.raises(UserError, match=r"expected an array encoder\.rnn\.weight_ih_l2 \(40, 20"):
         describe("joeynmt", files)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -51,7 +52,7 @@ class WeightMap:
         arrays: the file.
 
     Attributes:
-        shapes: {name there: shape}; ``arrays.check`` compares them.
+        shapes: {name there: shape} of the arrays that were taken.
         weights: {name here: function that returns the array}, see :class:`ForeignModel`.
     """
 
@@ -67,7 +68,12 @@ class WeightMap:
         shape: tuple[int, ...],
         change: Callable[[np.ndarray], np.ndarray] = lambda values: values,
     ) -> None:
-        """Make a weight of an array of this shape, after a change of order or scale."""
+        """Make a weight of an array of this shape, after a change of order or scale.
+
+        Raises:
+            UserError: the array is missing or has another shape.
+        """
+        self.arrays.check({theirs: shape})
         self.shapes[theirs] = shape
         self.weights[ours] = lambda: change(self.arrays.read(theirs))
 
@@ -77,7 +83,12 @@ class WeightMap:
         theirs: Mapping[str, tuple[int, ...]],
         change: Callable[..., np.ndarray],
     ) -> None:
-        """Make a weight of several arrays, given to `change` in this order."""
+        """Make a weight of several arrays, given to `change` in this order.
+
+        Raises:
+            UserError: an array is missing or has another shape.
+        """
+        self.arrays.check(theirs)
         self.shapes |= theirs
         self.weights[ours] = lambda: change(*map(self.arrays.read, theirs))
 
@@ -91,12 +102,14 @@ def option(options: Mapping[str, Any], name: str, kind: type, where: AnyPath) ->
     value = options.get(name)
     if kind is int and isinstance(value, float) and value.is_integer():
         value = int(value)
+    if type(value) is int and abs(value) >= 1 << 63:
+        raise UserError(f"{where}: {name}: expected a smaller number; is the file damaged?")
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
         raise UserError(
-            f"{where}: {name}: expected {kind.__name__}, got {value!r}; is it the options of this"
-            " model?"
+            f"{where}: {name}: expected {kind.__name__}, got {reprlib.repr(value)}; is it the"
+            " options of this model?"
         )
     return value
 
@@ -124,8 +137,8 @@ def refuse_others(
         if value is not None and value not in values:
             wanted = " or ".join(map(repr, values))
             raise UserError(
-                f"{where}: {name}: expected {wanted}, got {value!r}: no system here"
-                f" computes it; it needs {needs.get(name, 'another layer')}"
+                f"{where}: {name}: expected {wanted}, got {reprlib.repr(value)}: no"
+                f" system here computes it; it needs {needs.get(name, 'another layer')}"
             )
 
 

@@ -134,7 +134,6 @@ def read(
     weights_here = WeightMap(arrays)
     for ours, theirs in names.items():
         weights_here.take(ours, theirs, shapes[theirs], changes.get(ours, lambda values: values))
-    arrays.check(weights_here.shapes)
     model = dict(
         system="rnnsearch" if attends else "rnnencdec",
         embedding_size=rank,

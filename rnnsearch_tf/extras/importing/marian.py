@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import re
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -99,7 +100,7 @@ def read(
     refuse_others(options, _supported(kind), where, NEEDS)
     sizes = option(options, "dim-vocabs", list, where)
     if len(sizes) != 2 or not all(type(size) is int for size in sizes):
-        raise UserError(f"{where}: dim-vocabs: expected two numbers, got {sizes!r:.60}")
+        raise UserError(f"{where}: dim-vocabs: expected two numbers, got {reprlib.repr(sizes)}")
     given = {ours: option(options, *theirs, where) for ours, theirs in NAMES.items()}
     given |= {"n_words_src": sizes[0], "n_words": sizes[1]}
     one_embedding = option(options, "tied-embeddings-all", bool, where)

@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 
-from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.extras.importing.arrays import ArrayFile
 from rnnsearch_tf.extras.importing.foreign import ForeignModel, WeightMap, option, refuse_others
@@ -34,7 +33,6 @@ from rnnsearch_tf.extras.importing.npz import NpzFile
 from rnnsearch_tf.extras.importing.vocabularies import Rows, arrange, as_words
 
 END_ID = 0
-MOST_TRANSITIONS = 1000
 
 SUPPORTED: dict[str, Sequence[Any]] = {
     "encoder": ("gru",),
@@ -158,11 +156,6 @@ def conditional_gru(
     encoder_transitions, decoder_transitions = (
         given[f"{part}_recurrence_transition_depth"] for part in ("enc", "dec_base")
     )
-    if max(encoder_transitions, decoder_transitions) > MOST_TRANSITIONS:
-        raise UserError(
-            f"{path}: refused: expected at most {MOST_TRANSITIONS:,} transitions a word, got"
-            f" {encoder_transitions:,} and {decoder_transitions:,}; is the file damaged?"
-        )
     tied, normalizes = given["tie_decoder_embeddings"], given["layer_normalisation"]
     embedding, hidden = reader.kept("dropout_embedding"), reader.kept("dropout_hidden")
     target_words = embedding * reader.kept("dropout_target")
@@ -194,7 +187,6 @@ def conditional_gru(
     if not tied:
         reader.output_matrix((m, sizes[1]), lambda W: target.columns(W) * hidden)
     reader.take("b_softmax", "ff_logit_b", (sizes[1],), target.biases)
-    arrays.check(reader.shapes)
     model = dict(
         system="rnnsearch",
         unit="gru_reset_after",

@@ -229,7 +229,6 @@ def read(
     if not tied:
         reader.take("W_s", "model/decoder/output_layer/kernel", (n, sizes[1]), target.columns)
     reader.take("b_softmax", "model/decoder/output_layer/bias", (sizes[1],), target.biases)
-    arrays.check(reader.shapes)
     if encoder["residual_connections"] and m[0] == size:
         raise UserError(
             f"{path}: residual_connections: expected source embeddings of another size than the"

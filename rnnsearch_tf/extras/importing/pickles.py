@@ -16,6 +16,7 @@ from typing import Any
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.files.untrusted import MOST_TOKENS
 
 MOST_BYTES = 1 << 28
 """Most bytes of a pickle."""
@@ -23,10 +24,17 @@ MOST_BYTES = 1 << 28
 MOST_MEMO = 1 << 24
 """Highest number under which a value may be stored; unpickling reserves memory for all of them."""
 
+MOST_INSTRUCTIONS = 5 * MOST_TOKENS
+"""A vocabulary has four for each token: the token, its id, their place in the dictionary, and the
+number under which the token is stored."""
+
+MOST_TUPLES = 10_000
+"""Computing the hash of a deeper tuple ends the process."""
+
 PLAIN = frozenset(
     """
     PROTO FRAME STOP MARK POP POP_MARK DUP MEMOIZE PUT BINPUT LONG_BINPUT GET BINGET LONG_BINGET
-    NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT BINFLOAT
+    NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG LONG1 FLOAT BINFLOAT
     STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8
     BINBYTES SHORT_BINBYTES BINBYTES8
     EMPTY_DICT DICT SETITEM SETITEMS EMPTY_LIST LIST APPEND APPENDS
@@ -91,12 +99,19 @@ def check_instructions(path: AnyPath, data: bytes, allowed: Container[str]) -> N
         UserError: it has another one, reserves too much memory, or is damaged.
     """
     try:
-        for name, argument, position in _instructions(data):
+        tuples = 0
+        for number, (name, argument, position) in enumerate(_instructions(data)):
+            tuples += name.startswith("TUPLE")
+            if number >= MOST_INSTRUCTIONS or tuples > MOST_TUPLES:
+                raise UserError(
+                    f"{path}: refused: expected at most {MOST_INSTRUCTIONS:,} instructions and"
+                    f" {MOST_TUPLES:,} tuples, got more at byte {position}; is the file damaged?"
+                )
             if name not in allowed:
                 raise UserError(
                     f"{path}: refused: expected dictionaries, lists, strings and numbers, got the"
-                    f" instruction {name} {argument!r} at byte {position}; nothing of this file was"
-                    " carried out"
+                    f" instruction {name} {argument[:60]!r} at byte {position}; nothing of this"
+                    " file was carried out"
                 )
             place = _place(name, argument)
             if place > MOST_MEMO:

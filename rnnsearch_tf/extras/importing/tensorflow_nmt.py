@@ -116,7 +116,6 @@ def read(
     reader.attention(attention, f"{decoder}/memory_layer/kernel", around, h)
     reader.take("W_s", f"{decoder}/output_projection/kernel", (n, counts[1]), target.columns)
     reader.weights["b_softmax"] = lambda: target.biases(np.zeros(counts[1], np.float32))
-    arrays.check(reader.shapes)
     bridge = "alternate" if sizes.encoder_type == "bi" else "copy"
     values |= dict(
         unit=reader.kind,
@@ -155,7 +154,7 @@ def with_derived_options(hparams: Mapping[str, Any]) -> dict[str, Any]:
     number of layers for encoder and decoder. A file that only starts a training, such as those of
     standard_hparams, gets what the program derives from it.
     """
-    given = {**DEFAULTS, **hparams}
+    given = {**DEFAULTS, **{name: value for name, value in hparams.items() if value is not None}}
     for kind in ("layers", "residual_layers"):
         for side in ("encoder", "decoder"):
             if f"num_{kind}" in given:
@@ -196,7 +195,10 @@ def _sizes(hparams: Mapping[str, Any], path: AnyPath) -> _Sizes:
         for name in ("num_units", "num_encoder_layers", "num_decoder_layers")
     )
     kind = hparams["encoder_type"]
-    counts = [hparams.get(f"num_{side}_residual_layers") or 0 for side in ("encoder", "decoder")]
+    counts = [
+        option({name: 0} | dict(hparams), name, int, path)
+        for name in ("num_encoder_residual_layers", "num_decoder_residual_layers")
+    ]
     if kind == "bi":
         encoder_layers //= 2
         counts[0] //= 2

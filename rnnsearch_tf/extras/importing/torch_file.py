@@ -71,7 +71,7 @@ class _Ignored:
         pass
 
 
-class _Dictionary(dict):  # type: ignore[type-arg]
+class _Dictionary(dict):
     """An OrderedDict; its attributes are ignored."""
 
     __slots__ = ()

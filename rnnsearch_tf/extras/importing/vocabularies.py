@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import re
+import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -253,6 +254,8 @@ def _scalars(text: str) -> list[str]:
         dictionaries += isinstance(event, yaml.MappingStartEvent)
         if isinstance(event, yaml.ScalarEvent) and dictionaries:
             scalars.append(event.value)
+            if len(scalars) > 2 * MOST_TOKENS:
+                raise ValueError(f"more than {MOST_TOKENS:,} words")
         elif not isinstance(event, _FLAT) or dictionaries > 1:
             raise ValueError(f"line {event.start_mark.line + 1} is no `word: id`")
     return scalars
@@ -271,8 +274,9 @@ def as_words(tree: Mapping[Any, Any], path: AnyPath) -> dict[str, int]:
     for key, value in tree.items():
         if not isinstance(key, str) or isinstance(value, bool) or not isinstance(value, int):
             raise UserError(
-                f"{path}: expected a vocabulary, words with their ids, got {key!r}: {value!r}; give"
-                " the files in the order: weights, options, source vocabulary, target vocabulary"
+                f"{path}: expected a vocabulary, words with their ids, got {reprlib.repr(key)}:"
+                f" {reprlib.repr(value)}; give the files in the order: weights, options, source"
+                " vocabulary, target vocabulary"
             )
     return dict(tree)
 
@@ -282,7 +286,10 @@ def _read_json(path: AnyPath, size: int) -> Any:
         raise UserError(f"{path}: refused: expected at most {MOST_BYTES:,} bytes, got {size:,}")
     try:
         with open(path, encoding="utf-8") as file:
-            return json.load(file)
+            text = file.read()
+        if text.count("[") + text.count("{") > MOST_TOKENS:
+            raise ValueError(f"more than {MOST_TOKENS:,} lists and dictionaries")
+        return json.loads(text)
     except (ValueError, RecursionError, OSError) as error:
         raise UserError(
             f"{path}: expected JSON, got a damaged or other file ({error}); copy it again"
