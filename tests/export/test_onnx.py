@@ -14,6 +14,7 @@ from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.graph_check import compare
 from rnnsearch_tf.extras.onnx.graph import search_onnx
+from rnnsearch_tf.extras.onnx.loops import hoist_constants
 from rnnsearch_tf.extras.onnx.weights import store_weights
 from rnnsearch_tf.extras.onnx.writer import export_onnx
 from rnnsearch_tf.runs.folder import Run
@@ -97,15 +98,18 @@ def test_int8_products_are_near_those_of_float64():
                 make.make_node("MatMul", ["x", "w"], ["product"]),
                 make.make_node("Add", ["product", "b"], ["y"]),
                 make.make_node("Gather", ["w", "rows"], ["looked_up"]),
+                make.make_node("Gather", ["w", "columns"], ["chosen"], axis=1),
             ],
             "graph",
             [
                 make.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [None, 80]),
                 make.make_tensor_value_info("rows", onnx.TensorProto.INT64, [None]),
+                make.make_tensor_value_info("columns", onnx.TensorProto.INT64, [None]),
             ],
             [
                 make.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [None, 96]),
                 make.make_tensor_value_info("looked_up", onnx.TensorProto.FLOAT, [None, 96]),
+                make.make_tensor_value_info("chosen", onnx.TensorProto.FLOAT, [80, None]),
             ],
             [onnx.numpy_helper.from_array(weight, "w"), onnx.numpy_helper.from_array(bias, "b")],
         ),
@@ -115,11 +119,36 @@ def test_int8_products_are_near_those_of_float64():
     store_weights(proto, "int8")
     assert [node.op_type for node in proto.graph.node].count("DynamicQuantizeMatMul") == 1
     session = session_of(proto)
-    product, rows = session.run(None, {"x": values, "rows": np.array([3, 0])})
+    product, rows, columns = session.run(
+        None, {"x": values, "rows": np.array([3, 0]), "columns": np.array([95, 0])}
+    )
     expected = values.astype(np.float64) @ weight + bias
     # steps of rounding: 1/127 of the largest weight, 1/255 of the range of the values
     assert np.abs(product - expected).max() < 0.03 * np.abs(expected).max()
     assert np.abs(rows - weight[[3, 0]]).max() <= 0.51 * np.abs(weight).max() / 127
+    assert np.abs(columns - weight[:, [95, 0]]).max() <= 0.51 * np.abs(weight).max() / 127
+
+
+def test_equal_weights_that_are_transposed_in_two_orders():
+    """Each product reads the order that it asks for."""
+    weight = np.random.default_rng(1).normal(size=(2, 3, 4)).astype(np.float32)
+    make = onnx.helper
+    orders = {"y": [1, 0, 2], "z": [2, 1, 0]}
+    graph = make.make_graph(
+        [make.make_node("Transpose", ["w"], [f"{name}_t"], perm=orders[name]) for name in orders]
+        + [make.make_node("Mul", ["x", f"{name}_t"], [name]) for name in orders],
+        "graph",
+        [make.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [])],
+        [make.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in orders],
+        [onnx.numpy_helper.from_array(weight, "w")],
+    )
+    hoist_constants(graph)
+    assert {node.op_type for node in graph.node} == {"Mul"}
+    proto = make.make_model(graph, opset_imports=[make.make_opsetid("", 18)], ir_version=8)
+    for values, order in zip(
+        session_of(proto).run(None, {"x": np.ones([], np.float32)}), orders.values()
+    ):
+        np.testing.assert_array_equal(values, weight.transpose(order))
 
 
 @pytest.mark.parametrize(

@@ -137,9 +137,9 @@ def _transpose_constants(graph: onnx.GraphProto) -> None:
         for node in each.node:
             if node.op_type != "Transpose" or node.input[0] not in constants:
                 continue
-            name = f"{node.input[0]}.transposed"
+            [order] = [list(one.ints) for one in node.attribute if one.name == "perm"]
+            name = f"{node.input[0]}.transposed.{'.'.join(map(str, order))}"
             if name not in constants:
-                [order] = [list(one.ints) for one in node.attribute if one.name == "perm"]
                 constants[name] = constants[node.input[0]].transpose(order)
                 add_constant(graph, name, constants[name])
             names[node.output[0]] = name
