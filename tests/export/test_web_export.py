@@ -1,15 +1,17 @@
 """The export as a web page: what its folder holds, and what is refused."""
 
+import base64
 import io
 import json
 import tarfile
 
 import pytest
+import sentencepiece
 from tiny_run import write_run
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.extras.web.library import read_library
-from rnnsearch_tf.extras.web.writer import export_web
+from rnnsearch_tf.extras.web.writer import export_web, page_settings
 from rnnsearch_tf.text.subwords import Subwords
 
 SPACE = ["source.tokenization=space", "target.tokenization=space"]
@@ -94,8 +96,6 @@ def test_the_settings_of_a_page(exported):
 
 @pytest.mark.slow
 def test_pieces_have_their_scores(library, tmp_path):
-    import sentencepiece
-
     subwords = ["source.tokenization=sentencepiece", "source.vocabulary_size=150", SPACE[1]]
     run = write_run(tmp_path / "run", subwords)
     folder = export_web(run, tmp_path / "pages", library=library).folder
@@ -104,6 +104,43 @@ def test_pieces_have_their_scores(library, tmp_path):
     pieces = sentencepiece.SentencePieceProcessor(model_proto=model)
     assert side["tokens"] == Subwords(model).pieces and "subword_model" not in side
     assert side["scores"] == [pieces.get_score(id) for id in range(len(pieces))]
+
+
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        (dict(), True),  # the default rules, nmt_nfkc
+        (dict(normalization_rule_name="identity"), True),  # U+2581 stays
+        (dict(add_dummy_prefix=False), True),
+        (dict(treat_whitespace_as_suffix=True), True),
+        (dict(remove_extra_whitespaces=False), False),  # the page removes them before
+    ],
+)
+def test_a_model_that_tokenizes_unlike_the_page_is_refused(tmp_path, options, refused):
+    rules = tmp_path / "rules.tsv"
+    rules.write_text("2581\t5F\n")
+    if options and "normalization_rule_name" not in options:
+        options |= dict(normalization_rule_tsv=str(rules))
+    written = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["the house is small", "the book is here"] * 20),
+        model_writer=written,
+        vocab_size=30,
+        hard_vocab_limit=False,
+        pad_id=0,
+        eos_id=1,
+        unk_id=2,
+        bos_id=-1,
+        minloglevel=2,
+        **options,
+    )
+    model = base64.b64encode(written.getvalue()).decode()
+    side = {"tokenization": "sentencepiece", "subword_model": model}
+    if not refused:
+        assert len(page_settings(side, "source")["tokens"]) > 10
+        return
+    with pytest.raises(UserError, match="expected the normalization rules of .*source"):
+        page_settings(side, "source")
 
 
 def test_moses_text_is_refused_before_the_conversion(library, tmp_path):
@@ -132,6 +169,8 @@ def test_a_library_may_be_a_folder(tmp_path):
         ("package/package.json", b'{"name": "onnxruntime-web", "version": "1.19.2"}', "got .* 1.1"),
         ("package/package.json", b'{"name": "onnxruntime-web"}', "KeyError: 'version'"),
         ("package/package.json", b"[", "JSONDecodeError"),
+        ("package/package.json", b"[]", "TypeError: list indices must be"),
+        ("package/package.json", b"[" * 100_000, "RecursionError"),
         ("package/dist/ort.wasm.min.mjs", None, "no file dist/ort.wasm.min.mjs"),
     ],
 )

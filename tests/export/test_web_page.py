@@ -86,6 +86,21 @@ def test_tokens_ids_and_texts(open_folder, tmp_path, name):
         assert got == [[word.decode() for word in words], numbers, joined.decode()], line
 
 
+def test_a_vocabulary_of_many_pieces(open_folder, tmp_path):
+    """More than a browser takes as the arguments of one call."""
+    tokens = ["<pad>", "</s>", "<unk>", *(f"\u2581w{k}" for k in range(300_000))]
+    side = {"tokenization": "sentencepiece", "lowercase": False, "unicode_form": "NFC"}
+    side |= {"remove_invisible": True, "tokens": tokens, "scores": [-1.0] * len(tokens)}
+    settings = {"name": "m", "about": {}, "bytes": 1, "source": side, "target": side}
+    writer.write_page(tmp_path, settings, {})
+    (tmp_path / "worker.js").write_text("// no model")
+    script = """async () => {
+      const { Text } = await import("./text.js");
+      return new Text((await (await fetch("model.json")).json()).source).tokenize("w7 w299999");
+    }"""
+    assert open_folder(tmp_path).evaluate(script) == ["\u2581w7", "\u2581w299999"]
+
+
 def translated(page, sentence):
     """The panel, once it has the answer to the sentence."""
     page.locator("#sentence").fill(sentence)

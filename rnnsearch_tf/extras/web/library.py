@@ -31,6 +31,18 @@ host knows .mjs.
 ADVICE = f"get it with `npm pack onnxruntime-web@{TRIED}`, then --onnxruntime-web FILE.tgz"
 
 
+_DAMAGE = (
+    OSError,
+    EOFError,
+    tarfile.TarError,
+    zlib.error,
+    ValueError,
+    LookupError,
+    TypeError,  # package.json is no dictionary
+    RecursionError,
+)
+
+
 def read_library(path: str | os.PathLike[str] | None) -> dict[str, bytes]:
     """The files that a page needs of onnxruntime-web: {name beside the page: content}.
 
@@ -48,7 +60,7 @@ def read_library(path: str | os.PathLike[str] | None) -> dict[str, bytes]:
         found = _unpacked(path) if packed else _folder(pathlib.Path(path))
         about = json.loads(found["package.json"])
         name, version = str(about["name"]), str(about["version"])
-    except (OSError, EOFError, tarfile.TarError, zlib.error, ValueError, LookupError) as error:
+    except _DAMAGE as error:
         raise UserError(
             f"{path}: expected the package onnxruntime-web, got {type(error).__name__}: {error};"
             f" {ADVICE}"

@@ -19,6 +19,7 @@ from rnnsearch_tf.extras.onnx.writer import ONNX
 from rnnsearch_tf.extras.server.attention_page import TYPES as FILES_OF_THE_SERVER
 from rnnsearch_tf.extras.web.library import read_library
 from rnnsearch_tf.runtime.optional import require
+from rnnsearch_tf.text import subwords
 
 WHAT = "export --format web"
 SETTINGS = "model.json"
@@ -88,9 +89,8 @@ def page_settings(side: Mapping[str, Any], name: str) -> dict[str, Any]:
         )
     from sentencepiece import sentencepiece_model_pb2
 
-    model = sentencepiece_model_pb2.ModelProto.FromString(  # type: ignore[attr-defined]
-        base64.b64decode(side["subword_model"])
-    )
+    parse = sentencepiece_model_pb2.ModelProto.FromString  # type: ignore[attr-defined]
+    model = parse(base64.b64decode(side["subword_model"]))
     kinds = {piece.type for piece in model.pieces[3:]}
     is_plain_unigram = model.trainer_spec.model_type == model.trainer_spec.UNIGRAM and kinds <= {
         model.SentencePiece.NORMAL
@@ -100,11 +100,26 @@ def page_settings(side: Mapping[str, Any], name: str) -> dict[str, Any]:
             f"{WHAT}: expected a unigram model of normal pieces, got another SentencePiece model"
             f" ({name}); export a SavedModel for a server"
         )
+    if _rules(model) != _rules(parse(subwords.train({"ab": 1, "a": 2}, 6))):
+        raise UserError(
+            f"{WHAT}: expected the normalization rules of a SentencePiece model that this package"
+            f" trains, got others ({name}); export a SavedModel for a server"
+        )
     return {
         **{key: value for key, value in side.items() if key != "subword_model"},
         "tokens": [piece.piece for piece in model.pieces],
         "scores": [piece.score for piece in model.pieces],
     }
+
+
+def _rules(model: Any) -> tuple[Any, ...]:
+    """What a SentencePiece model does with a text before it looks for pieces."""
+    rules = model.normalizer_spec
+    return (
+        rules.precompiled_charsmap,
+        rules.add_dummy_prefix,
+        model.trainer_spec.treat_whitespace_as_suffix,
+    )
 
 
 def write_page(

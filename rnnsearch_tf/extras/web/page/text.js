@@ -64,7 +64,7 @@ function cleaned(text) {
  * Of equal paths SentencePiece keeps the first, and it compares a sum in double precision with a stored one in single precision.
  */
 function pieces(ids, scores) {
-  const longest = Math.max(...[...ids.keys()].map((piece) => [...piece].length));
+  const longest = [...ids.keys()].reduce((most, piece) => Math.max(most, [...piece].length), 0);
   const unknown = Math.fround(scores.slice(UNKNOWN + 1).reduce((least, score) => Math.min(least, score), Infinity) - UNKNOWN_PENALTY);
   return (text) => {
     if (!text) return [];
