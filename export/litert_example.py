@@ -27,6 +27,8 @@ class Translator:
     def __init__(self, folder, threads=1):
         folder = pathlib.Path(folder)
         settings = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+        if settings["format"] > 1:
+            sys.exit("expected settings of format 1, got a newer one; use a newer program")
         self.source = Text(settings["source"], "source")
         self.target = Text(settings["target"], "target")
         self.limit = settings["maximum_source_length"]

@@ -70,7 +70,7 @@ class Search {
         runner_(Own(TfLiteInterpreterGetSignatureRunner(interpreter_.get(), "serving_default"), TfLiteSignatureRunnerDelete,
                     "a file of `rnnsearch export --format litert`")) {}
 
-  // Target ids of the best hypothesis. The graph has source ids [1, J] in and ids [1, N, I] out.
+  // Target ids of the best hypothesis. The graph has source ids [1, J] in; ids [1, N, I] and scores [1, N] out.
   Ids operator()(const Ids& source) {
     const int shape[] = {1, static_cast<int>(source.size())};
     Check(TfLiteSignatureRunnerResizeInputTensor(runner_.get(), kInput, shape, 2), "set the length of the source");
@@ -78,13 +78,23 @@ class Search {
     TfLiteTensor* input = TfLiteSignatureRunnerGetInputTensor(runner_.get(), kInput);
     Check(TfLiteTensorCopyFromBuffer(input, source.data(), source.size() * sizeof(source[0])), "take the source");
     Check(TfLiteSignatureRunnerInvoke(runner_.get()), "search");
-    const TfLiteTensor* output = TfLiteSignatureRunnerGetOutputTensor(runner_.get(), "ids");
+    const TfLiteTensor* output = Output("ids", kTfLiteInt32, 3);
+    CheckScore(*static_cast<const float*>(TfLiteTensorData(Output("scores", kTfLiteFloat32, 2))));
     const auto* ids = static_cast<const int32_t*>(TfLiteTensorData(output));
     return Ids(ids, ids + TfLiteTensorDim(output, 2));
   }
 
  private:
   static constexpr const char* kInput = "source_ids";
+
+  // An output of this type and number of axes, with at least one hypothesis.
+  const TfLiteTensor* Output(const std::string& name, TfLiteType type, int axes) const {
+    const TfLiteTensor* output = TfLiteSignatureRunnerGetOutputTensor(runner_.get(), name.c_str());
+    if (!output || TfLiteTensorType(output) != type || TfLiteTensorNumDims(output) != axes || TfLiteTensorDim(output, 0) < 1 || TfLiteTensorDim(output, 1) < 1) {
+      throw std::runtime_error("expected int32 ids [1, N, I] and float scores [1, N], got other outputs; export the model again");
+    }
+    return output;
+  }
 
   static Owned<TfLiteInterpreter> Interpreter(const TfLiteModel* model, int threads) {
     const auto options = Own(TfLiteInterpreterOptionsCreate(), TfLiteInterpreterOptionsDelete, "options");
@@ -100,7 +110,7 @@ class Search {
 class Translator {
  public:
   explicit Translator(const Options& options)
-      : settings_(Settings(options.folder)), source_(settings_.at("source")), target_(settings_.at("target")),
+      : settings_(Settings(options.folder)), source_(settings_.at("source"), true), target_(settings_.at("target"), false),
         search_(options.folder + "/model.tflite", options.threads) {}
 
   // A line without words has an empty translation. Unknown words stay <unk>.

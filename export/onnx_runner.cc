@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "runner.h"
@@ -36,10 +37,20 @@ Options Parse(const Lines& words) {
   return options;
 }
 
+using Sizes = std::vector<int64_t>;
+
+// The sizes of a tensor; none if its elements have another type.
+Sizes Shape(const Ort::Value& value, ONNXTensorElementDataType type) {
+  const auto info = value.GetTensorTypeAndShapeInfo();
+  return info.GetElementType() == type ? info.GetShape() : Sizes{-1};
+}
+
 class Translator {
  public:
   explicit Translator(const Options& options)
-      : session_(Environment(), options.model.c_str(), Settings(options)), about_(About(session_)), source_(about_.at("source")), target_(about_.at("target")) {}
+      : session_(Environment(), options.model.c_str(), Settings(options)), about_(About(session_)), source_(about_.at("source"), true), target_(about_.at("target"), false) {
+    if (about_.contains("lexicon")) lexicon_ = about_.at("lexicon").get<std::unordered_map<std::string, std::string>>();
+  }
 
   // One translation for each line; a line without words has an empty one.
   Words operator()(const Words& lines) {
@@ -61,14 +72,20 @@ class Translator {
       const Ids encoded = source_.Encode(sources[row]);
       std::copy(encoded.begin(), encoded.end(), ids.begin() + row * longest);
     }
-    const std::vector<int64_t> shape = {static_cast<int64_t>(sources.size()), static_cast<int64_t>(longest)};
+    const Sizes shape = {static_cast<int64_t>(sources.size()), static_cast<int64_t>(longest)};
     const auto memory = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
     const Ort::Value input = Ort::Value::CreateTensor<int32_t>(memory, ids.data(), ids.size(), shape.data(), shape.size());
     const char* inputs[] = {"source_ids"};
-    const char* outputs[] = {"ids", "alignments"};
-    const auto found = session_.Run(Ort::RunOptions(nullptr), inputs, &input, 1, outputs, 2);
-    const auto sizes = found[1].GetTensorTypeAndShapeInfo().GetShape();  // [B, N, I, J]
+    const char* outputs[] = {"ids", "alignments", "scores"};
+    const auto found = session_.Run(Ort::RunOptions(nullptr), inputs, &input, 1, outputs, 3);
+    const auto sizes = Shape(found[1], ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);  // [B, N, I, J]
+    if (sizes.size() != 4 || sizes[0] != shape[0] || sizes[1] < 1 || sizes[3] < shape[1] ||
+        Shape(found[0], ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32) != Sizes(sizes.begin(), sizes.begin() + 3) ||
+        Shape(found[2], ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) != Sizes(sizes.begin(), sizes.begin() + 2)) {
+      throw std::runtime_error("expected int32 ids [B, N, I], float alignments [B, N, I, J] and scores [B, N], got other outputs; export the model again");
+    }
     for (size_t row = 0; row < sources.size(); ++row) {
+      CheckScore(found[2].GetTensorData<float>()[row * sizes[1]]);
       const size_t start = row * sizes[1] * sizes[2];  // of its best hypothesis
       const int32_t* words = found[0].GetTensorData<int32_t>() + start;
       const float* weights = found[1].GetTensorData<float>() + start * sizes[3];
@@ -108,8 +125,8 @@ class Translator {
       }
       const float* row = weights + i * width;  // the source word with the largest weight, never the end symbol
       const std::string& word = source[std::max_element(row, row + source.size()) - row];
-      const std::string known = about_.value("lexicon", Json::object()).value(word, "");
-      tokens.push_back(known.empty() ? word : known);
+      const auto known = lexicon_.find(word);
+      tokens.push_back(known == lexicon_.end() || known->second.empty() ? word : known->second);
     }
     return target_.Detokenize(tokens);
   }
@@ -117,6 +134,7 @@ class Translator {
   Ort::Session session_;
   Json about_;
   Text source_, target_;
+  std::unordered_map<std::string, std::string> lexicon_;
 };
 
 void Run(const Options& options) {

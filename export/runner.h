@@ -25,7 +25,7 @@ inline double Milliseconds(Clock::time_point start) {
 
 // The whole number from 1 on that an option has.
 inline int Positive(const std::string& option, const std::string& text) {
-  const bool digits = !text.empty() && text.size() < 7 && std::all_of(text.begin(), text.end(), isdigit);
+  const bool digits = !text.empty() && text.size() < 7 && text.find_first_not_of("0123456789") == std::string::npos;
   if (!digits || std::stoi(text) == 0) throw UsageError(option + ": expected a whole number from 1 to 999999, got '" + text + "'");
   return std::stoi(text);
 }

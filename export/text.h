@@ -1,17 +1,18 @@
 // What the runners of exports without TensorFlow share: text to ids, and back. SentencePiece splits the text, or spaces do.
-// Unlike the Python runtime it neither brings text into a Unicode normal form nor removes invisible characters: give it
-// composed characters (NFC), as keyboards and most files have them.
+// Unlike the Python runtime it does not bring text into a Unicode normal form: give it composed characters (NFC), as keyboards
+// and most files have them.
 
 #ifndef TEXT_H_
 #define TEXT_H_
 
 #include <sentencepiece_processor.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 using Json = nlohmann::json;
@@ -24,6 +25,11 @@ constexpr int kFormat = 1;  // of the settings
 // Throws unless the settings of an export are of this format.
 inline void CheckFormat(const Json& settings) {
   if (settings.at("format") > kFormat) throw std::runtime_error("expected settings of format 1, got a newer one; use a newer runner");
+}
+
+// Throws if the score of a translation is no number: the weights contain NaN.
+inline void CheckScore(float score) {
+  if (!std::isfinite(score)) throw std::runtime_error("expected finite probabilities, got none; the weights contain NaN or Inf: export another model");
 }
 
 inline std::string FromBase64(const std::string& text) {
@@ -41,10 +47,48 @@ inline std::string FromBase64(const std::string& text) {
   return bytes;
 }
 
+// The character at a place of a text in UTF-8, and its number of bytes; U+FFFD for a byte that begins none.
+inline std::pair<char32_t, size_t> Character(const std::string& text, size_t at) {
+  const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[at + k]); };
+  if (byte(0) < 0x80) return {byte(0), 1};
+  const size_t size = byte(0) < 0xe0 ? 2 : byte(0) < 0xf0 ? 3 : 4;
+  char32_t character = byte(0) & (0x7f >> size);
+  for (size_t k = 1; k < size; ++k) {
+    if (byte(0) < 0xc2 || at + k == text.size() || (byte(k) & 0xc0) != 0x80) return {0xfffd, 1};
+    character = character << 6 | (byte(k) & 0x3f);
+  }
+  return {character, size};
+}
+
+// Unicode's white space, as Python has it.
+inline bool IsSpace(char32_t c) {
+  return (c >= 0x9 && c <= 0xd) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) ||
+         c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+// The words between white space, without control characters of ASCII.
+inline Words Split(const std::string& line) {
+  Words words;
+  std::string word;
+  const auto end = [&] {
+    if (!word.empty()) words.push_back(word);
+    word.clear();
+  };
+  for (size_t at = 0; at < line.size();) {
+    const auto [character, size] = Character(line, at);
+    if (IsSpace(character)) end();
+    else if (character >= 0x20) word += line.substr(at, size);
+    at += size;
+  }
+  end();
+  return words;
+}
+
 // Text of one side: text -> tokens -> ids, and back.
 class Text {
  public:
-  explicit Text(const Json& side) {
+  // Only a side that is tokenized depends on its normalization.
+  Text(const Json& side, bool is_source) {
     if (side.at("tokenization") == "sentencepiece") {
       const auto status = pieces_.LoadFromSerializedProto(FromBase64(side.at("subword_model")));
       if (!status.ok()) throw std::runtime_error("expected a SentencePiece model, got: " + std::string(status.ToString()));
@@ -55,14 +99,13 @@ class Text {
     } else {
       throw std::runtime_error("expected tokenization sentencepiece or space, got " + side.at("tokenization").dump());
     }
-    if (side.at("lowercase").get<bool>()) throw std::runtime_error("expected a model without the option lowercase, which this program does not have");
+    if (is_source && (side.at("lowercase").get<bool>() || side.value("remove_invisible", false) || side.value("unicode_form", "NFC") == "NFKC"))
+      throw std::runtime_error("expected a source without the options lowercase, remove_invisible and unicode_form NFKC, which this program does not have");
     for (size_t id = kUnknown + 1; id < tokens_.size(); ++id) ids_[tokens_[id]] = static_cast<int32_t>(id);
   }
 
   Words Tokenize(const std::string& line) const {
-    std::istringstream stream(line);
-    Words words;
-    for (std::string word; stream >> word;) words.push_back(word);
+    const Words words = Split(line);
     if (!uses_pieces_) return words;
     std::string clean;
     for (const std::string& word : words) clean += (clean.empty() ? "" : " ") + word;

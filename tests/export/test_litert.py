@@ -74,16 +74,27 @@ def test_the_example_translates_as_the_translator(tmp_path):
     assert exported.compared >= 10
     lines = [*phrasebook(20, 3, "test")[0], "", "two unseen words"]
     lines = [line for line in lines if len(line.split()) <= 6]
-    done = subprocess.run(
-        [sys.executable, ROOT / "export" / "litert_example.py", exported.folder],
-        input="".join(f"{line}\n" for line in lines),
+    done = example(exported.folder, "".join(f"{line}\n" for line in lines))
+    expected = [translation.text for translation in rt.Translator.load(run).translate(lines)]
+    assert done.stdout.splitlines() == expected and done.returncode == 0
+
+
+def example(folder, text):
+    return subprocess.run(
+        [sys.executable, ROOT / "export" / "litert_example.py", folder],
+        input=text,
         capture_output=True,
         text=True,
         env=os.environ | {"PYTHONPATH": str(ROOT / "runtime")},
-        check=True,
     )
-    expected = [translation.text for translation in rt.Translator.load(run).translate(lines)]
-    assert done.stdout.splitlines() == expected
+
+
+def test_the_example_refuses_a_newer_format(tmp_path):
+    (tmp_path / "model.tflite").touch()
+    (tmp_path / "model.json").write_text('{"format": 2}', encoding="utf-8")
+    done = example(tmp_path, "a\n")
+    assert done.returncode == 1
+    assert done.stderr.startswith("expected settings of format 1, got a newer one")
 
 
 def test_options_without_effect_are_refused(run, tmp_path):

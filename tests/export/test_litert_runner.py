@@ -4,15 +4,19 @@ Skipped without a compiler or the libraries: TensorFlow Lite is Debian's libtens
 what LITERT_INCLUDE and LITERT_LIBRARY name.
 """
 
+import json
+import math
 import os
 import pathlib
 import re
 
 import pytest
+import tensorflow as tf
 from compiled import compiled, missing, run
 from tiny_run import write_run
 
 import rnnsearch_tf as rt
+from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.extras.litert.writer import export_litert
 
@@ -55,6 +59,39 @@ def test_wrong_usage_and_folders(runner, words, code, says):
     assert done.returncode == code
     assert done.stderr.startswith("litert_runner: error: ")
     assert re.search(says, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("ids", [[[3, 1]]], None),
+        ("ids", [[[3.0, 1.0]]], "got other outputs"),
+        ("ids", [3, 1], "got other outputs"),
+        ("scores", [[math.nan]], "expected finite probabilities, got none"),
+        ("scores", None, "got other outputs"),
+    ],
+)
+def test_models_with_other_outputs(runner, tmp_path, name, value, says):
+    outputs = {"ids": [[[3, 1]]], "scores": [[0.0]]} | {name: value}
+
+    @tf.function(input_signature=[tf.TensorSpec([1, None], tf.int32, "source_ids")])
+    def search(source_ids):
+        zero = tf.reduce_sum(0 * source_ids)  # so that no output is a constant
+        found = {k: tf.constant(each) for k, each in outputs.items() if each is not None}
+        return {k: each + tf.cast(zero, each.dtype) for k, each in found.items()}
+
+    saved, converted = tmp_path / "saved", tmp_path / "model.tflite"
+    tf.saved_model.save(tf.Module(), saved, {"serving_default": search})
+    converted.write_bytes(tf.lite.TFLiteConverter.from_saved_model(str(saved)).convert())
+    side = {"tokenization": "space", "lowercase": False, "tokens": [*SPECIAL_TOKENS, "le"]}
+    settings = {"format": 1, "maximum_source_length": 9, "source": side, "target": side}
+    (tmp_path / "model.json").write_text(json.dumps(settings), encoding="utf-8")
+    done = run(runner, tmp_path, text="a b\n")
+    if says is None:
+        assert (done.stdout, done.stderr) == ("le\n", "")
+    else:
+        assert done.returncode == 1
+        assert says in done.stderr
 
 
 def test_a_damaged_file(runner, tmp_path):

@@ -4,20 +4,32 @@ Skipped without a compiler or the libraries: ONNX Runtime's headers are those of
 folder that ONNXRUNTIME_INCLUDE names.
 """
 
+import json
 import os
 import pathlib
 import re
 
+import numpy as np
+import onnx
 import pytest
 from compiled import compiled, missing, run
 from tiny_run import write_run
 
+from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.data.phrasebook import phrasebook
 
 ROOT = pathlib.Path(__file__).parents[2]
 HEADERS = pathlib.Path(os.environ.get("ONNXRUNTIME_INCLUDE", "/usr/include/onnxruntime"))
 MISSING = missing(HEADERS / "onnxruntime_cxx_api.h")
 SHIPPED = ROOT / "runtime" / "rnnsearch_runtime" / "models" / "tatoeba-en-fr.onnx"
+
+SPACED = [
+    "Bonjour\u00a0! a\x07b",
+    "\u3000a\u0085b\u2003 c\x1cd\u2028e\u202f\x02 ",
+    "\u200bx\ufeff \u1680\u205f",
+    "\x01",
+]
+"""Lines with other white space than that of ASCII, and control characters."""
 
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}")
 
@@ -40,6 +52,7 @@ def test_the_shipped_model(runner, monkeypatch):
         "",
         "  two  spaces ",
         "日本語",
+        *SPACED,
         "Où ? \u2581x",
         "x" * 700,
     ]
@@ -58,11 +71,70 @@ def test_words_of_spaces_and_unknown_words(runner, tmp_path, monkeypatch):
     settings += ["search.replace_unknown=true", f"search.lexicon={lexicon}"]
     run_folder = write_run(tmp_path / "run", settings)
     model = export_onnx(run_folder, tmp_path / "served").folder / "model.onnx"
-    lines = [*phrasebook(40, 3, "test")[0], "", "three unseen words"]
+    lines = [*phrasebook(40, 3, "test")[0], "", "three unseen words", *SPACED]
     expected = translations(model, lines, monkeypatch)
     done = run(runner, model, text="\n".join(lines))  # in batches, without the last line break
     assert done.stdout.splitlines() == expected
     assert any("LE" in line.split() for line in expected)
+
+
+SIDE = {"tokenization": "space", "tokens": [*SPECIAL_TOKENS, "le"], "lowercase": False}
+OUTPUTS = {  # of a sentence of two tokens
+    "ids": np.array([[[3, 1]]], np.int32),
+    "alignments": np.full([1, 1, 2, 3], 0.3, np.float32),
+    "scores": np.zeros([1, 1], np.float32),
+}
+
+
+def model_of(path, outputs=OUTPUTS, **settings):
+    """An ONNX file with these outputs for every source."""
+    make = onnx.helper
+    constants = [onnx.numpy_helper.from_array(array, f"c.{k}") for k, array in outputs.items()]
+    types = [make.np_dtype_to_tensor_dtype(array.dtype) for array in outputs.values()]
+    graph = make.make_graph(
+        [make.make_node("Identity", [f"c.{name}"], [name]) for name in outputs],
+        "graph",
+        [make.make_tensor_value_info("source_ids", onnx.TensorProto.INT32, [None, None])],
+        [make.make_tensor_value_info(*one, None) for one in zip(outputs, types)],
+        constants,
+    )
+    proto = make.make_model(graph, opset_imports=[make.make_opsetid("", 18)], ir_version=8)
+    about = {"format": 1, "maximum_source_length": 9, "search": {"replace_unknown": False}}
+    about |= {"source": SIDE, "target": SIDE} | settings
+    onnx.helper.set_model_props(proto, {"rnnsearch": json.dumps(about)})
+    onnx.save(proto, path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "says"),
+    [
+        ("ids", np.array([[[3, 1]]]), "got other outputs"),  # int64
+        ("ids", np.array([[[3]]], np.int32), "got other outputs"),
+        ("ids", np.array([3, 1], np.int32), "got other outputs"),
+        ("alignments", np.zeros([1, 2], np.float32), "got other outputs"),
+        ("alignments", np.zeros([1, 1, 2, 2], np.float32), "got other outputs"),
+        ("scores", np.zeros([1, 2], np.float32), "got other outputs"),
+        ("scores", np.array([[np.nan]], np.float32), "expected finite probabilities, got none"),
+    ],
+)
+def test_models_with_other_outputs(runner, tmp_path, name, array, says):
+    good = run(runner, model_of(tmp_path / "good.onnx"), text="a b\n")
+    assert (good.stdout, good.stderr) == ("le\n", "")
+    done = run(runner, model_of(tmp_path / "bad.onnx", OUTPUTS | {name: array}), text="a b\n")
+    assert done.returncode == 1
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize(
+    "option", [{"lowercase": True}, {"remove_invisible": True}, {"unicode_form": "NFKC"}]
+)
+def test_only_the_sources_normalization_is_refused(runner, tmp_path, option):
+    done = run(runner, model_of(tmp_path / "model.onnx", source=SIDE | option), text="a b\n")
+    assert done.returncode == 1
+    assert "expected a source without the options lowercase, remove_invisible and" in done.stderr
+    done = run(runner, model_of(tmp_path / "model.onnx", target=SIDE | option), text="a b\n")
+    assert (done.stdout, done.stderr) == ("le\n", "")
 
 
 @pytest.mark.parametrize(
@@ -75,6 +147,7 @@ def test_words_of_spaces_and_unknown_words(runner, tmp_path, monkeypatch):
             2,
             "--threads: expected a whole number from 1 to 999999, got '0'",
         ),
+        (["a", "--threads", "é"], 2, "expected a whole number from 1 to 999999, got 'é'"),
         (["a", "--beam", "2"], 2, "unknown option --beam"),
         (["missing.onnx"], 1, "missing.onnx: .*doesn't exist"),
         ([__file__], 1, "test_onnx_runner.py: .*failed"),
