@@ -8,7 +8,7 @@ RUN may also be an export, DIR/N, or DIR for its highest version. The search of 
 Output types:
   text   the translation
   json   one object a line: text, score, log_probability, tokens, source_tokens, alignment with
-         --alignment, and nbest if --n-best is above 1
+         --alignment, and nbest if --n-best (default: search.nbest of the RUN) is above 1
   nbest  Moses n-best list: id ||| text ||| LogProbability= … Length= … ||| score
 
 Scores are natural logarithms; higher is better. log_probability is that of the whole translation,

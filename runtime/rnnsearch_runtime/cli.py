@@ -6,7 +6,7 @@ Each line of input, also an empty one, gives one line of output as soon as it ar
 Output types, as of `rnnsearch translate` (default: text, or nbest if --n-best is above 1):
   text   the translation
   json   one object a line: text, score, log_probability, tokens, source_tokens, alignment with
-         --alignment, confidence with --confidence, and nbest if --n-best is above 1
+         --alignment, confidence with --confidence, nbest unless its list has one hypothesis
   nbest  Moses n-best list: id ||| text ||| LogProbability= … Length= … ||| score
 
 Alignments, after a tab (text), as a fifth field (nbest: hard only) or as `alignment` (json):

@@ -104,12 +104,12 @@ def _checked(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str
         )
     try:
         about: dict[str, Any] = _OPTIONAL | json.loads(metadata["rnnsearch"])
-        newer = about["format"] > FORMAT
-        if not newer:
+        if not (newer := about["format"] > FORMAT):
             for key, kind in _KINDS.items():
-                if not isinstance(about[key], kind):
+                if type(about[key]) is not kind or (kind is int and about[key] < 1):
                     raise TypeError(f"{key}: {str(about[key])[:40]!r}")
-    except (ValueError, LookupError, TypeError) as error:
+            sum(about["confidence"]), "".join(about["lexicon"].values())  # no values of other types
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise ModelError(
             f"{path}: expected complete metadata, got {type(error).__name__}: {error}; copy the"
             f" file again, or write it with {_EXPORT}"
