@@ -3,7 +3,7 @@
 import pytest
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.extras.importing import groundhog, opennmt_tf
+from rnnsearch_tf.extras.importing import groundhog, joeynmt, nematus, opennmt_tf
 from rnnsearch_tf.extras.importing.foreign import option, refuse_others
 from rnnsearch_tf.extras.importing.tensorflow_nmt import SUPPORTED, with_derived_options
 from rnnsearch_tf.extras.importing.vocabularies import as_words
@@ -89,3 +89,60 @@ def test_numbers_beyond_every_size(kind):
 
 def test_options_without_a_value_have_their_default():
     assert with_derived_options({"unit_type": None})["unit_type"] == "lstm"
+
+
+def description(encoder, decoder):
+    return f"RNNEncoder({encoder}); AttentionalRNNDecoder({decoder})"
+
+
+def test_none_means_the_default_of_opennmt():
+    """As in its constructors: cell_class, bridge_class, attention_mechanism_class, reducer."""
+    decoder = "2, 8, bridge_class=None, attention_mechanism_class=None, cell_class=None"
+    none = opennmt_tf.parse_description(
+        "F", description("2, 8, cell_class=None", f"{decoder}, attention_layer_activation=None")
+    )
+    default = opennmt_tf.parse_description("F", description("2, 8", "2, 8"))
+    assert none[0] == default[0]
+    assert none[1] == default[1] | {"attention_layer_activation": None}
+
+
+@pytest.mark.parametrize(
+    ("encoder", "decoder"), [("num_layers=2, **sizes", "2, 8"), ("2, 8", "2"), ("2, 8", "n, 8")]
+)
+def test_descriptions_of_opennmt_without_sizes(encoder, decoder):
+    sides = opennmt_tf.parse_description("F", description(encoder, decoder))
+    with pytest.raises(UserError, match="F: num_(units|layers): expected a whole number, got"):
+        opennmt_tf._check_sides(*sides, "F")
+
+
+def test_descriptions_of_opennmt_that_are_deep():
+    for depth in (500, 900, 1500, 2500, 5000):
+        deep = "f" + "()" * depth, "x = " + "-" * depth + "1", f"RNNEncoder({'-' * depth}1)"
+        for text in deep:
+            with pytest.raises(UserError, match="^F: expected "):
+                opennmt_tf.parse_description("F", text)
+
+
+@pytest.mark.parametrize("zero", ["zero", "zeros"])
+def test_first_states_of_zeros_of_joey(zero):
+    """Its documentation has both spellings."""
+    refuse_others({"init_hidden": zero}, joeynmt.SUPPORTED[1], "F", {})
+    assert joeynmt.BRIDGES[zero] == "zero"
+
+
+NEMATUS = {name: 8 for name in ("dim_word", "dim", "n_words_src", "n_words")}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"use_dropout": "False"}, "use_dropout: expected bool, got 'False'"),
+        ({"model_version": "0.1"}, "model_version: expected float, got '0.1'"),
+        ({"dropout_hidden": "0.2"}, "dropout_hidden: expected float, got '0.2'"),
+    ],
+)
+def test_dropout_of_nematus_has_its_type(changed, message):
+    with pytest.raises(UserError, match=f"F: {message}"):
+        nematus.as_theano(NEMATUS | changed, "F")
+    absent = nematus.as_theano(NEMATUS | dict.fromkeys(changed), "F")
+    assert absent == nematus.as_theano(NEMATUS, "F")

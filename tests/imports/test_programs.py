@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from rnnsearch_tf.cli.main import run
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.extras.importing.check import _read
 from imported_models import (
     FIXTURES,
     beam_options,
@@ -97,6 +99,7 @@ def test_a_run_of_the_command_translates_and_checks(tmp_path, capsys):
         state = ("decoder_c_tt", "history_errs", "uidx", "zipped_params")
         total = sum(arrays[key].size for key in arrays if key not in state)
     assert f"parameters: {total:,} there" in said.err
+    assert "those only here are biases and shifts of zero, rows of the padding" in said.err
     assert run(["translate", "--model", str(folder), str(FIXTURES / name / "source.txt")]) == 0
     translated = capsys.readouterr().out.splitlines()
     assert [line.split("\t")[1] for line in rows] == translated[:3]
@@ -104,3 +107,30 @@ def test_a_run_of_the_command_translates_and_checks(tmp_path, capsys):
     checked.write_text(rows[0].replace("\t-", "\t-1"), encoding="utf-8")
     assert run([*arguments, str(tmp_path / "other"), *flags]) == 1
     assert "log-probabilities are not those of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a\tb\nc\td\t-1\t-2\n", 2),  # two for the line, none for the one before
+        ("a\tb\t-1\t-2\n", 1),
+        ("a\tb\nc\td\t-1\n", 2),
+        ("a\tb\t-1\nc\td\n", 2),
+        ("a\tb\tx\n", 1),
+        ("a\tb\tnan\n", 1),
+        ("a\n", 1),
+    ],
+)
+def test_lines_to_compare_have_one_form(tmp_path, text, line):
+    path = tmp_path / "F"
+    path.write_text(text)
+    with pytest.raises(UserError, match=f"F:{line}: expected .source TAB .*, got '[ac].*'$"):
+        _read(path)
+
+
+def test_lines_to_compare(tmp_path):
+    path = tmp_path / "F"
+    path.write_text("a\tb\t-1\nc\td\t-2.5\n")
+    assert _read(path) == (["a", "c"], ["b", "d"], [-1.0, -2.5])
+    path.write_text("a\tb\nc\td\n")
+    assert _read(path) == (["a", "c"], ["b", "d"], [])

@@ -12,6 +12,7 @@ import zipfile
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from imported_models import FILES, FIXTURES, MODELS, files_in, files_of
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras.importing import pickles, vocabularies
@@ -528,6 +529,66 @@ def test_other_descriptions_of_opennmt_tf(tmp_path, text, message):
     files[1] = str(path)
     with pytest.raises(UserError, match=message):
         describe("opennmt-tf", files)
+
+
+def checkpoint_changed(tmp_path, index, name_of, value_of=lambda value: value):
+    """A checkpoint of the same variables with other names and values; those without a name are left
+    out.
+    """
+    reader = tf.train.load_checkpoint(index.removesuffix(".index"))
+    names = {name: name_of(name) for name in reader.get_variable_to_shape_map()}
+    names = {name: other for name, other in names.items() if other}
+    prefix = str(tmp_path / "ckpt-1")
+    tf.raw_ops.SaveV2(
+        prefix=prefix,
+        tensor_names=list(names.values()),
+        shape_and_slices=[""] * len(names),
+        tensors=[tf.constant(value_of(reader.get_tensor(name))) for name in names],
+    )
+    return f"{prefix}.index"
+
+
+@pytest.mark.parametrize("name", ["opennmt-tf-luong", "opennmt-tf-bahdanau"])
+def test_a_model_of_opennmt_tf_without_dropout(tmp_path, name):
+    """Its cells have no wrapper, and their variables no folder named layer."""
+    files = files_of(name)
+    index = checkpoint_changed(tmp_path, files[0], lambda each: each.replace("/layer/", "/"))
+    found, expected = (describe("opennmt-tf", [path, *files[1:]]) for path in (index, files[0]))
+    for weight, read in expected.weights.items():
+        np.testing.assert_array_equal(found.weights[weight](), read())
+
+
+@pytest.mark.parametrize("kept", ["features", "labels"])
+def test_one_embedding_of_both_languages_of_opennmt_tf(tmp_path, kept):
+    """A checkpoint has one variable of a shared embedding, under one of its names."""
+    files = files_of("opennmt-tf-medium-v1")
+
+    def name_of(name):
+        return "" if "/features_" in name else name.replace("/labels_", f"/{kept}_")
+
+    def value_of(value):  # the encoder reads 8 numbers for each word, the embedding has 9
+        encoders = getattr(value, "shape", ())[:1] == (8,)
+        return np.pad(value, [(0, 1), (0, 0)]) if encoders else value
+
+    given = checkpoint_changed(tmp_path, files[0], name_of, value_of)
+    found = describe("opennmt-tf", [given, files[1], files[3], files[3]])
+    source, target = (found.weights[name]() for name in ("E_source", "E_target"))
+    np.testing.assert_array_equal(source[1:], target[1:])  # the first is the padding, or <s>
+    assert len(source) == len(found.source.tokens)
+
+
+def test_a_checkpoint_of_opennmt_tf_with_other_embeddings(tmp_path):
+    files = files_of("opennmt-tf-luong")
+    given = checkpoint_changed(tmp_path, files[0], lambda each: "" if "_inputter" in each else each)
+    with pytest.raises(UserError, match="expected an array .*features_inputter/embedding"):
+        describe("opennmt-tf", [given, *files[1:]])
+
+
+@pytest.mark.parametrize("begin", ["\n", "\ufeff", " \t\r\n"])
+def test_json_after_white_space_or_a_mark(tmp_path, begin):
+    path = tmp_path / "vocab.json"
+    path.write_text(f'{begin}{{"a": 0, "état": 1}}', encoding="utf-8")
+    assert read_dictionary(path) == read_words(path) == {"a": 0, "état": 1}
 
 
 def test_the_catalogue_of_opennmt_tf(tmp_path):

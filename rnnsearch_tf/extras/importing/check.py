@@ -50,21 +50,26 @@ def compare(translator: Translator, path: AnyPath) -> tuple[list[str], bool]:
 
 
 def _read(path: AnyPath) -> tuple[list[str], list[str], list[float]]:
-    sources, targets, scores = [], [], []
+    sources: list[str] = []
+    targets: list[str] = []
+    scores: list[float] = []
     for number, line in enumerate(read_lines(path), start=1):
         source, *rest = line.split("\t")
         try:
-            target, *score = rest
-            scores += [float(value) for value in score]
-            if len(scores) not in (0, number) or not all(map(math.isfinite, scores[-1:])):
+            target, *rest = rest
+            values = [float(value) for value in rest]
+            if len(values) > 1 or not all(map(math.isfinite, values)):
+                raise ValueError
+            if sources and len(values) != bool(scores):
                 raise ValueError
         except ValueError:
             raise UserError(
                 f"{path}:{number}: expected `source TAB translation` or `source TAB translation TAB"
-                f" log-probability`, like the lines before, got {len(rest) + 1} fields"
+                f" log-probability`, like the lines before, got {line[:60]!r}"
             ) from None
         sources.append(source)
         targets.append(target)
+        scores += values
     if not sources:
         raise UserError(f"{path}: expected sentences with their translations, got an empty file")
     return sources, targets, scores

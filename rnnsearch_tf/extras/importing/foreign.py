@@ -5,7 +5,6 @@ writing it as a RUN.
 from __future__ import annotations
 
 import dataclasses
-import math
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -195,13 +194,9 @@ def parameter_counts(foreign: ForeignModel, model: TranslationModel) -> list[str
     """Lines that say how many parameters both sides have, why they differ, and which words could
     not be written as tokens.
     """
-    blocks = model.blocks()
-    zero = sum(
-        math.prod(block.shape) for name, block in blocks.items() if name not in foreign.weights
-    )
     lines = [
-        f"parameters: {foreign.parameters:,} there, {model.count_params():,} here; only"
-        f" here: {zero:,} biases and shifts of zero, and the rows of the padding"
+        f"parameters: {foreign.parameters:,} there, {model.count_params():,} here; those only"
+        " here are biases and shifts of zero, rows of the padding, and copies of shared embeddings"
     ]
     for side in ("source", "target"):
         rows = getattr(foreign, side)

@@ -37,7 +37,7 @@ SUPPORTED: Sequence[Mapping[str, Sequence[Any]]] = (
         "rnn_type": ("gru", "lstm"),
         "activation": ("tanh",),
         "attention": ("bahdanau", "luong"),
-        "init_hidden": ("bridge", "last", "zero"),
+        "init_hidden": ("bridge", "last", "zero", "zeros"),
     },
 )
 """Options of encoder and decoder."""
@@ -55,7 +55,7 @@ DEFAULTS: Sequence[Mapping[str, Any]] = (
 )
 UNITS = {"gru": "gru_reset_after", "lstm": "lstm"}
 SCORES = {"bahdanau": "concat", "luong": "general"}
-BRIDGES = {"bridge": "tanh", "last": "top", "zero": "zero"}
+BRIDGES = {"bridge": "tanh", "last": "top", "zero": "zero", "zeros": "zero"}
 SPECIALS = dict(unk_token="<unk>", bos_token="<s>", eos_token="</s>")
 """Names of the special symbols in the configuration, and their defaults."""
 

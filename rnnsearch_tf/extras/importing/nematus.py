@@ -85,7 +85,7 @@ DEFAULTS = {
     "dec_base_recurrence_transition_depth": 2,
     "tie_decoder_embeddings": False,
     "layer_normalisation": False,
-    "model_version": 0,
+    "model_version": 0.0,
     "use_dropout": False,
     "dropout_embedding": 0.0,
     "dropout_hidden": 0.0,
@@ -234,14 +234,13 @@ def as_theano(options: Mapping[str, Any], path: AnyPath) -> dict[str, Any]:
     given = dict(DEFAULTS)
     if "embedding_size" in options:  # no TensorFlow version has the early dropout
         given["model_version"] = 0.1
-    given |= options
+    given |= {name: value for name, value in options.items() if value is not None}
     sizes = given.get("source_vocab_sizes")
     if isinstance(sizes, Sequence) and len(sizes) == 1:
         given["source_vocab_sizes"] = sizes[0]
-    kinds = {"tie_decoder_embeddings": bool, "layer_normalisation": bool}
-    for name in (*LATER_NAMES, "tie_decoder_embeddings"):
+    for name in (*LATER_NAMES, *DEFAULTS):
         spelled = [later for later in LATER_NAMES.get(name, ()) if later in options]
-        given[name] = option(given, (*spelled, name)[0], kinds.get(name, int), path)
+        given[name] = option(given, (*spelled, name)[0], type(DEFAULTS.get(name, 0)), path)
     return given
 
 
@@ -273,7 +272,7 @@ class Reader(WeightMap):
         """
         if not self.options["use_dropout"] or self.options["model_version"] >= 0.1:
             return 1.0
-        return 1.0 - float(self.options[name])
+        return 1.0 - self.options[name]
 
     def output_matrix(
         self, shape: tuple[int, int], change: Callable[[np.ndarray], np.ndarray]

@@ -107,11 +107,14 @@ def parse_description(path: AnyPath, text: str) -> list[dict[str, Any]]:
             the catalogue.
     """
     try:
-        tree = ast.parse(text)
+        return _arguments(path, ast.parse(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise UserError(
             f"{path}: expected the description of a model in Python, got: {error}"
         ) from None
+
+
+def _arguments(path: AnyPath, tree: ast.AST) -> list[dict[str, Any]]:
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     by_name = {_name(call): call for call in calls}
     for name, sides in CATALOGUE.items():
@@ -129,6 +132,12 @@ def parse_description(path: AnyPath, text: str) -> list[dict[str, Any]]:
         call = by_name[name]
         given = dict(zip(names, map(_value, call.args)))
         given |= {keyword.arg: _value(keyword.value) for keyword in call.keywords if keyword.arg}
+        # None is the default of the program, but for an activation
+        given = {
+            key: value
+            for key, value in given.items()
+            if value is not None or key == "attention_layer_activation"
+        }
         found.append({**default, **given})
     return found
 
@@ -188,7 +197,12 @@ def read(
     names = [
         f"model/examples_inputter/{side}_inputter/embedding" for side in ("features", "labels")
     ]
-    m = [arrays.shapes.get(name, (0, 0))[-1] for name in names]
+    # of one embedding of both languages, one name has the variable
+    names = [
+        other if other in arrays and name not in arrays else name
+        for name, other in zip(names, names[::-1])
+    ]
+    m = [(0, *arrays.shapes.get(name, ()))[-1] for name in names]
     reader = _Reader(arrays, kind)
     reader.take("E_source", names[0], (sizes[0], m[0]), source.rows)
     reader.take(
@@ -276,6 +290,13 @@ def read(
 
 def _check_sides(encoder: Mapping[str, Any], decoder: Mapping[str, Any], path: AnyPath) -> None:
     """Refuse an encoder that is unlike the decoder."""
+    for side in (encoder, decoder):
+        for name in ("num_layers", "num_units"):
+            if not isinstance(side.get(name), int) or side[name] < 1:
+                raise UserError(
+                    f"{path}: {name}: expected a whole number, got {side.get(name)}; write the"
+                    " number where it is a name"
+                )
     names = ["cell_class", "residual_connections"]
     names += [] if encoder["bidirectional"] else ["num_units"]
     for name in names:
@@ -284,13 +305,6 @@ def _check_sides(encoder: Mapping[str, Any], decoder: Mapping[str, Any], path: A
                 f"{path}: RNNEncoder: {name}: expected that of the decoder, {decoder[name]}, got"
                 f" {encoder[name]}: no system here computes it; it needs an option of one side"
             )
-    for side in (encoder, decoder):
-        for name in ("num_layers", "num_units"):
-            if not isinstance(side.get(name), int) or side[name] < 1:
-                raise UserError(
-                    f"{path}: {name}: expected a whole number, got {side.get(name)}; write the"
-                    " number where it is a name"
-                )
 
 
 class _Reader(WeightMap):
@@ -301,25 +315,25 @@ class _Reader(WeightMap):
         self.kind = kind
 
     def unit(self, ours: str, folder: str, input_size: int, n: int) -> None:
-        """A layer of one direction."""
+        """A layer of one direction; the program wraps it for dropout and residual connections."""
+        if f"{folder}/layer/kernel" in self.arrays:
+            folder = f"{folder}/layer"
         gates = GATES[self.kind]
         width = len(gates) * n
         biases = (2, width) if self.kind == "gru" else (width,)
         for number, gate in enumerate(gates):
             part = functools.partial(_part, number=number, parts=len(gates))
-            kernel, recurrent = (
-                f"{folder}/layer/{name}" for name in ("kernel", "recurrent_kernel")
-            )
+            kernel, recurrent = (f"{folder}/{name}" for name in ("kernel", "recurrent_kernel"))
             self.take(f"{ours}W{gate}", kernel, (input_size, width), part)
             self.take(f"{ours}U{gate}", recurrent, (n, width), part)
             if self.kind == "gru" and gate == "":
                 # the reset gate scales U h + b_U
                 for row, name in enumerate(("b", "b_U")):
                     bias = functools.partial(part, row=row)
-                    self.take(f"{ours}{name}", f"{folder}/layer/bias", biases, bias)
+                    self.take(f"{ours}{name}", f"{folder}/bias", biases, bias)
             else:
                 bias = functools.partial(part, total=self.kind == "gru")
-                self.take(f"{ours}b{gate}", f"{folder}/layer/bias", biases, bias)
+                self.take(f"{ours}b{gate}", f"{folder}/bias", biases, bias)
 
 
 def _part(

@@ -5,6 +5,7 @@ Here the first entries are ``<pad>``, ``</s>`` and ``<unk>``; a token has no spa
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import json
 import os
@@ -173,7 +174,7 @@ def read_dictionary(path: AnyPath) -> dict[str, Any]:
     try:
         size = os.path.getsize(path)
         with open(path, "rb") as file:
-            begin = file.read(1)
+            begin = file.read(64).removeprefix(codecs.BOM_UTF8).lstrip()[:1]
     except OSError as error:
         raise UserError(
             f"{path}: expected a JSON file or a pickle, got: {error.strerror}; check the path"
@@ -231,7 +232,7 @@ def read_words(path: AnyPath) -> dict[str, int]:
             raise UserError(f"{path}: refused: expected at most {MOST_BYTES:,} bytes, got {size:,}")
         with open(path, "rb") as file:
             data = file.read()
-        if data.startswith(b"{"):
+        if data.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
             return as_words(read_dictionary(path), path)
         scalars = _scalars(data.decode("utf-8"))
         words = {word: int(number) for word, number in zip(scalars[::2], scalars[1::2])}
@@ -285,7 +286,7 @@ def _read_json(path: AnyPath, size: int) -> Any:
     if size > MOST_BYTES:
         raise UserError(f"{path}: refused: expected at most {MOST_BYTES:,} bytes, got {size:,}")
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             text = file.read()
         if text.count("[") + text.count("{") > MOST_TOKENS:
             raise ValueError(f"more than {MOST_TOKENS:,} lists and dictionaries")
