@@ -75,15 +75,16 @@ class Shortlist(tf.Module):
             for v in (source_vocabulary, target_vocabulary)
         )
         source.pop(SPECIAL_TOKENS[PAD_ID])  # padding is not a word, and it depends on the batch
-        likely = collections.defaultdict(list)
+        likely: dict[int, dict[int, float]] = collections.defaultdict(dict)
         for number, line in enumerate(read_lines(path), start=1):
             *words, probability = _fields(line, f"{path}:{number}")
             source_word, target_word = map(word_in_form, words, (source_form, target_form))
             if source_word in source and target_word in target:
-                likely[source[source_word]].append((-probability, target[target_word]))
+                found, target_id = likely[source[source_word]], target[target_word]
+                found[target_id] = max(probability, found.get(target_id, 0.0))
         candidates = np.full([source_vocabulary.size, translations], PAD_ID, np.int32)
         for word, found in likely.items():
-            best = [target_id for _, target_id in sorted(found)[:translations]]
+            best = sorted(found, key=lambda each: (-found[each], each))[:translations]
             candidates[word, : len(best)] = best
         return cls(candidates, frequent, target_vocabulary.size)
 

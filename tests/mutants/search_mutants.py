@@ -213,8 +213,8 @@ SEARCH = [
     Mutant(
         "search/shortlist.py",
         "the least likely first",
-        "likely[source[source_word]].append((-probability,",
-        "likely[source[source_word]].append((probability,",
+        "(-found[each], each)",
+        "(found[each], each)",
         (f"{SHORTLIST}::test_a_file",),
     ),
     Mutant(
@@ -295,8 +295,8 @@ SEARCH = [
     Mutant(
         "search/shortlist.py",
         "equal probabilities by the order of the file",
-        "in sorted(found)[:translations]",
-        "in sorted(found, key=lambda each: each[0])[:translations]",
+        "key=lambda each: (-found[each], each)",
+        "key=lambda each: -found[each]",
         (f"{SHORTLIST}::test_of_equal_probabilities_the_more_frequent_words_are_kept",),
     ),
     Mutant(

@@ -269,3 +269,13 @@ def test_a_file_in_another_normal_form_has_the_same_words(tmp_path):
     assert Shortlist.load(path, 0, 1, source, target, "none")(padded([[3, 1]]))[
         0
     ].numpy().tolist() == [0, 1, 2]
+
+
+def test_a_translation_takes_one_place(tmp_path):
+    """Also in several lines: words that the Unicode form makes equal, or repeated lines."""
+    path = tmp_path / "shortlist"
+    path.write_text("cat chat 0.2\ncat le 0.4\ncat chat 0.5\ncat animal 0.3\ncat chien 0\n")
+    found = Shortlist.load(path, 0, 4, SOURCE, TARGET)
+    names = ("chat", "le", "animal", "chien")  # by the largest probability of each
+    expected = [TARGET.tokens.index(name) for name in names]
+    assert found._candidates[SOURCE.tokens.index("cat")].numpy().tolist() == expected

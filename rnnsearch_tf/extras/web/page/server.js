@@ -30,7 +30,9 @@ export class Server {
     }
   }
 
-  /** What the model answers to a sentence, {best, sure, list}, as a server's signatures would. */
+  /** What the model answers to a sentence, {best, sure, list}, as a server's signatures would, but without the end symbol's row of
+   * the alignment.
+   */
   async translate(_, text, signal) {
     const model = await this.model.catch(() => {
       throw new Problem("This page lacks its file model.json, or it is damaged. Copy the whole folder again.");
