@@ -72,9 +72,7 @@ def test_more_files_may_come_and_some_may_go(tmp_path, inputs):
     ],
     ids=["model", "options", "program"],
 )
-def test_half_done_it_is_not_gone_on_with_by_another_model_or_options(
-    tmp_path, inputs, change, parts
-):
+def test_half_done_it_is_not_resumed_by_another_model_or_options(tmp_path, inputs, change, parts):
     with CorpusFolder(tmp_path / "out", inputs, IDENTITY):
         pass
     with CorpusFolder(tmp_path / "out", inputs, IDENTITY | change):

@@ -184,7 +184,7 @@ def test_killed_workers_end_too_and_the_same_command_goes_on(
     assert not list(output.glob(".part*"))
 
 
-def test_told_to_end_it_leaves_whole_files_and_says_that_it_can_be_gone_on_with(
+def test_terminated_it_leaves_whole_files_and_says_that_it_can_be_resumed(
     capsys, run_folder, corpus, tmp_path, monkeypatch
 ):
     def told_to_end(texts):

@@ -53,7 +53,7 @@ CORPORA = [
         "a change of the model goes unseen",
         "        if done:\n            self._require_same(known)\n",
         "",
-        (f"{FOLDER}::test_half_done_it_is_not_gone_on_with_by_another_model_or_options",),
+        (f"{FOLDER}::test_half_done_it_is_not_resumed_by_another_model_or_options",),
     ),
     Mutant(
         "extras/bulk/folder.py",
