@@ -14,6 +14,8 @@ import base64
 import binascii
 import json
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import grpc
 import numpy as np
@@ -42,7 +44,7 @@ COLUMNAR = "outputs"
 """The forms of an answer, each the key that its results stand under."""
 
 
-def parse(body: bytes, most_values=JSON_VALUES) -> dict:
+def parse(body: bytes, most_values: int = JSON_VALUES) -> dict[str, Any]:
     """The JSON object of a request's body; bytes that are not UTF-8 reach the model as they are.
 
     Raises:
@@ -65,7 +67,7 @@ def parse(body: bytes, most_values=JSON_VALUES) -> dict:
     return document
 
 
-def signature_name(document) -> str:
+def signature_name(document: Mapping[str, Any]) -> str:
     """The signature that a request names, or the empty string."""
     name = document.get("signature_name", "")
     if not isinstance(name, str):
@@ -76,14 +78,16 @@ def signature_name(document) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def row_count(document) -> int:
+def row_count(document: Mapping[str, Any]) -> int:
     """Rows of a request before it is turned into tensors: the longest list where they may stand."""
     values = document.get("instances", document.get("inputs"))
     columns = values.values() if isinstance(values, dict) else [values]
     return max((len(column) for column in columns if isinstance(column, list)), default=1)
 
 
-def to_inputs(document, infos):
+def to_inputs(
+    document: Mapping[str, Any], infos: Mapping[str, Any]
+) -> tuple[dict[str, np.ndarray], str]:
     """The input tensors of a request.
 
     Args:
@@ -120,7 +124,7 @@ def to_inputs(document, infos):
     raise invalid_argument("Missing 'inputs' or 'instances' key")
 
 
-def to_body(outputs, form) -> bytes:
+def to_body(outputs: Mapping[str, np.ndarray], form: str) -> bytes:
     """The body of an answer.
 
     Args:
