@@ -43,7 +43,7 @@ def read_phrases(text: Text, lines: tf.Tensor) -> PhraseTokens:
     """
     readable = tf.strings.length(lines) <= MOST_BYTES  # [B]
     phrases = tf.strings.split(tf.where(readable, lines, ""), "\t")  # [B, (P)]
-    tokens = _without_space(text, text.tokenize(phrases.values))  # [n, (L)]
+    tokens = _without_space(text, text.tokenize_phrases(phrases.values))  # [n, (L)]
     # [B, (P)], tokens up to each phrase, over all rows
     so_far = phrases.with_values(tf.cumsum(tokens.row_lengths()))
     before = tf.gather(tf.pad(so_far.values, [[1, 0]]), phrases.row_starts())  # [B]

@@ -85,6 +85,12 @@ class Text(tf.Module):
         """
         return _tokenize(texts, self.config, self._subwords, self.rules)
 
+    def tokenize_phrases(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Like :meth:`tokenize`, for phrases from the middle of a sentence: the first word, too,
+        keeps a casing that the truecasing model knows.
+        """
+        return _tokenize(texts, self.config, self._subwords, self.rules, begins=False)
+
     def tokenize_translations(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Like :meth:`tokenize`, for the output of a model: an unknown word, ``<unk>``, which
         Moses' rules and byte-pair codes would cut, is one token.
@@ -477,6 +483,7 @@ def _tokenize(
     config: TextConfig,
     pieces: subwords.Subwords | None,
     rules: WordRules | None = None,
+    begins: bool = True,
 ) -> tf.RaggedTensor:
     texts = tf.convert_to_tensor(texts, tf.string)
     texts.shape.assert_has_rank(1)
@@ -488,7 +495,7 @@ def _tokenize(
     else:
         texts = _prepare(texts, config)
         tokens = pieces.tokenize(texts) if pieces else tf.strings.split(texts)
-    return rules.cut(rules.truecase(tokens)) if rules else tokens
+    return rules.cut(rules.truecase(tokens, begins)) if rules else tokens
 
 
 def _split(texts: tf.Tensor) -> tf.RaggedTensor:

@@ -59,11 +59,16 @@ class Truecaser(tf.Module):
         others = sorted({other for casing in casings for other in casing[1:]} | {""})
         self._known = _table(others, others, "")
 
-    def truecase(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Give words their usual casing: RaggedTensor string [B, None], same shape out."""
+    def truecase(self, tokens: tf.RaggedTensor, begins: bool = True) -> tf.RaggedTensor:
+        """Give words their usual casing: RaggedTensor string [B, None], same shape out.
+
+        Args:
+            tokens: lines of words.
+            begins: whether a sentence begins with each line.
+        """
         words = tokens.values  # [T]
         best = self._best.lookup(tf.strings.lower(words, "utf-8"))
-        kept = ~_starts(tokens) & (self._known.lookup(words) != "")
+        kept = ~_starts(tokens, begins) & (self._known.lookup(words) != "")
         kept |= (best == "") | tf.strings.regex_full_match(words, _MARKUP)
         return tokens.with_values(tf.where(kept, words, best))
 
@@ -116,7 +121,7 @@ def read_casings(data: bytes, where: AnyPath) -> list[list[str]]:
     return casings
 
 
-def _starts(tokens: tf.RaggedTensor, markup: bool = True) -> tf.Tensor:
+def _starts(tokens: tf.RaggedTensor, begins: bool = True, markup: bool = True) -> tf.Tensor:
     """Whether a token may be the first word of a sentence: bool [T].
 
     The last token before it that is neither a bracket nor a quote decides: an end of a sentence, or
@@ -124,6 +129,7 @@ def _starts(tokens: tf.RaggedTensor, markup: bool = True) -> tf.Tensor:
 
     Args:
         tokens: RaggedTensor string [B, None], T tokens.
+        begins: whether a sentence begins with each line.
         markup: whether tags do not count either.
     """
     words = tokens.values
@@ -135,7 +141,7 @@ def _starts(tokens: tf.RaggedTensor, markup: bool = True) -> tf.Tensor:
     before = tf.cumsum(tf.cast(counts, tf.int32), exclusive=True)
     ends = tf.gather(tf.concat([[True], ends], 0), before)
     row = tf.gather(tf.concat([[-1], tf.boolean_mask(rows, counts)], 0), before)
-    return ends | (row != rows)
+    return tf.where(row == rows, ends, begins)
 
 
 def _table(keys: list[Any], values: list[Any], default: str) -> tf.lookup.StaticHashTable:

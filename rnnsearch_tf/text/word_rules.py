@@ -32,9 +32,11 @@ class WordRules(tf.Module):
         self._truecaser = truecaser
         self._codes = codes
 
-    def truecase(self, words: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Words in true case: RaggedTensor string [B, None], same shape out."""
-        return self._truecaser.truecase(words) if self._truecaser else words
+    def truecase(self, words: tf.RaggedTensor, begins: bool = True) -> tf.RaggedTensor:
+        """Words in true case: RaggedTensor string [B, None], same shape out; `begins`: whether a
+        sentence begins with each line.
+        """
+        return self._truecaser.truecase(words, begins) if self._truecaser else words
 
     def cut(self, words: tf.RaggedTensor) -> tf.RaggedTensor:
         """Pieces of words in true case: RaggedTensor string [B, None] -> the same kind."""

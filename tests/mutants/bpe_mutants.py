@@ -92,15 +92,15 @@ BYTE_PAIRS = [
     Mutant(
         "text/truecase.py",
         "true case: known casings are changed within a sentence too",
-        '        kept = ~_starts(tokens) & (self._known.lookup(words) != "")\n',
+        '        kept = ~_starts(tokens, begins) & (self._known.lookup(words) != "")\n',
         "        kept = tf.fill(tf.shape(words), False)\n",
         (f"{CASE}::test_any_rows",),
     ),
     Mutant(
         "text/truecase.py",
         "true case: unknown casings within a sentence stay",
-        '        kept = ~_starts(tokens) & (self._known.lookup(words) != "")\n',
-        "        kept = ~_starts(tokens)\n",
+        '        kept = ~_starts(tokens, begins) & (self._known.lookup(words) != "")\n',
+        "        kept = ~_starts(tokens, begins)\n",
         (f"{CASE}::test_where_a_sentence_starts", f"{CASE}::test_any_rows"),
     ),
     Mutant(
@@ -120,7 +120,7 @@ BYTE_PAIRS = [
     Mutant(
         "text/truecase.py",
         "true case: a line goes on in the next one",
-        "    return ends | (row != rows)\n",
+        "    return tf.where(row == rows, ends, begins)\n",
         "    return ends\n",
         (f"{CASE}::test_any_rows", f"{CASE}::test_in_a_graph_for_any_batch"),
     ),

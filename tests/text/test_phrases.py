@@ -50,6 +50,19 @@ def test_ids_are_those_of_the_tokens_in_their_order(tokenization):
     )
 
 
+def test_a_phrase_is_cased_as_in_the_middle_of_a_sentence(tmp_path):
+    """Its first word too keeps a casing that the model knows; after a period a sentence begins."""
+    model = tmp_path / "truecase"
+    model.write_text("the (90/100) The (10)\napple (5/9) Apple (4)\nParis (3/3)\n")
+    text = build_text(TextConfig(language="en", truecase=str(model)), ["the apple"])
+    phrases = ["The Hague", "Apple", "PARIS", "( The end", "the end . The"]
+    found = read_phrases(text, tf.constant(["\t".join(phrases), "The"])).tokens.numpy()
+    expected = "The Hague Apple Paris ( The end the end . the"
+    assert b" ".join(found[0]).decode() == expected
+    assert found[1, 0] == b"The"
+    assert text.tokenize(["The Apple"]).to_list() == [[b"the", b"Apple"]]
+
+
 def test_no_phrases_have_one_empty_place():
     text = build_text(TextConfig(language="fr"), LINES)
     for lines in ([], [""], ["", " \t "]):
