@@ -388,32 +388,6 @@ def load_text(folder: AnyPath, side: str, config: TextConfig) -> Text:
     return Text(config, Vocabulary.load(run.vocabulary(side)), subword_model, rules)
 
 
-def shortfall(text: Text, side: str, config: TextConfig) -> str | None:
-    """A message about a built vocabulary that is smaller than ``vocabulary_size``; None if it is
-    not.
-    """
-    if config.vocabulary is not None or text.vocabulary.size >= config.vocabulary_size:
-        return None
-    fewer = _fewer(text)
-    return (
-        f"{side} vocabulary: {text.vocabulary.size:,} of the {config.vocabulary_size:,} entries"
-        f" that {side}.vocabulary_size asks for: the text has no more"
-        + (
-            f"; subwords this rare are hard to learn: set {side}.vocabulary_size={fewer}"
-            if config.tokenization == "sentencepiece" and fewer < text.vocabulary.size
-            else ""
-        )
-    )
-
-
-def _fewer(text: Text) -> int:
-    """A vocabulary size for a text with no more entries than these: half of them, in hundreds, but
-    enough for each character and the special tokens.
-    """
-    single = sum(len(token) == 1 for token in text.vocabulary.tokens) + len(SPECIAL_TOKENS)
-    return max(100, text.vocabulary.size // 200 * 100, (single + 99) // 100 * 100)
-
-
 def padded(rows: Sequence[Any]) -> np.ndarray:
     """Make a matrix of rows of ids, padded with PAD_ID on the right: B lists or arrays -> int32
     [B, longest].

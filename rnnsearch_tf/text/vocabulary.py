@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
+from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID, TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
@@ -145,6 +145,32 @@ class Vocabulary(tf.Module):
         known = set(self.tokens)
         new = [word for word in _by_frequency(counts, minimum_count) if word not in known]
         return Vocabulary([*self.tokens, *new[:number]])
+
+
+def shortfall(vocabulary: Vocabulary, side: str, config: TextConfig) -> str | None:
+    """A message about a built vocabulary that is smaller than ``vocabulary_size``; None if it is
+    not.
+    """
+    if config.vocabulary is not None or vocabulary.size >= config.vocabulary_size:
+        return None
+    fewer = _fewer(vocabulary)
+    return (
+        f"{side} vocabulary: {vocabulary.size:,} of the {config.vocabulary_size:,} entries"
+        f" that {side}.vocabulary_size asks for: the text has no more"
+        + (
+            f"; subwords this rare are hard to learn: set {side}.vocabulary_size={fewer}"
+            if config.tokenization == "sentencepiece" and fewer < vocabulary.size
+            else ""
+        )
+    )
+
+
+def _fewer(vocabulary: Vocabulary) -> int:
+    """A vocabulary size for a text with no more entries than these: half of them, in hundreds, but
+    enough for each character and the special tokens.
+    """
+    single = sum(len(token) == 1 for token in vocabulary.tokens) + len(SPECIAL_TOKENS)
+    return max(100, vocabulary.size // 200 * 100, (single + 99) // 100 * 100)
 
 
 def batches(lines: Iterable[ItemT], size: int = _LINES_AT_ONCE) -> Iterator[list[ItemT]]:

@@ -36,7 +36,8 @@ from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.runtime.progress import announced, say
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runs.limits import reached_limit
-from rnnsearch_tf.text.pipeline import Text, load_texts, shortfall
+from rnnsearch_tf.text.pipeline import Text, load_texts
+from rnnsearch_tf.text.vocabulary import shortfall
 from rnnsearch_tf.training import warm_start
 from rnnsearch_tf.training.agreement import Agreement
 from rnnsearch_tf.training.arguments import check_arguments
@@ -562,7 +563,7 @@ def _build_texts(config: Config, pairs: Pairs) -> tuple[Text, Text]:
         print("building the source and the target vocabulary", file=sys.stderr)
         source, target = build_corpus_texts(config, pairs)
     for side, text in (("source", source), ("target", target)):
-        if message := shortfall(text, side, getattr(config, side)):
+        if message := shortfall(text.vocabulary, side, getattr(config, side)):
             print(message, file=sys.stderr)
     return source, target
 

@@ -9,7 +9,7 @@ from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.text.pipeline import shortfall
+from rnnsearch_tf.text.vocabulary import shortfall
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,9 @@ def test_every_character_is_a_subword():
     assert config.source.vocabulary_size == 700  # 600 and 100 more
     assert config.target.vocabulary_size == 500
     text = rt.build_text(config.source, source)  # SentencePiece refuses fewer than 603
-    advice = shortfall(text, "source", dataclasses.replace(config.source, vocabulary_size=2000))
+    advice = shortfall(
+        text.vocabulary, "source", dataclasses.replace(config.source, vocabulary_size=2000)
+    )
     assert advice is not None and "set source.vocabulary_size" not in advice
 
 
@@ -75,6 +77,6 @@ def test_the_advice_for_a_small_vocabulary_can_be_followed():
     lines = ["".join(signs[start:] + signs[:start]) for start in range(0, 230, 2)]
     config = TextConfig(language="zh", tokenization="sentencepiece", vocabulary_size=2000)
     text = rt.build_text(config, lines)
-    advice = shortfall(text, "source", config)
+    advice = shortfall(text.vocabulary, "source", config)
     assert advice.endswith("set source.vocabulary_size=300"), advice  # half would be too few
     rt.build_text(dataclasses.replace(config, vocabulary_size=300), lines)

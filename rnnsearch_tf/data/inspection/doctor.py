@@ -19,7 +19,8 @@ from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.runtime.optional import install
 from rnnsearch_tf.text.encodings import guess
-from rnnsearch_tf.text.pipeline import Text, shortfall
+from rnnsearch_tf.text.pipeline import Text
+from rnnsearch_tf.text.vocabulary import shortfall
 
 FOREIGN_SHARE = 0.01
 """Share of lines in another language above which they are a warning: among names and code, one of
@@ -233,7 +234,7 @@ def _small_vocabularies(counts: Counts, config: Config) -> Messages:
     """Findings about vocabularies smaller than configured."""
     for side, text in zip(("source", "target"), counts.texts):
         settings = getattr(config, side)
-        message = None if text is None else shortfall(text, side, settings)
+        message = None if text is None else shortfall(text.vocabulary, side, settings)
         if text is not None and message is not None:
             far = (
                 settings.tokenization == "sentencepiece"
