@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.alignment import Link
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.text.languages import base
 
 if TYPE_CHECKING:
     from rnnsearch_tf.text.pipeline import Text
@@ -91,4 +92,7 @@ def check_same_words(translator: Any, reverse: Any) -> None:
 def _word_splitter(text: Text) -> str:
     """What splits a side into the words that links number."""
     config = text.config
-    return f"Moses rules of {config.language!r}" if config.tokenization == "moses" else "spaces"
+    if config.tokenization != "moses":
+        return "spaces"
+    hyphens = ", split at hyphens" if config.split_hyphens else ""
+    return f"Moses rules of {base(config.language)!r}{hyphens}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-ESCAPES = [  # in the order of detokenizer.perl
-    (" @-@ ", "-"),
+HYPHENS = [(" @-@ ", "-")]
+CHARACTERS = [  # in the order of detokenizer.perl
     ("&bar;|&#124;", "|"),
     ("&lt;", "<"),
     ("&gt;", ">"),
@@ -18,12 +18,25 @@ ESCAPES = [  # in the order of detokenizer.perl
     ("&#93;", "]"),
     ("&amp;", "&"),
 ]
+ESCAPES = HYPHENS + CHARACTERS
 """(regular expression, its replacement)."""
 
-ESCAPED = re.compile("|".join(["^@-@$", *(escaped for escaped, _ in ESCAPES[1:])]))
-"""Matches in a word with escapes."""
-
+_ESCAPED = re.compile("|".join(escaped for escaped, _ in CHARACTERS))
+_PLAIN = re.compile(r"""[|<>[\]"']""")
 _PATTERNS = [(re.compile(escaped.encode()), plain.encode()) for escaped, plain in ESCAPES]
+
+
+def escapes_of(tokens: Iterable[str]) -> tuple[bool, bool]:
+    """Whether the tokens of a text have split hyphens, and whether its special characters are
+    escaped, as most of its tokens with such characters are.
+
+    Example:
+        >>> escapes_of(["l&apos;", "d&apos;", "<2fr>", "R&amp;D"])
+        (False, True)
+    """
+    tokens = list(tokens)
+    escaped, plain = (sum(map(bool, map(each.search, tokens))) for each in (_ESCAPED, _PLAIN))
+    return "@-@" in tokens, escaped > plain
 
 
 def joined_words(tokens: Iterable[str]) -> list[int]:
@@ -50,6 +63,7 @@ def unescape_bytes(line: bytes) -> bytes:
         >>> unescape_bytes(b"l&apos; homme")
         b"l' homme"
     """
+    line = b" " + line + b" "  # @-@ may be the first or last token
     for pattern, plain in _PATTERNS:
         line = pattern.sub(plain, line)
-    return line
+    return line.strip(b" ")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 
 import tensorflow as tf
 
@@ -196,19 +197,21 @@ def detokenize(tokens: tf.RaggedTensor, language: str) -> tf.Tensor:
     words = tokens.values
     rows = tokens.value_rowids()
     closes, opens, spaced = _attachments(words, rows, language)
-    after_opening = tf.concat([[False], opens], 0)[: tf.size(rows)]
+    after_opening = tf.concat([[False], opens], 0)[:-1]
     space = spaced | ~(closes | after_opening)
     pieces = tf.strings.join([tf.where(space, " ", ""), words])
     texts = tf.strings.reduce_join(tokens.with_values(pieces), axis=1)  # [B]
     return tf.strings.strip(texts)
 
 
-def unescape(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+def unescape(
+    tokens: tf.RaggedTensor, escapes: Sequence[tuple[str, str]] = ESCAPES
+) -> tf.RaggedTensor:
     """Undo Moses' escapes and split the tokens at white space: RaggedTensor string [B, None]."""
     texts = tf.strings.reduce_join(tokens, axis=1, separator=" ")
     texts = tf.strings.regex_replace(texts, f"[{SPACE}]+", " ")
     texts = tf.strings.join([" ", texts, " "])
-    for escaped, plain in ESCAPES:
+    for escaped, plain in escapes:
         texts = tf.strings.regex_replace(texts, escaped, plain)
     return tf.strings.split(texts)
 
@@ -252,10 +255,9 @@ def _attachments(
 
 def _neighbours(words: tf.Tensor, rows: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """The previous and the next token of each in its row, string [T] each; "" if there is none."""
-    size = tf.size(rows)
-    before = tf.equal(tf.concat([[-1], rows], 0)[:size], rows)
+    before = tf.equal(tf.concat([[-1], rows], 0)[:-1], rows)
     after = tf.equal(tf.concat([rows, [-1]], 0)[1:], rows)
-    previous = tf.where(before, tf.concat([[""], words], 0)[:size], "")
+    previous = tf.where(before, tf.concat([[""], words], 0)[:-1], "")
     following = tf.where(after, tf.concat([words, [""]], 0)[1:], "")
     return previous, following
 

@@ -22,7 +22,7 @@ from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, MARK, SPACE
 from rnnsearch_tf.text.counting import Line, TokenCounts, count_tokens
-from rnnsearch_tf.text.escapes import ESCAPED
+from rnnsearch_tf.text.escapes import CHARACTERS, HYPHENS, escapes_of
 from rnnsearch_tf.text.languages import warn_once
 from rnnsearch_tf.text.moses import detokenize, escape, tokenize, unescape
 from rnnsearch_tf.text.sampling import SubwordSampler
@@ -68,6 +68,11 @@ class Text(tf.Module):
         self.vocabulary = vocabulary
         self._subwords: subwords.Subwords | None = None
         self.rules = rules or read_rules(config)
+        self._has_hyphens, self._is_escaped = (
+            (config.split_hyphens, config.escape)
+            if config.tokenization == "moses"
+            else escapes_of(vocabulary.tokens[len(SPECIAL_TOKENS) :])
+        )
         if config.tokenization == "moses":
             warn_once(config.language)
         if config.tokenization == "sentencepiece":
@@ -127,8 +132,9 @@ class Text(tf.Module):
         """Like :meth:`tokenize`, for lines of Moses tokens separated by spaces, with or without
         escapes (``&apos;``).
 
-        The words are kept, and with the option ``escape``, or escaped words in the vocabulary of
-        ``tokenization: space``, their escapes; SentencePiece pieces are those of the joined line.
+        The words are kept, with those escapes that the model's own words have: by its options
+        ``escape`` and ``split_hyphens``, or for ``tokenization: space`` by its vocabulary.
+        SentencePiece pieces are those of the joined line.
         """
         if self.config.tokenization == "sentencepiece":
             # detokenize undoes the escapes
@@ -141,9 +147,8 @@ class Text(tf.Module):
         [B, None].
         """
         spaces = dataclasses.replace(self.config, tokenization="space")
-        has_escapes = any(map(ESCAPED.search, self.vocabulary.tokens))
-        if not self.config.escape and not (self.config == spaces and has_escapes):
-            texts = tf.strings.reduce_join(unescape(_split(texts)), axis=1, separator=" ")
+        undone = ([] if self._has_hyphens else HYPHENS) + ([] if self._is_escaped else CHARACTERS)
+        texts = tf.strings.reduce_join(unescape(_split(texts), undone), axis=1, separator=" ")
         words = _tokenize(texts, spaces, None)
         return self.rules.truecase(words) if self.rules else words
 

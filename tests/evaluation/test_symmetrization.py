@@ -5,6 +5,7 @@ hand; the verb; gold links.
 import json
 import math
 import random
+import types
 
 import numpy as np
 import pytest
@@ -13,7 +14,9 @@ from tiny_run import write_run
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.alignment.aer import hypothesis_links
 from rnnsearch_tf.alignment.links import entropies
-from rnnsearch_tf.alignment.symmetrization import METHODS, grow_diag_final_and
+from rnnsearch_tf.alignment.symmetrization import METHODS, check_same_words, grow_diag_final_and
+from rnnsearch_tf.config import TextConfig
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.translation import Translator
 
 STEPS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
@@ -181,3 +184,17 @@ def test_what_is_wrong_is_said(runs, words, message, capsys):
     )
     captured = capsys.readouterr()
     assert message in captured.err and captured.err.count("\n") == 1 and captured.out == ""
+
+
+def test_the_same_words_are_those_of_the_same_rules():
+    def model(source, target):
+        texts = (types.SimpleNamespace(config=side) for side in (source, target))
+        return types.SimpleNamespace(**dict(zip(("source_text", "target_text"), texts)))
+
+    french, pt = TextConfig(language="fr"), TextConfig(language="pt")
+    hyphens = TextConfig(language="pt", split_hyphens=True)
+    check_same_words(model(french, pt), model(TextConfig(language="pt-BR"), french))
+    with pytest.raises(
+        UsageError, match="target side by Moses rules of 'pt' like .* split at hyph"
+    ):
+        check_same_words(model(french, pt), model(hyphens, french))

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.text.escapes import joined_words, unescape_bytes
+from rnnsearch_tf.text.moses import unescape
 from rnnsearch_tf.text.pipeline import Text, build_text
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
@@ -35,12 +36,24 @@ def test_escapes_are_undone():
     assert words(moses(), "Jean @-@ Paul") == ["Jean-Paul"]
 
 
+@pytest.mark.parametrize("escape", [True, False])
+@pytest.mark.parametrize("split_hyphens", [True, False])
+def test_a_model_keeps_the_escapes_that_its_own_tokens_have(escape, split_hyphens):
+    text = moses(escape=escape, split_hyphens=split_hyphens)
+    [tokens] = text.tokenize(["l'homme bien-être | a"]).to_list()
+    assert words(text, "l&apos; homme bien @-@ être &#124; a") == [t.decode() for t in tokens]
+
+
 def test_a_vocabulary_of_escaped_words_reads_escaped_words():
     """Trained on tokens with escapes, by ``tokenization: space``, a model knows them so."""
     special = ["<pad>", "</s>", "<unk>"]
     for own, expected in (
         (["l&apos;", "@-@"], "l&apos; bien @-@ être"),
         (["l'", "bien-être"], "l' bien-être"),
+        (["l'", "@-@"], "l' bien @-@ être"),  # -a -no-escape
+        (["l&apos;", "bien-être"], "l&apos; bien-être"),
+        (["l'", "d'", "R&amp;D"], "l' bien-être"),  # an escape of the text itself
+        (["l&apos;", "&quot;", "<2fr>"], "l&apos; bien-être"),
     ):
         text = Text(TextConfig(language="fr", tokenization="space"), Vocabulary([*special, *own]))
         assert words(text, "l&apos; bien @-@ être") == expected.split()
@@ -65,7 +78,8 @@ def test_tokens_that_a_hyphen_makes_one_word():
     for _ in range(300):
         tokens = generator.choices(["a", "b", "@-@"], k=generator.randint(1, 7))
         places = joined_words(tokens)
-        joined = unescape_bytes(f" {' '.join(tokens)} ".encode()).split()
+        joined = unescape_bytes(" ".join(tokens).encode()).split()
+        assert unescape(tf.ragged.constant([tokens])).to_list() == [joined]
         assert [
             b"".join(t.replace("@-@", "-").encode() for t, k in zip(tokens, places) if k == word)
             for word in range(max(places) + 1)
