@@ -193,23 +193,32 @@ def _features(
     """The features of each translation: of the sentence, float64 [4], and of its words, float64
     [words, 3].
     """
+    import tensorflow as tf
+
+    from rnnsearch_tf.text.pipeline import strings
+
+    words = [text.split() for text in translations]
+    ragged = tf.ragged.constant(words, tf.string, ragged_rank=1)
     scored = translator.score_targets(sources, translations)
     return [
-        _features_of(pair.token_log_probabilities, pair.target_tokens, text)
-        for pair, text in zip(scored, translations)
+        _features_of(pair.token_log_probabilities, pair.target_tokens, row)
+        for pair, row in zip(scored, strings(translator.target_text.as_in_tokens(ragged)))
     ]
 
 
 def _features_of(
-    log_probabilities: np.ndarray, tokens: Sequence[str], text: str
+    log_probabilities: np.ndarray, tokens: Sequence[str], words: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The features of one translation; `log_probabilities` float64 [tokens + 1]."""
+    """The features of one translation; `log_probabilities` float64 [tokens + 1], words with the
+    characters of the tokens.
+    """
     mean = log_probabilities.mean()
     sentence = np.array([1.0, mean, log_probabilities.min(), np.log(len(log_probabilities))])
     pieces = [token.removesuffix(PIECE_JOINT) for token in tokens]
-    shares = word_shares(pieces, text.split())  # [tokens, words]
-    words = shares.T @ log_probabilities[: len(tokens)]
-    return sentence, np.stack([np.ones_like(words), words, np.full_like(words, mean)], axis=1)
+    shares = word_shares(pieces, words)  # [tokens, words]
+    of_words = shares.T @ log_probabilities[: len(tokens)]
+    rows = [np.ones_like(of_words), of_words, np.full_like(of_words, mean)]
+    return sentence, np.stack(rows, axis=1)
 
 
 def _found(words: Sequence[str], reference: Sequence[str]) -> list[bool]:

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.text.characters import PIECE_JOINT, SPACE, WORD_START
+from rnnsearch_tf.text.pipeline import Text
 
 DIGITS = 7
 """Decimals of a word's confidence."""
@@ -24,6 +25,7 @@ _NO_CHARACTERS = f"{WORD_START}|{PIECE_JOINT}$"
 
 def confidences(
     calibration: Calibration,
+    text: Text,
     log_probabilities: tf.Tensor,
     tokens: tf.RaggedTensor,
     texts: tf.Tensor,
@@ -32,6 +34,7 @@ def confidences(
 
     Args:
         calibration: the weights of both regressions.
+        text: the target side.
         log_probabilities: float32 [B, I], natural log of each token's probability, the end symbol's
             last; 0 at padding.
         tokens: string [B, None], the tokens of the texts.
@@ -58,7 +61,9 @@ def confidences(
     )
     # [W]
     of_words = _of_words(
-        tf.RaggedTensor.from_tensor(log_probabilities, lengths=tokens.row_lengths()), tokens, words
+        tf.RaggedTensor.from_tensor(log_probabilities, lengths=tokens.row_lengths()),
+        tokens,
+        text.as_in_tokens(words),
     )
     word = tf.stack(
         [tf.ones_like(of_words), of_words, tf.gather(means, words.value_rowids())], axis=1

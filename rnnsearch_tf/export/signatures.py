@@ -207,7 +207,8 @@ class Served:
             self.calibration is not None
         )  # the export of an uncalibrated RUN lacks this signature
         log_probabilities, tokens, truncated = self._scores(source, target)
-        return confidences(self.calibration, log_probabilities, tokens, target) | truncated
+        text = self.target_text
+        return confidences(self.calibration, text, log_probabilities, tokens, target) | truncated
 
     def sample(self, text: tf.Tensor, seed: tf.Tensor) -> Outputs:
         """A translation drawn at random."""

@@ -120,6 +120,28 @@ def escape(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
     return tokens.with_values(words)
 
 
+def with_escapes(words: tf.RaggedTensor, escaped: bool, split_hyphens: bool) -> tf.RaggedTensor:
+    """Write the words of a text with the characters of their tokens: RaggedTensor string [B, None],
+    same shape out. ``<unk>`` stays as it is.
+
+    Args:
+        words: what spaces separate in detokenized text.
+        escaped: whether the tokens are escaped.
+        split_hyphens: whether they are split at hyphens.
+
+    Example:
+        >>> with_escapes(tf.ragged.constant([["L'homme", "a-b"]]), True, True).to_list()
+        [[b'L&apos;homme', b'a@-@b']]
+    """
+    for pattern, rewrite in _HYPHENS if split_hyphens else ():
+        rewrite = rewrite.replace(" ", "")
+        words = words.with_values(tf.strings.regex_replace(words.values, pattern, rewrite))
+    if not escaped:
+        return words
+    words = escape(words)
+    return words.with_values(tf.strings.regex_replace(words.values, "&lt;unk&gt;", "<unk>"))
+
+
 def _special(language: str) -> tuple[str, str]:
     """The rule that a sign, or an ideograph outside the language's alphabet, is a token."""
     letters = LANGUAGE_LETTERS.get(language, "")

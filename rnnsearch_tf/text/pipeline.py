@@ -24,7 +24,7 @@ from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, MARK, SPACE
 from rnnsearch_tf.text.counting import Line, TokenCounts, count_tokens
 from rnnsearch_tf.text.escapes import CHARACTERS, HYPHENS, escapes_of
 from rnnsearch_tf.text.languages import warn_once
-from rnnsearch_tf.text.moses import detokenize, escape, tokenize, unescape
+from rnnsearch_tf.text.moses import detokenize, escape, tokenize, unescape, with_escapes
 from rnnsearch_tf.text.sampling import SubwordSampler
 from rnnsearch_tf.text.vocabulary import Vocabulary, batches
 from rnnsearch_tf.text.word_rules import WordRules, read_rules
@@ -151,6 +151,13 @@ class Text(tf.Module):
         texts = tf.strings.reduce_join(unescape(_split(texts), undone), axis=1, separator=" ")
         words = _tokenize(texts, spaces, None)
         return self.rules.truecase(words) if self.rules else words
+
+    def as_in_tokens(self, words: tf.RaggedTensor) -> tf.RaggedTensor:
+        """Write the words of detokenized text with the characters that their tokens have:
+        RaggedTensor string [B, None], same shape out.
+        """
+        moses = self.config.tokenization == "moses"
+        return with_escapes(words, self._is_escaped, self._has_hyphens) if moses else words
 
     def same_as(self, other: Text) -> bool:
         """Whether both give the same ids for every text, and the same text for all ids."""

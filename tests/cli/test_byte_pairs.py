@@ -159,8 +159,9 @@ def test_confidence_of_words_is_that_of_their_pieces(coded_run):
     expected = 1 / (1 + np.exp(-(0.5 + 0.6 * np.array(sums) - 0.7 * logs.mean())))
     assert [word for word, _ in found.words] == words
     np.testing.assert_allclose([p for _, p in found.words], expected, rtol=1e-6)
-    tokens = translator.target_text.tokenize(TARGET[3:4])
-    served = confidences(calibration, logs[np.newaxis].astype("float32"), tokens, TARGET[3:4])
+    text = translator.target_text
+    tokens = text.tokenize(TARGET[3:4])
+    served = confidences(calibration, text, logs[np.newaxis].astype("float32"), tokens, TARGET[3:4])
     numbers = json.loads(served["word_confidences"].numpy()[0])
     np.testing.assert_allclose(numbers, expected, atol=1e-5)
 

@@ -13,12 +13,15 @@ import sacrebleu
 from tiny_run import write_run
 
 from rnnsearch_tf.cli.main import run as rnnsearch
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.config import SPECIAL_TOKENS, TextConfig, load_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.confidence import Calibration, agreement
+from rnnsearch_tf.export.confidence import confidences
 from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.text.pipeline import Text, strings
+from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.loading import load_run
 
@@ -35,9 +38,12 @@ class Scorer:
     end symbol's last.
     """
 
-    def __init__(self, tokens, logs):
+    def __init__(self, tokens, logs, **options):
         self.tokens = tokens
         self.logs = logs
+        self.target_text = Text(
+            TextConfig(language="fr", **options), Vocabulary([*SPECIAL_TOKENS, "a"])
+        )
 
     def score_targets(self, sources, targets):
         return [
@@ -156,6 +162,30 @@ def test_the_features_of_pieces_are_those_of_words():
     expected = [sigmoid(0.5 + 0.6 * np.log(p) - 0.7 * logs.mean()) for p in (0.5, 0.125)]
     assert [p for _, p in found.words] == pytest.approx(expected)
     assert empty.words == [] and empty.sentence == pytest.approx(sigmoid(0.1 + 0.1 * np.log(0.3)))
+
+
+@pytest.mark.parametrize("escape", [True, False])
+@pytest.mark.parametrize("split_hyphens", [True, False])
+def test_words_of_escaped_tokens_keep_their_own_log_probabilities(escape, split_hyphens):
+    text = "L'homme bien-aimé [ <unk> dort-il-là &"
+    scorer = Scorer(None, None, escape=escape, split_hyphens=split_hyphens)
+    ragged = scorer.target_text.tokenize_translations([text])
+    [tokens] = strings(ragged)
+    logs = -np.arange(1.0, len(tokens) + 2)
+    scorer.tokens, scorer.logs = [tokens], [logs]
+    counts = [2, 3 if split_hyphens else 1, 1, 1, 5 if split_hyphens else 1, 1]
+    assert sum(counts) == len(tokens)
+    sums = [part.sum() for part in np.split(logs[:-1], np.cumsum(counts)[:-1])]
+    expected = 1 / (1 + np.exp(-(0.5 + 0.1 * np.array(sums) - 0.2 * logs.mean())))
+    calibration = Calibration([0.1, -0.2, 0.3, -0.4], [0.5, 0.1, -0.2], 50, "")
+    [found] = calibration(scorer, ["a"], [text])
+    assert [word for word, _ in found.words] == text.split()
+    assert [p for _, p in found.words] == pytest.approx(expected)
+    served = confidences(
+        calibration, scorer.target_text, logs[np.newaxis].astype("float32"), ragged, [text]
+    )
+    assert served["words"].numpy()[0].decode() == text
+    assert json.loads(served["word_confidences"].numpy()[0]) == pytest.approx(expected, abs=1e-6)
 
 
 def test_agreement_is_that_of_the_textbook():

@@ -107,10 +107,10 @@ COLUMNS = [
         ("data/test_config_for_pairs.py::test_every_character_is_a_subword",),
     ),
     Mutant(
-        "text/pipeline.py",
+        "text/vocabulary.py",
         "the advised vocabulary has no room for the characters",
-        "text.vocabulary.size // 200 * 100, (single + 99) // 100 * 100)",
-        "text.vocabulary.size // 200 * 100)",
+        "vocabulary.size // 200 * 100, (single + 99) // 100 * 100)",
+        "vocabulary.size // 200 * 100)",
         ("data/test_config_for_pairs.py::test_the_advice_for_a_small_vocabulary_can_be_followed",),
     ),
 ]
