@@ -15,7 +15,7 @@ from fake_server import FakeServer
 from tensorflow.core.framework import types_pb2
 
 import rnnsearch_tf.extras.server.client
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras.server.client import ADVICE, CHANNEL_OPTIONS, Client, tls_credentials
 
 
@@ -57,6 +57,16 @@ def test_one_request(server):
         dim.size for dim in tensor.tensor_shape.dim
     ] == [3]
     assert list(tensor.string_val) == ["é".encode(), b"", b"a\0b"] and not request.output_filter
+
+
+def test_texts_are_those_of_every_translator(client):
+    """One text, bytes, an iterator; never the letters of a text."""
+    assert client.translate("a cat").text == client.translate(b"a cat").text == "A CAT"
+    assert texts(client.translate(iter([b"a cat", "\u00e9"]))) == ["A CAT", "\u00c9"]
+    with pytest.raises(UsageError, match=r"texts: expected a list of texts, got int 5"):
+        client.translate(5)
+    with pytest.raises(UsageError, match=r"texts\[1\]: expected a text as str, got NoneType"):
+        client.translate(["a", None])
 
 
 def test_texts_that_were_cut_are_said(client, caplog):

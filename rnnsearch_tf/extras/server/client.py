@@ -12,6 +12,7 @@ until it is back.
 
 from __future__ import annotations
 
+import collections.abc
 import concurrent.futures
 import json
 import logging
@@ -26,7 +27,7 @@ from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow.core.framework.tensor_shape_pb2 import TensorShapeProto
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -77,6 +78,22 @@ class Translated(typing.NamedTuple):
     score: float | None = None
     confidence: float | None = None
     word_confidences: list | None = None
+
+
+def _as_bytes(texts) -> list:
+    """The texts as a list of bytes; UsageError unless they are str or bytes."""
+    if not isinstance(texts, collections.abc.Iterable):
+        raise UsageError(
+            f"texts: expected a list of texts, got {type(texts).__name__} {texts!r}; give a list of"
+            " str"
+        )
+    values = [text.encode("utf-8", "replace") if isinstance(text, str) else text for text in texts]
+    for number, value in enumerate(values):
+        if not isinstance(value, bytes):
+            raise UsageError(
+                f"texts[{number}]: expected a text as str, got {type(value).__name__} {value!r}"
+            )
+    return values
 
 
 class Client:
@@ -130,19 +147,24 @@ class Client:
         )
         self._predict = prediction_service_pb2_grpc.PredictionServiceStub(self._channel).Predict
 
-    def translate(self, texts) -> list:
+    def translate(self, texts) -> list | Translated:
         """The translations of a list of texts, as one request, and as a second one how sure the
         model is of them, if that is asked for.
 
         Args:
-            texts: list of str.
+            texts: iterable of str or bytes, or one of them.
 
         Returns:
-            list[Translated], one for each text; bytes that are not UTF-8 become U+FFFD.
+            list[Translated], one for each text; for a single text, its Translated. Bytes that are
+            not UTF-8 become U+FFFD.
 
         Raises:
+            UsageError: `texts` are not texts.
             UserError: the server refused, did not answer in time, or has another kind of model.
         """
+        if isinstance(texts, (str, bytes)):
+            return self.translate([texts])[0]
+        texts = _as_bytes(texts)
         if not texts:
             return []
         outputs = self._outputs(text=texts)
@@ -163,7 +185,9 @@ class Client:
             )
         strings = [text.decode("utf-8", "replace") for text in translation.string_val]
         scores = scores if len(scores) == len(strings) else [None] * len(strings)
-        sure = self._confidences(texts, strings) if self.confidence else [()] * len(strings)
+        sure = [()] * len(strings)
+        if self.confidence:
+            sure = self._confidences(texts, _as_bytes(strings))
         return [Translated(text, score, *more) for text, score, more in zip(strings, scores, sure)]
 
     def _confidences(self, sources, translations):
@@ -173,14 +197,13 @@ class Client:
         return list(zip(outputs["confidence"].float_val, words, strict=True))
 
     def _outputs(self, signature=None, **inputs):
-        """The outputs of one request, whose inputs are lists of texts; without a signature that of
+        """The outputs of one request, whose inputs are lists of bytes; without a signature that of
         translations.
         """
         request = predict_pb2.PredictRequest()
         request.CopyFrom(self._request)
         request.model_spec.signature_name = signature or request.model_spec.signature_name
-        for name, texts in inputs.items():
-            values = [text.encode("utf-8", "replace") for text in texts]
+        for name, values in inputs.items():
             shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=len(values))])
             request.inputs[name].CopyFrom(
                 TensorProto(dtype=types_pb2.DT_STRING, tensor_shape=shape, string_val=values)
