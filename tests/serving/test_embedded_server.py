@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import threading
+import time
 
 import grpc
 import numpy as np
@@ -24,6 +25,7 @@ from toy_model import Gate, write_corrupt, write_toy
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.extras.server.flags import FREE, Flags
+from rnnsearch_tf.extras.server.process import IDLE_SECONDS, PROBE_SECONDS
 from rnnsearch_tf.extras.server.server import Server
 
 LONG = 30
@@ -322,10 +324,21 @@ def test_warm_up_runs_before_the_first_request_and_its_failure_is_the_loads(toy,
     assert client.predict("half_plus", x=[2.0])["y"] == [3.0]
 
 
-def test_without_warm_up_a_failing_request_of_its_file_is_not_run(toy, tmp_path):
-    write_toy(tmp_path, 1, warm_up=[warm_up_record("refuse", x=np.float32([-1.0]))])
-    _, client = toy(tmp_path, enable_model_warmup=False)
-    assert client.predict("half_plus", x=[2.0])["y"] == [3.0]
+def test_without_warm_up_its_file_is_not_read(toy, tmp_path):
+    """Neither its requests are run, then or to ask whether the model answers, nor are they read."""
+    other = prediction_log_pb2.PredictionLog()
+    other.classify_log.request.model_spec.signature_name = "classify"
+    records = [warm_up_record("refuse", x=np.float32([-1.0])), other]
+    clients = []
+    for number, record in enumerate(records):
+        write_toy(tmp_path / f"{number}", 1, warm_up=[record])
+        clients.append(toy(tmp_path / f"{number}", enable_model_warmup=False)[1])
+    for client in clients:
+        assert client.predict("half_plus", x=[2.0])["y"] == [3.0]
+    end = time.monotonic() + 2 * IDLE_SECONDS + PROBE_SECONDS
+    while time.monotonic() < end:
+        assert [client.health() for client in clients] == ["SERVING"] * len(clients)
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("flag", ["port", "rest_api_port"])

@@ -62,7 +62,7 @@ class Servable:
             for name, value in graph.signature_def.items()
             if not name.startswith("__saved_model_init")
         }
-        self._probe: predict_pb2.PredictRequest | None = next(self._requests(), None)
+        self._probe: predict_pb2.PredictRequest | None = None
 
     def run(self, signature: str, inputs: dict, outputs: tuple, end: float) -> list[np.ndarray]:
         """Run a signature once.
@@ -96,6 +96,8 @@ class Servable:
             ServingError: a request fails, or is none; the version must not be served.
         """
         for number, request in enumerate(self._requests(), start=1):
+            if number == 1:
+                self._probe = request
             if number > MOST_WARM_UP_REQUESTS:
                 raise invalid_argument(
                     "Number of warmup records exceeds the maximum"
@@ -109,7 +111,7 @@ class Servable:
                 ) from None
 
     def probe(self, end: float) -> None:
-        """Answer the first request of the warm-up file again; without one do nothing."""
+        """Answer the first request of the warm-up again; without one do nothing."""
         if self._probe is not None:
             self._answer(self._probe, end)
 
