@@ -138,27 +138,41 @@ def _links(translator, links, lines, tokenized):
     pairs = translator.score_targets(sources, targets, tokenized=tokenized)
     words = list(_words(translator, lines)) if tokenized else [(None, None)] * len(pairs)
     found = (links(p.alignment, p.source_tokens, p.target_tokens, w) for p, w in zip(pairs, words))
-    return map(_of_tokens, found, words, zip(*lines)) if tokenized else found
+    if not tokenized:
+        return found
+    texts = translator.source_text, translator.target_text
+    return map(functools.partial(_of_tokens, texts), found, words, zip(*lines))
 
 
-def _of_tokens(links, words, lines) -> list:
+def _of_tokens(texts, links, words, lines) -> list:
     """Links of words as links of the lines' tokens: a word with ``@-@`` is three tokens, which all
     get its links.
     """
-    tokens = [_tokens_of_words(line.split(), side) for line, side in zip(lines, words)]
+    tokens = [_tokens_of_words(line.split(), *side) for line, side in zip(lines, zip(words, texts))]
     return sorted(
         (j, i) for source, target in links for j in tokens[0][source] for i in tokens[1][target]
     )
 
 
-def _tokens_of_words(tokens, words) -> list:
-    """The positions of each word's tokens."""
+def _tokens_of_words(tokens, words, text) -> list:
+    """The positions of each word's tokens; a token of which normalization leaves nothing is of no
+    word.
+    """
+    from rnnsearch_tf.text.pipeline import strings
+
+    positions = list(range(len(tokens)))
+    numbers = _word_numbers(tokens, words)
+    if len(set(numbers)) != len(words):
+        positions = [k for k, row in enumerate(strings(text.words(tokens))) for _ in row]
+        numbers = _word_numbers([tokens[k] for k in positions], words)
     places: list[list[int]] = [[] for _ in words]
-    for position, word in enumerate(
-        range(len(tokens)) if len(tokens) == len(words) else joined_words(tokens)
-    ):
+    for position, word in zip(positions, numbers):
         places[word].append(position)
     return places
+
+
+def _word_numbers(tokens, words) -> list:
+    return list(range(len(tokens))) if len(tokens) == len(words) else joined_words(tokens)
 
 
 def _symmetrized(arguments, translator):

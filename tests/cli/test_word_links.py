@@ -123,6 +123,20 @@ def test_links_of_given_tokens(rnnsearch, subword_run, files):
     assert hard == [" ".join(f"{j}-{i}" for j, i in sorted(found)), ""]
 
 
+def test_a_token_without_characters_has_no_link(rnnsearch, subword_run, files):
+    """Control characters are cleaned away; the other tokens keep their places in the line."""
+    lines = [["The", "well", "@-@", "known", "red", "door"], ["La", "porte", "rouge"]]
+    for file, tokens in zip(files, lines):
+        file.write_text(" ".join(tokens) + "\n")
+    [plain], _ = rnnsearch("align", "--model", subword_run, "--tokenized", *files)
+    files[0].write_text(" ".join([*lines[0][:4], "\x07", *lines[0][4:]]) + "\n")
+    files[1].write_text(" ".join(["\x07", *lines[1], "\x07"]) + "\n")
+    [found], _ = rnnsearch("align", "--model", subword_run, "--tokenized", *files)
+    links = [link.split("-") for link in plain.split()]
+    moved = sorted((int(j) + (int(j) > 3), int(i) + 1) for j, i in links)
+    assert found == " ".join(f"{j}-{i}" for j, i in moved) and moved
+
+
 @pytest.mark.slow
 def test_translations_are_linked_by_words_too(rnnsearch, subword_run, files):
     for more in ((), ("--no-unknown",)):
