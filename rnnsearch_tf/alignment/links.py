@@ -18,7 +18,8 @@ def links(alignment: ArrayLike) -> list[Link]:
     """The links of a sentence pair, without the end symbols.
 
     Each target word is linked to the source word it attends to most; attention to the end symbol
-    is ignored. If one side has no words, there are no links.
+    is ignored. A word without other attention has no link. If one side has no words, there are no
+    links.
 
     Args:
         alignment: float [I, J], α of eq. (6): one row for each target token, one column for each
@@ -36,7 +37,7 @@ def links(alignment: ArrayLike) -> list[Link]:
     words = words[:-1, :-1] if words.ndim == 2 else np.zeros((0, 0))
     if 0 in words.shape:
         return []
-    return sorted((int(j), i) for i, j in enumerate(words.argmax(axis=1)))
+    return sorted((int(row.argmax()), i) for i, row in enumerate(words) if row.any())
 
 
 def word_alignment(
@@ -67,7 +68,8 @@ def word_alignment(
         weights = weights @ _with_end(source)
     if weights.size and target is not None:
         shares = _with_end(target)  # [I, words + 1]
-        weights = (shares / shares.sum(axis=0)).T @ weights
+        sums = shares.sum(axis=0)  # 0: of a word whose pieces were cut
+        weights = (shares / np.where(sums, sums, 1)).T @ weights
     return weights
 
 

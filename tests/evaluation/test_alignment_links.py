@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rnnsearch_tf.alignment.links import as_lists, links
+from rnnsearch_tf.alignment.links import as_lists, links, word_alignment, word_shares
 from rnnsearch_tf.alignment.pharaoh import as_pharaoh
 
 
@@ -25,6 +25,15 @@ def test_a_side_without_words_has_no_links():
     assert links(np.ones((1, 4)) / 4) == []
     assert links(np.ones((3, 1))) == []
     assert links(np.zeros((0, 0))) == []
+
+
+def test_a_word_whose_pieces_were_cut_has_no_link():
+    """A sentence of more pieces than the model takes; no division by zero either."""
+    alignment = np.array([[0.2, 0.7, 0.1], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8]])
+    shares = word_shares(["▁a", "▁b"], ["a", "b", "cut", "too"])
+    with np.errstate(all="raise"):
+        found = word_alignment(alignment, target=shares)
+    assert np.isfinite(found).all() and links(found) == [(0, 1), (1, 0)]
 
 
 def test_numbers_are_plain_and_rounded():

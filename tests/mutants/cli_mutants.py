@@ -200,8 +200,8 @@ EVALUATION = [
     Mutant(
         "alignment/links.py",
         "target before source",
-        "sorted((int(j), i) for i, j in",
-        "sorted((i, int(j)) for i, j in",
+        "sorted((int(row.argmax()), i) for i, row in",
+        "sorted((i, int(row.argmax())) for i, row in",
         (f"{LINKS}::test_each_target_word_is_linked_to_its_largest_weight",),
     ),
     Mutant(
