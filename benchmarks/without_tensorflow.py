@@ -94,7 +94,7 @@ def models(arguments, place):
     import sizes
 
     from rnnsearch_tf.files.reading import read_lines
-    from rnnsearch_tf.text.pipeline import padded
+    from rnnsearch_tf.text.vocabulary import padded
     from rnnsearch_tf.translation import Translator
 
     if arguments.model:

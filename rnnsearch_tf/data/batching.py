@@ -17,8 +17,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.alignment.tokens import alignment_matrix
-from rnnsearch_tf.text.pipeline import padded
-from rnnsearch_tf.text.vocabulary import batches
+from rnnsearch_tf.text.vocabulary import batches, padded
 
 IdPair = tuple[np.ndarray, ...]
 """(source ids, target ids), int32 arrays including the end symbol; of a linked corpus also the

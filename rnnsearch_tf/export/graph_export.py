@@ -40,7 +40,8 @@ from rnnsearch_tf.search.beam import BeamResult
 from rnnsearch_tf.search.graphs import search_graph
 from rnnsearch_tf.search.unknown import Lexicon
 from rnnsearch_tf.text.counting import Line
-from rnnsearch_tf.text.pipeline import Text, padded
+from rnnsearch_tf.text.pipeline import Text
+from rnnsearch_tf.text.vocabulary import padded
 from rnnsearch_tf.translation import Translator
 
 INPUT = "source_ids"

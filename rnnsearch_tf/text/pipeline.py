@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, Config, TextConfig
@@ -100,11 +99,20 @@ class Text(tf.Module):
         """Like :meth:`tokenize`, for the output of a model: an unknown word, ``<unk>``, which
         Moses' rules and byte-pair codes would cut, is one token.
         """
-        tokens = self.tokenize(texts)
+        return self._with_unknown(self.tokenize, texts)
+
+    def split_translations(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Like :meth:`split`, with unknown words as in :meth:`tokenize_translations`."""
+        return self._with_unknown(self.split, texts)
+
+    def _with_unknown(
+        self, tokenize: Callable[[Any], tf.RaggedTensor], texts: tf.Tensor
+    ) -> tf.RaggedTensor:
+        tokens = tokenize(texts)
         if self.config.tokenization == "sentencepiece":
             return tokens
         unknown = SPECIAL_TOKENS[UNKNOWN_ID]
-        cut = tf.strings.reduce_join(self.tokenize([unknown]), axis=1, separator=" ")[0]
+        cut = tf.strings.reduce_join(tokenize([unknown]), axis=1, separator=" ")[0]
         lines = tf.strings.reduce_join(tokens, axis=1, separator=" ")
         return tf.strings.split(tf.strings.regex_replace(lines, cut, unknown))
 
@@ -254,6 +262,7 @@ class TracedText:
 
     def __init__(self, text: Text, translations: bool = False) -> None:
         tokenize = text.tokenize_translations if translations else text.tokenize
+        split = text.split_translations if translations else text.split
         lines = tf.TensorSpec([None], tf.string)
         ids = tf.TensorSpec([None, None], tf.int32)
         tokens = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
@@ -265,7 +274,7 @@ class TracedText:
             return tokens, text.ids(tokens)
 
         self._tokenize = traced(lambda lines: with_ids(tokenize(lines)), lines)
-        self._split = traced(lambda lines: with_ids(text.split(lines)), lines)
+        self._split = traced(lambda lines: with_ids(split(lines)), lines)
         self.tokens = traced(text.tokens, ids)
         self.tokens_with = tf.function(
             text.tokens,
@@ -398,20 +407,6 @@ def load_text(folder: AnyPath, side: str, config: TextConfig) -> Text:
     )
     rules = read_rules(config, run, side)
     return Text(config, Vocabulary.load(run.vocabulary(side)), subword_model, rules)
-
-
-def padded(rows: Sequence[Any]) -> np.ndarray:
-    """Make a matrix of rows of ids, padded with PAD_ID on the right: B lists or arrays -> int32
-    [B, longest].
-
-    Example:
-        >>> padded([[5, 1], [1]]).tolist()
-        [[5, 1], [1, 0]]
-    """
-    matrix = np.full((len(rows), max(map(len, rows))), PAD_ID, np.int32)
-    for row, ids in zip(matrix, rows):
-        row[: len(ids)] = ids
-    return matrix
 
 
 def normalize(texts: tf.Tensor, form: str = "NFC", remove_invisible: bool = False) -> tf.Tensor:

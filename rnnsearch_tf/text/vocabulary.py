@@ -11,9 +11,10 @@ import re
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID, TextConfig
+from rnnsearch_tf.config import PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
@@ -171,6 +172,20 @@ def _fewer(vocabulary: Vocabulary) -> int:
     """
     single = sum(len(token) == 1 for token in vocabulary.tokens) + len(SPECIAL_TOKENS)
     return max(100, vocabulary.size // 200 * 100, (single + 99) // 100 * 100)
+
+
+def padded(rows: Sequence[typing.Any]) -> np.ndarray:
+    """Make a matrix of rows of ids, padded with PAD_ID on the right: B lists or arrays -> int32
+    [B, longest].
+
+    Example:
+        >>> padded([[5, 1], [1]]).tolist()
+        [[5, 1], [1, 0]]
+    """
+    matrix = np.full((len(rows), max(map(len, rows))), PAD_ID, np.int32)
+    for row, ids in zip(matrix, rows):
+        row[: len(ids)] = ids
+    return matrix
 
 
 def batches(lines: Iterable[ItemT], size: int = _LINES_AT_ONCE) -> Iterator[list[ItemT]]:

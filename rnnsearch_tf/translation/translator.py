@@ -35,7 +35,8 @@ from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.phrases import PhraseTokens, read_phrases
-from rnnsearch_tf.text.pipeline import Text, TracedText, list_of_texts, padded
+from rnnsearch_tf.text.pipeline import Text, TracedText, list_of_texts
+from rnnsearch_tf.text.vocabulary import padded
 from rnnsearch_tf.translation.arguments import constraint_lines, search_options, too_many_tokens
 from rnnsearch_tf.translation.loading import Paths, load_runs
 from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation

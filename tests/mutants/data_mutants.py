@@ -239,7 +239,7 @@ _FAULTS = [
         f"{BATCHES}::test_buckets_are_those_of_tf_data",
     ),
     (
-        "text/pipeline.py",
+        "text/vocabulary.py",
         "padding on the left",
         "row[: len(ids)] =",
         "row[-len(ids):] =",

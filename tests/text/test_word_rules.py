@@ -17,7 +17,7 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.words import tokenized, written_tokens
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text import bpe
-from rnnsearch_tf.text.pipeline import Text, build_text, extend_texts, load_text
+from rnnsearch_tf.text.pipeline import Text, TracedText, build_text, extend_texts, load_text
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.translation import Translation
 
@@ -111,6 +111,9 @@ def test_an_unknown_word_that_a_model_wrote_is_one_token(config, tokenization):
     tokens = lists(text.tokenize_translations(["die <unk> <unk> .", "<unk>", ""]))
     assert [row.count("<unk>") for row in tokens] == [2, 1, 0]
     assert tokens[0][-3:] == ["<unk>", "<unk>", "."] and tokens[1] == ["<unk>"]
+    line = "die <unk> <unk> ."
+    [given] = TracedText(text, translations=True).tokens_and_ids([line], tokenized=True)[0]
+    assert given == tokens[0] != lists(text.split([line]))[0]
 
 
 def test_escaped_tokens_are_those_of_the_programs(config, files, tmp_path):

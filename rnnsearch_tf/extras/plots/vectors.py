@@ -11,7 +11,8 @@ from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runtime.optional import require
-from rnnsearch_tf.text.pipeline import Text, padded
+from rnnsearch_tf.text.pipeline import Text
+from rnnsearch_tf.text.vocabulary import padded
 
 FEWEST = 4
 """Smallest number of points for t-SNE."""

@@ -147,7 +147,7 @@ class Client:
         )
         self._predict = prediction_service_pb2_grpc.PredictionServiceStub(self._channel).Predict
 
-    def translate(self, texts) -> list | Translated:
+    def translate(self, texts) -> typing.Any:
         """The translations of a list of texts, as one request, and as a second one how sure the
         model is of them, if that is asked for.
 
