@@ -277,8 +277,8 @@ def _attachments(
 
 def _neighbours(words: tf.Tensor, rows: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """The previous and the next token of each in its row, string [T] each; "" if there is none."""
-    before = tf.equal(tf.concat([[-1], rows], 0)[:-1], rows)
-    after = tf.equal(tf.concat([rows, [-1]], 0)[1:], rows)
+    before = tf.concat([[-1], rows], 0)[:-1] == rows
+    after = tf.concat([rows, [-1]], 0)[1:] == rows
     previous = tf.where(before, tf.concat([[""], words], 0)[:-1], "")
     following = tf.where(after, tf.concat([words, [""]], 0)[1:], "")
     return previous, following

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ from rnnsearch_tf.text.vocabulary import Vocabulary, batches
 from rnnsearch_tf.text.word_rules import WordRules, read_rules
 
 _MOST_MARKS = 30
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Text(tf.Module):
@@ -215,8 +217,8 @@ class Text(tf.Module):
         if isinstance(ids, tf.RaggedTensor):
             ids = ids.to_tensor(PAD_ID)
         # bool [B, I], true from the end symbol on
-        ended = tf.cumsum(tf.cast(tf.equal(ids, END_ID), tf.int32), axis=1) > 0
-        keep = ~ended & tf.not_equal(ids, PAD_ID)
+        ended = tf.cumsum(tf.cast(ids == END_ID, tf.int32), axis=1) > 0
+        keep = ~ended & (ids != PAD_ID)
         words = self.vocabulary.words(ids) if further is None else self._words(ids, further)
         return tf.ragged.boolean_mask(words, keep)
 
@@ -321,6 +323,11 @@ def list_of_texts(texts: Iterable[Line], name: str, what: str = "sentence") -> l
         if not isinstance(text, (str, bytes)):
             raise UsageError(
                 f"{name}[{number}]: expected a {what} as str, got {type(text).__name__} {text!r}"
+            )
+        if isinstance(text, str) and _SURROGATE.search(text):
+            raise UsageError(
+                f"{name}[{number}]: expected a {what} in Unicode, got a lone surrogate in"
+                f" {text[:60]!r}; read the text as UTF-8"
             )
     return texts
 

@@ -9,11 +9,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import SearchConfig, check_value
+from rnnsearch_tf.config import Config, SearchConfig, check_value
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.phrases import MOST_BYTES, MOST_TOKENS
 from rnnsearch_tf.text.pipeline import list_of_texts
+
+OVERLONG = 10
+"""Input longer than this many times the longest training sentence is cut."""
 
 
 def search_options(changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,6 +31,27 @@ def search_options(changes: Mapping[str, Any]) -> dict[str, Any]:
         hint = f"did you mean {close[0]}?" if close else f"they are {', '.join(sorted(known))}"
         raise UsageError(f"search: expected options of this section, got {name!r}; {hint}")
     return {name: check_value(f"search.{name}", value) for name, value in changes.items()}
+
+
+def checked_lengths(config: Config, lengths: Mapping[str, int] | None) -> dict[str, int]:
+    """The most tokens of a sentence of each side: those that are given, otherwise OVERLONG times
+    the longest training sentence.
+
+    Raises:
+        UsageError: a name is no side, or a number below 1.
+    """
+    checked = {
+        side: OVERLONG * getattr(config.data, f"maximum_{side}_length")
+        for side in ("source", "target")
+    }
+    for side, length in (lengths or {}).items():
+        if side not in checked:
+            raise UsageError(
+                f"maximum_lengths: expected 'source' and 'target', got {side!r}; correct the name"
+            )
+        option = f"data.maximum_{side}_length"
+        checked[side] = check_value(option, length, f"maximum_lengths[{side!r}]")
+    return checked
 
 
 def constraint_lines(constraints: Iterable[Iterable[Line]], texts: Sequence[Line]) -> list[bytes]:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig
+from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig, check_value
 from rnnsearch_tf.config.effects import check_effects
 from rnnsearch_tf.config.presets import ATTENDING
 from rnnsearch_tf.errors import UsageError, UserError
@@ -37,15 +37,17 @@ from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.phrases import PhraseTokens, read_phrases
 from rnnsearch_tf.text.pipeline import Text, TracedText, list_of_texts
 from rnnsearch_tf.text.vocabulary import padded
-from rnnsearch_tf.translation.arguments import constraint_lines, search_options, too_many_tokens
+from rnnsearch_tf.translation.arguments import (
+    checked_lengths,
+    constraint_lines,
+    search_options,
+    too_many_tokens,
+)
 from rnnsearch_tf.translation.loading import Paths, load_runs
 from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation
 from rnnsearch_tf.translation.saving import save_model
 
 log = logging.getLogger("rnnsearch_tf")
-
-OVERLONG = 10
-"""Input longer than this many times the longest training sentence is cut."""
 
 SAMPLES_AT_ONCE = 64
 """Samples of one sentence that are drawn in one batch."""
@@ -74,11 +76,11 @@ class Translator:
         config: Config; for an ensemble, that of the first member.
         more_source_texts: further source Texts of an ensemble whose members tokenize differently.
         maximum_lengths: {"source": tokens, "target": tokens}; longer sentences are cut, with a
-            warning. None: ten times the longest training sentence.
+            warning. A side that is not given: ten times the longest training sentence.
 
     Attributes:
         source_texts: list of Text, source_text first.
-        maximum_lengths: as the argument.
+        maximum_lengths: as the argument, of both sides.
 
     Example:
         translator = Translator.load("runs/demo")
@@ -99,10 +101,7 @@ class Translator:
         self.source_texts = [source_text, *more_source_texts]
         self.target_text = target_text
         self.config = config
-        self.maximum_lengths = maximum_lengths or {
-            side: OVERLONG * getattr(config.data, f"maximum_{side}_length")
-            for side in ("source", "target")
-        }
+        self.maximum_lengths = checked_lengths(config, maximum_lengths)
         self._sources = [TracedText(text) for text in self.source_texts]
         self._target = TracedText(target_text, translations=True)
         self._shards = shard_count()
@@ -237,8 +236,8 @@ class Translator:
             end symbol.
 
         Raises:
-            UsageError: `sources` or `targets` are not sentences, or there are more of one than of
-                the other.
+            UsageError: `sources` or `targets` are not sentences, there are more of one than of the
+                other, or `batch_size` is below 1.
         """
         sources = list_of_texts(sources, "sources")
         targets = list_of_texts(targets, "targets")
@@ -247,6 +246,9 @@ class Translator:
                 f"score_targets: expected as many targets as sources, {len(sources)}, got"
                 f" {len(targets)}; give one target for each source"
             )
+        if batch_size is None:
+            batch_size = self.config.search.batch_size
+        size = check_value("search.batch_size", batch_size, "batch_size")
         target_tokens, target_ids = self._target.tokens_and_ids(targets, tokenized)
         pairs = [
             (
@@ -262,9 +264,7 @@ class Translator:
         ]
         pairs.sort(key=lambda pair: (len(pair[0].ids), len(pair[1][1])))
         results: dict[int, ScoredPair] = {}
-        for shard, result in in_shards(
-            self._shards, self._score, pairs, batch_size or self.config.search.batch_size
-        ):
+        for shard, result in in_shards(self._shards, self._score, pairs, size):
             for row, (source, (tokens, ids)) in enumerate(shard):
                 log_probabilities = result.log_probabilities[row, : len(ids)].astype(np.float64)
                 results[source.index] = ScoredPair(

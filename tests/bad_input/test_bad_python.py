@@ -37,6 +37,10 @@ def translator(tmp_path_factory):
         ([None], r"\[0\]: expected a sentence as str, got NoneType None"),
         (["fine", 3], r"\[1\]: expected a sentence as str, got int 3"),
         (["fine", ["x"]], r"\[1\]: expected a sentence as str, got list"),
+        (
+            ["fine", "cut \ud83d"],
+            r"\[1\]: expected a sentence in Unicode, got a lone surrogate in 'cut .ud83d'; read",
+        ),
     ],
 )
 def test_what_is_no_sentence(translator, method, texts, message):
@@ -45,6 +49,34 @@ def test_what_is_no_sentence(translator, method, texts, message):
         pytest.skip("one sentence is translated")
     with pytest.raises(UsageError, match=message):
         getattr(translator, method)(texts, *more)
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5])
+def test_no_batch_size(translator, size):
+    with pytest.raises(UsageError, match=f"batch_size: expected .*, got {size}"):
+        translator.score(["a"], ["b"], batch_size=size)
+
+
+@pytest.mark.parametrize(
+    "lengths, message",
+    [
+        ({"source": 0}, r"maximum_lengths\['source'\]: expected at least 1, got 0"),
+        ({"sourc": 5}, "maximum_lengths: expected 'source' and 'target', got 'sourc'"),
+    ],
+)
+def test_no_maximum_lengths(translator, lengths, message):
+    sides = translator.source_text, translator.target_text
+    with pytest.raises(UsageError, match=message):
+        Translator(translator.model, *sides, translator.config, maximum_lengths=lengths)
+
+
+def test_a_maximum_length_that_is_not_given_is_the_default(translator):
+    sides = translator.source_text, translator.target_text
+    config = translator.config
+    one = Translator(translator.model, *sides, config, maximum_lengths={"source": 20})
+    expected = {"source": 20, "target": 10 * config.data.maximum_target_length}
+    assert one.maximum_lengths == expected
+    assert one.score(["a"], ["b"]) == translator.score(["a"], ["b"])
 
 
 def test_unequal_numbers_of_sources_and_targets(translator):
