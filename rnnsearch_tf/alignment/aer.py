@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from rnnsearch_tf.alignment import Link
 from rnnsearch_tf.errors import UserError
 
-_LINK = re.compile(r"(\d+)([-p])(\d+)")
+_LINK = re.compile(r"(\d{1,9})([-p])(\d{1,9})")
 
 
 @dataclasses.dataclass
@@ -80,7 +80,7 @@ def _links(line: str, expected: str, kinds: str) -> Iterator[tuple[int, str, int
     for word in line.split():
         match = _LINK.fullmatch(word)
         if match is None or match[2] not in kinds:
-            raise UserError(f"expected {expected}, separated by spaces, got {word!r}")
+            raise UserError(f"expected {expected}, separated by spaces, got {word[:60]!r}")
         yield int(match[1]), match[2], int(match[3])
 
 

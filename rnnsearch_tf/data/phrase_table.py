@@ -110,4 +110,4 @@ def is_number(text: bytes) -> bool:
 
 def shown(text: bytes) -> str:
     """Bytes as shown in error messages."""
-    return repr(text.decode("utf-8", "replace"))
+    return repr(text.decode("utf-8", "replace")[:60])

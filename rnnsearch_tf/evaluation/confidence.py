@@ -119,14 +119,17 @@ class Calibration:
         """
         try:
             calibration = cls(**json.loads(run.confidence.read_text(encoding="utf-8")))
-            np.asarray(calibration.sentence + calibration.word + calibration.total, np.float64)
+            lists = calibration.sentence, calibration.word, calibration.total
+            sizes = tuple(map(len, lists))
+            if sizes not in ((4, 3, 3), (4, 3, 0)) or not np.isfinite(sum(lists, [])).all():
+                raise ValueError(f"{' + '.join(map(str, sizes))} weights, or some not finite")
             return calibration
         except FileNotFoundError:
             raise UserError(
                 f"{run.confidence}: expected a calibration of the model's confidence, found none;"
                 f" create it with development text: rnnsearch evaluate --model {run} --calibrate"
             ) from None
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise UserError(
                 f"{run.confidence}: expected a file of evaluate --calibrate, got something else"
                 f" ({error}); create it again"
@@ -184,7 +187,7 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 
 def _correlation(pairs: np.ndarray) -> float:
     """The correlation of two rows; 0 if one of them is constant."""
-    return float(np.corrcoef(pairs)[0, 1]) if pairs.std(axis=1).all() else 0.0
+    return float(np.corrcoef(pairs)[0, 1]) if np.ptp(pairs, axis=1).all() else 0.0
 
 
 def _features(

@@ -84,7 +84,10 @@ class TrainingText:
     @classmethod
     def of_values(cls, values: Any) -> TrainingText:
         """The record from values of JSON; ValueError, TypeError or KeyError: they are none."""
-        return cls(int(values["source_length"]), int(values["pairs"]))
+        try:
+            return cls(int(values["source_length"]), int(values["pairs"]))
+        except OverflowError as error:  # of Infinity
+            raise ValueError(error) from None
 
     def save(self, run: Run) -> None:
         """Write it to a RUN."""

@@ -73,6 +73,7 @@ def test_the_verb(aer):
             "hypothesis:2: expected links `1-2`, separated by spaces, got '0p1'",
         ),
         ("0-0\n-1-1\n", "0-0\n0-1\n", "gold:2: "),
+        ("0-0\n", f"0-{'1' * 5000}\n", "hypothesis:1: expected links `1-2`"),
         ("0-0\n", "0-0\n0-1\n", "expected as many lines in both files"),
         ("", "", "gold: expected alignments, got an empty file"),
     ],

@@ -197,6 +197,7 @@ def test_agreement_is_that_of_the_textbook():
         np.corrcoef([1, 2.5, 2.5, 4], [1, 4, 2, 3])[0, 1]
     )
     assert agreement([0.5, 0.5], [0.1, 0.2])["correlation"] == 0.0
+    assert agreement([0.1] * 3, [0.1, 0.2, 0.4])["correlation"] == 0.0  # their std is not 0
 
 
 @pytest.fixture(scope="module")
@@ -265,6 +266,11 @@ def test_what_is_missing_or_damaged_is_said(calibrated, tmp_path, capsys):
         "{",
         '{"sentence": "x"}',
         '{"sentence": ["x"], "word": [1], "sentences": 1, "source": ""}',
+        '{"sentence": [1], "word": [1, 2, 3], "sentences": 1, "source": ""}',
+        '{"sentence": [1, 2, 3, 4], "word": [1], "sentences": 1, "source": ""}',
+        '{"sentence": [1, 2, 3, 4], "word": [1, 2, NaN], "sentences": 1, "source": ""}',
+        '{"sentence": [1, 2, 3, 4], "word": [1, 2, 3], "total": [1], "sentences": 1, "source": ""}',
+        "[" * 100_000,
     ):
         bare.confidence.write_text(text)
         with pytest.raises(UserError, match="expected a file of evaluate --calibrate"):

@@ -43,6 +43,19 @@ def test_words_of_other_scripts_have_a_font(monkeypatch, caplog):
     assert "no installed font has \U000e0fff" in caplog.text
 
 
+def test_a_font_that_has_gone_is_left_out(monkeypatch, tmp_path):
+    """Matplotlib remembers the fonts that there were; one may be no font either."""
+    from matplotlib import font_manager
+
+    fonts = font_manager.fontManager.ttflist
+    damaged = tmp_path / "damaged.ttf"
+    damaged.write_bytes(b"no font")
+    for path in (tmp_path / "gone.ttf", damaged):
+        gone = font_manager.FontEntry(fname=str(path), name="Gone")
+        monkeypatch.setattr(font_manager.fontManager, "ttflist", [gone, *fonts])
+        assert "Gone" not in plots._fonts("\U000e0fff")
+
+
 def test_the_file_is_a_png():
     assert plots.png(plots.alignment_figure(ALIGNMENT, SOURCE, TARGET)).startswith(b"\x89PNG")
 

@@ -12,7 +12,7 @@ from tiny_run import write_run
 from tiny_systems import tiny_system
 
 from rnnsearch_tf.cli.main import run
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras.plots.alignment import vectors_figure
 from rnnsearch_tf.extras.plots.vectors import project, sentence_vectors, word_vectors
 from rnnsearch_tf.translation.loading import load_run
@@ -104,6 +104,17 @@ def test_four_points_are_enough_and_three_are_not():
         assert np.isfinite(project(vectors, method)).all()
     with pytest.raises(UserError, match="expected at least 4 words or sentences to plot, got 3"):
         project(vectors[:3])
+
+
+def test_equal_rows_have_one_place():
+    """As of a file that repeats a line: t-SNE would divide by their variance, 0."""
+    vectors = np.tile(np.random.default_rng(6).normal(size=(1, 7)), (5, 1))
+    np.testing.assert_allclose(project(vectors), 0, atol=1e-10)
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(UsageError, match="method: expected tsne or pca, got 'umap'"):
+        project(np.eye(5), "umap")
 
 
 def test_principal_components():

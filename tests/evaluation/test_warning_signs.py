@@ -105,7 +105,17 @@ def test_the_length_is_a_quantile(tmp_path):
     assert TrainingText.load(run) == TrainingText(7, 9)
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"source_length": null, "pairs": 1}', "{}", "9"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        '{"source_length": null, "pairs": 1}',
+        '{"source_length": 5, "pairs": Infinity}',
+        "{}",
+        "9",
+    ],
+)
 def test_a_damaged_record_is_named(tmp_path, content):
     (tmp_path / "training_text.json").write_text(content)
     with pytest.raises(UserError, match=r"training_text.json: expected the record of a training"):

@@ -417,6 +417,11 @@ def test_a_region_has_its_points_in_the_colour_of_its_frame():
         texts[k] for k in np.flatnonzero(inside)
     }
     np.testing.assert_array_equal(region.collections[0].get_facecolor()[0], frame.get_edgecolor())
+    squares = [(point, 0.01) for point in points[:5]]
+    assert list(zoomed_figures(points, texts, squares)) == [
+        "whole",
+        *(f"region-{k}" for k in range(1, 6)),
+    ]
 
 
 @pytest.fixture

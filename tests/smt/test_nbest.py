@@ -68,6 +68,7 @@ def test_a_weight_mixes_and_sorts():
         (b"\n", "got 1 field(s)"),
         (b"x ||| a ||| lm= 1 ||| 2\n", "got the sentence number 'x'"),
         (b"-1 ||| a ||| lm= 1 ||| 2\n", "got the sentence number '-1'"),
+        (b"1" * 5000 + b" ||| a ||| lm= 1 ||| 2\n", "got the sentence number '111"),
         (b"0 ||| a ||| lm= 1 ||| 2\n", "got number 0 after 1"),
         (b"3 ||| a ||| lm= 1 ||| 2\n", "expected a sentence number below 3"),
         (b"1 ||| a ||| lm= 1 ||| two\n", "got the score 'two'"),
@@ -103,6 +104,9 @@ def test_names_that_cannot_stand_in_a_list(name):
 def test_a_name_that_is_taken():
     with pytest.raises(UsageError, match="got lm; choose another"):
         rescore([parse(LINES[0])], [1.0], "lm")
+    for features in (b"RNN= -1", b"RNN=-1", b"RNN: -1", b"lm= 1 RNN=-1 tm= 2"):
+        with pytest.raises(UsageError, match="got RNN; choose another"):
+            rescore([parse(b"0 ||| a ||| %s ||| 2\n" % features)], [1.0], "RNN")
 
 
 def test_blocks_keep_lists_whole():

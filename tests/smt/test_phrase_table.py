@@ -115,6 +115,17 @@ def test_memory_grows_by_bytes_a_line(tmp_path):
     assert peak(50_000) - peak(20_000) < 100 * 30_000
 
 
+def test_as_many_unknown_words_as_two_long_phrases_have(tmp_path):
+    """e to their number is no longer a finite number."""
+    path = write(tmp_path / "table", [b"a ||| b ||| 1\n"])
+
+    def score(*phrases):
+        return [Forced(-1.0, 1000)]
+
+    [line] = PhraseTable(path).scored(score)
+    assert math.isfinite(float(line.split()[-1])) and float(line.split()[-1]) > 1e300
+
+
 def test_the_line_of_moses_ini():
     assert (
         moses_ini_line("/x/t.gz", 6)

@@ -22,6 +22,7 @@ LINES_AT_ONCE = 2000
 """Hypotheses scored in one block, plus the rest of the last list; this limits the memory."""
 
 _EXPECTED = "expected `id ||| text ||| features ||| score`"
+_NUMBER = re.compile(rb"\d{1,9}")
 _NAME = re.compile(r"[^\s=:|]+")
 
 
@@ -102,7 +103,7 @@ def parse(line: bytes, last: int = 0, sentences: int | None = None) -> Entry:
     fields = tuple(line.split(SEPARATOR))
     if len(fields) <= SCORE:
         raise UserError(f"{_EXPECTED}, got {len(fields)} field(s)")
-    if not fields[0].strip().isdigit():
+    if not _NUMBER.fullmatch(fields[0].strip()):
         raise UserError(
             f"{_EXPECTED}, got the sentence number {shown(fields[0])}; expected a whole number"
             " from 0"
@@ -159,7 +160,7 @@ def add_feature(entry: Entry, name: str, value: float) -> Entry:
         UsageError: the entry has a feature of that name.
     """
     features = entry.fields[FEATURES].rstrip()
-    if f"{name}=".encode() in features.split():
+    if name.encode() in re.findall(rb"(\S+?)[=:]", features):
         raise UsageError(
             f"--feature: expected a name that is not in the list yet, got {name}; choose another"
         )

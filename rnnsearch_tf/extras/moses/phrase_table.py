@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from rnnsearch_tf.translation.results import ScoredPair
 
 NEW_SCORES = 2
+MOST_UNKNOWN = 700
+"""e to a larger number of unknown words is no longer finite."""
+
 LINES_AT_ONCE = 8192
 """Lines that are read, sorted by length and scored in one block; this limits the memory."""
 
@@ -97,4 +100,5 @@ def moses_ini_line(path: str | os.PathLike[str], scores: int) -> str:
 
 
 def _columns(scored) -> bytes:
-    return f" {math.exp(scored.log_probability):.6g} {math.exp(scored.unknown_words):.6g}".encode()
+    unknown_words = min(scored.unknown_words, MOST_UNKNOWN)
+    return f" {math.exp(scored.log_probability):.6g} {math.exp(unknown_words):.6g}".encode()

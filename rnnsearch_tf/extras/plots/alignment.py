@@ -168,7 +168,10 @@ def _fonts(text: str) -> list[str]:
     for font in [*default, *installed]:
         if not missing:
             break
-        found = missing & ft2font.FT2Font(font.fname).get_charmap().keys()
+        try:
+            found = missing & ft2font.FT2Font(font.fname).get_charmap().keys()
+        except (OSError, RuntimeError):  # matplotlib's list is of an earlier day
+            continue
         missing -= found
         if found and font.name not in names:
             names.append(font.name)

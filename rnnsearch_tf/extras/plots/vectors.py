@@ -86,8 +86,11 @@ def project(vectors: np.ndarray, method: str = "tsne") -> np.ndarray:
         float64 [N, 2].
 
     Raises:
+        UsageError: another method.
         UserError: scikit-learn is missing, or there are too few vectors.
     """
+    if method not in ("tsne", "pca"):
+        raise UsageError(f"method: expected tsne or pca, got {method!r}; choose one of them")
     require("plots of vectors", "sklearn")
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
@@ -98,7 +101,7 @@ def project(vectors: np.ndarray, method: str = "tsne") -> np.ndarray:
             f"expected at least {FEWEST} words or sentences to plot, got {len(vectors)}; give more"
         )
     vectors = np.asarray(vectors, np.float64)
-    if method == "pca" or not vectors.std():  # t-SNE would divide by the variance
+    if method == "pca" or not np.ptp(vectors, axis=0).any():  # t-SNE would divide by the variance
         return PCA(2, svd_solver="full").fit_transform(vectors)
     # random_state: for more than 500 dimensions, scikit-learn's PCA is randomized
     projection = TSNE(

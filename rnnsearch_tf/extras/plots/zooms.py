@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,7 @@ def zoomed_figures(
     points = np.asarray(points)
     figures = {"whole": vectors_figure(points, texts)}
     axes = figures["whole"].axes[0]
-    for colour, (centre, half) in zip(COLOURS, squares):
+    for colour, (centre, half) in zip(itertools.cycle(COLOURS), squares):
         centre = np.asarray(centre)
         inside = np.flatnonzero(_distances(points, centre) <= half)
         axes.add_patch(
