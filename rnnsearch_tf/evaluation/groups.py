@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
-from rnnsearch_tf.evaluation.bleu import References, bleu, chosen_references, chrf
+from rnnsearch_tf.evaluation.bleu import References, bleu, chosen_references, chrf, streams
 from rnnsearch_tf.text.pipeline import Text
 
 RANK_GROUPS = 5
@@ -58,6 +58,7 @@ def by_length(
         list of {"shortest", "longest": tokens, "sentences", "bleu", "chrf"}, shortest first; a
         length of 0 belongs to the first group.
     """
+    references = streams(references)
     groups = np.maximum(np.asarray(source_lengths) - 1, 0) // width
     return [
         {"shortest": int(n) * width + 1, "longest": (int(n) + 1) * width}
@@ -84,6 +85,7 @@ def by_frequency_rank(
         list of {"lowest", "highest": average rank in the group, "sentences", "bleu", "chrf"}; fewer
         groups if there are fewer than five sentences.
     """
+    references = streams(references)
     order = np.argsort(ranks, kind="stable")
     groups = [members for members in np.array_split(order, RANK_GROUPS) if len(members)]
     return [
@@ -109,6 +111,7 @@ def by_unknown_words(
     Returns:
         list of {"fewest", "most": unknown words, None for no limit, "sentences", "bleu", "chrf"}.
     """
+    references = streams(references)
     groups = np.minimum(numbers, MANY_UNKNOWN)
     return [
         {"fewest": int(n), "most": int(n) if n < MANY_UNKNOWN else None}

@@ -47,7 +47,7 @@ def search_errors(
     forced = translator.score_targets([sources[k] for k in chosen], [references[k] for k in chosen])
     beams = []
     for size in beam_sizes:
-        found = translator.translate(sources, **{**search, "beam_size": size})
+        found = translator.translate(sources, **{**search, "beam_size": size, "nbest": 1})
         errors = sum(
             _is_error(scored, found[k], config.length_penalty) for k, scored in zip(chosen, forced)
         )

@@ -131,6 +131,11 @@ def test_folders_and_names_that_would_cost_something(tmp_path, inputs):
         ),
         (inputs, tmp_path / "in", "--output: expected a folder without input files"),
         ([*inputs, str(tmp_path / "in" / "bad-lines")], out, "--input: .*: expected another name"),
+        (
+            [str(tmp_path / "in" / "part.xz")],
+            out,
+            "part.xz: expected text, plain or .gz, as the out",
+        ),
     ]:
         with pytest.raises(UsageError, match=message):
             CorpusFolder(folder, paths, IDENTITY)

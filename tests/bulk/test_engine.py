@@ -45,6 +45,17 @@ def test_a_word_list_that_the_run_names_counts_too(tmp_path):
     assert identity_of(settings_of([run])) != before
 
 
+@pytest.mark.parametrize("option", ["lexicon", "shortlist"])
+def test_a_word_list_of_the_run_can_be_left_out(tmp_path, option):
+    (tmp_path / "words").write_text("a b 0.5\n")
+    options = ["search.replace_unknown=true", f"search.{option}={tmp_path / 'words'}"]
+    run = write_run(tmp_path / "run", options)
+    settings = settings_of([run], search={option: None})
+    assert identity_of(settings) != identity_of(settings_of([run]))
+    (tmp_path / "words").unlink()
+    assert load_engine(settings)(["a"])
+
+
 def test_how_many_go_together_changes_nothing(run):
     assert identity_of(settings_of([run], search={"batch_size": 2})) == identity_of(
         settings_of([run], search={"batch_size": 9})

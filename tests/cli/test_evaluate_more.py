@@ -11,6 +11,8 @@ import sacrebleu
 from tiny_run import write_run
 
 from rnnsearch_tf.data.phrasebook import phrasebook
+from rnnsearch_tf.evaluation.search_errors import search_errors
+from rnnsearch_tf.translation import Translator
 
 COUNT = 23
 
@@ -102,6 +104,13 @@ def test_groups_of_sentences(report, translator, text):
         found["by_unknown_words"][-1]["fewest"] == 3
         and found["by_unknown_words"][-1]["most"] is None
     )
+
+
+def test_search_errors_of_a_run_with_n_best_lists(text, tmp_path):
+    translator = Translator.load(write_run(tmp_path / "run", ["search.nbest=3"]))
+    sources, references = text
+    found = search_errors(translator, sources[:4], references[:4], beam_sizes=[1, 2])
+    assert [beam["beam_size"] for beam in found["beams"]] == [1, 2]
 
 
 def test_search_errors(report, translator, text):

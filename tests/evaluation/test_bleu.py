@@ -18,7 +18,7 @@ from rnnsearch_tf.evaluation.bleu import (
     ter,
     tokenizer_for,
 )
-from rnnsearch_tf.evaluation.groups import by_length
+from rnnsearch_tf.evaluation.groups import by_frequency_rank, by_length, by_unknown_words
 
 WORDS = "the a red blue Car house , of man dog sits Runs near".split()
 
@@ -117,6 +117,15 @@ def test_buckets_by_length(corpus):
         )
         assert bucket["sentences"] == len(inside)
         assert bucket["bleu"] == expected.score
+
+
+def test_references_may_be_an_iterator(corpus):
+    hypotheses, references = corpus
+    numbers = list(range(len(references)))
+    for groups in (by_length, by_frequency_rank, by_unknown_words):
+        expected = groups(hypotheses, references, numbers)
+        assert len(expected) > 1 and groups(hypotheses, iter(references), numbers) == expected
+        assert groups(hypotheses, iter([iter(references)]), numbers) == expected
 
 
 def test_an_empty_sentence_counts_in_the_first_bucket():

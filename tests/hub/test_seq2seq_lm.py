@@ -236,6 +236,10 @@ def test_one_long_text_makes_no_long_array_of_all():
         ),
         ({"encoder_text": ["a"], "decoder_text": ["b", "c"]}, {}, "decoder_text: expected 1 texts"),
         ({"text": ["a"]}, {}, 'inputs: expected "encoder_text"'),
+        (5, {}, "inputs: expected texts, got int 5"),
+        (None, {}, "inputs: expected texts, got NoneType"),
+        ([["a"], ["b", "c"]], {}, r"texts\[0\]: expected a sentence as str, got list"),
+        ({"encoder_text": None}, {}, "inputs: expected texts, got NoneType"),
         ((["a"], ["b"]), {}, "got a tuple"),
         (tf.data.Dataset.from_tensor_slices((["a"], ["b"])), {}, "got a tuple"),
     ],
@@ -243,6 +247,11 @@ def test_one_long_text_makes_no_long_array_of_all():
 def test_what_the_default_search_does_not_take(model, inputs, options, message):
     with pytest.raises(UsageError, match=message):
         model.generate(inputs, **options)
+
+
+def test_a_decoder_text_of_none_is_as_none_at_all(model):
+    inputs = {"encoder_text": TEXTS, "decoder_text": None}
+    assert model.generate(inputs) == model.generate(TEXTS)
 
 
 @pytest.mark.parametrize(

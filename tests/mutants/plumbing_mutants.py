@@ -355,8 +355,8 @@ CORPORA = [
     Mutant(
         "extras/bulk/engine.py",
         "a word list is known by its name alone",
-        "{name: digest_of(search[name]) for",
-        "{name: search[name] for",
+        "{name: digest_of(file) for",
+        "{name: file for",
         (
             f"{ENGINE}::test_a_word_list_that_has_changed_under_its_name_is_another",
             f"{ENGINE}::test_a_word_list_that_the_run_names_counts_too",

@@ -310,6 +310,18 @@ def test_metrics(own_server):
     assert f'{LATENCY}{{API="Predict",entrypoint="REST",model_name="toy"}} 1' in page
 
 
+def test_a_client_that_goes_away_is_no_fault_of_the_server(own_server):
+    with connected(own_server) as connection:
+        connection.sendall(HEAD + b"Content-Length: 1000\r\n\r\n{")
+        time.sleep(0.2)  # until the server reads its body
+    count = ":tensorflow:serving:request_count"
+    end = time.monotonic() + PATIENCE
+    while not (lines := [line for line in metrics(own_server) if line.startswith(count)]):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert lines == [f'{count}{{model_name="toy",status="CANCELLED"}} 1']
+
+
 LATENCY = ":tensorflow:serving:request_latency_count"
 
 

@@ -72,6 +72,8 @@ def test_a_base_path_may_be_relative(tmp_path, monkeypatch):
         ("0.0.0.0", "", []),
         ("0.0.0.0", "mt.example.org,mt", ["mt.example.org", "mt"]),
         ("localhost", "mt", ["mt"]),
+        ("0.0.0.0", "[::1], MT,", ["::1", "mt"]),
+        ("localhost", " , ", ["127.0.0.1", "::1", "localhost"]),
     ],
 )
 def test_names_that_the_host_header_may_have(host, names, expected):

@@ -78,6 +78,16 @@ def test_tuning_does_not_lose_bleu_and_is_kept(system):
     )
 
 
+def test_a_system_that_is_trained_again_is_not_tuned(tmp_path):
+    pytest.importorskip("thot", reason="the extra smt is not installed")
+    for name, lines in zip(("source", "target"), phrasebook(PAIRS, 1, "train")):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    (tmp_path / "weights.json").write_text(json.dumps(dict.fromkeys(FEATURES, 0.5)))
+    system = PhraseBased.train(tmp_path, tmp_path / "source", tmp_path / "target")
+    assert not system.is_tuned and not PhraseBased(tmp_path).is_tuned
+    assert system.weights[-1] == 0
+
+
 def test_the_table_is_of_relative_frequencies_and_word_translations(system, tmp_path):
     path = tmp_path / "table"
     path.write_text("".join(system.table()), encoding="utf-8")

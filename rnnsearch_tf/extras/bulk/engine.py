@@ -42,7 +42,7 @@ def settings_of(
     exported = exported_version(models[0]) if len(models) == 1 else None
     paths = [exported] if exported else [Run.open(model) for model in models]
     search = {
-        name: os.path.abspath(value) if name in _FILES_OF_SEARCH else value
+        name: os.path.abspath(value) if name in _FILES_OF_SEARCH and value is not None else value
         for name, value in (search or {}).items()
     }
     return {
@@ -59,7 +59,8 @@ def identity_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     search = _files_named_by(settings["models"][0]) | {
         name: value for name, value in settings["search"].items() if name != "batch_size"
     }
-    search |= {name: digest_of(search[name]) for name in _FILES_OF_SEARCH if name in search}
+    files = {name: search[name] for name in _FILES_OF_SEARCH if search.get(name) is not None}
+    search |= {name: digest_of(file) for name, file in files.items()}
     return {"model": _digest(settings["models"]), "combine": settings["combine"], "search": search}
 
 

@@ -151,6 +151,11 @@ def _check_names(path, inputs):
                 f"--input: {name}: expected another name, since --output has its own file {base};"
                 " rename it"
             )
+        if base.endswith((".xz", ".bz2", ".zst")):
+            raise UsageError(
+                f"--input: {name}: expected text, plain or .gz, as the output has the same name;"
+                " decompress it first"
+            )
         if base in names:
             raise UsageError(
                 f"--input: expected files of different names, got {names[base]} and {name}; their"

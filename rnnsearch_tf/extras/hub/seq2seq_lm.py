@@ -391,7 +391,8 @@ def _texts(inputs):
                 f" {', '.join(map(repr, inputs))}"
             )
         texts, one = _listed(inputs["encoder_text"])
-        prompts, _ = _listed(inputs.get("decoder_text", [""] * len(texts)))
+        prompts = inputs.get("decoder_text")
+        prompts = [""] * len(texts) if prompts is None else _listed(prompts)[0]
         if len(prompts) != len(texts):
             raise UsageError(
                 f"decoder_text: expected {len(texts)} texts, one for each of encoder_text, got"
@@ -410,5 +411,9 @@ def _listed(texts):
     """(texts as a list, whether it was a single text)."""
     if isinstance(texts, list) and all(isinstance(text, (str, bytes)) for text in texts):
         return texts, False  # in an array, every string would take the space of the longest
-    texts = np.asarray(texts).tolist()
-    return ([texts], True) if isinstance(texts, (str, bytes)) else (texts, False)
+    texts = np.asarray(texts, object).tolist()
+    if isinstance(texts, (str, bytes)):
+        return [texts], True
+    if not isinstance(texts, list):
+        raise UsageError(f"inputs: expected texts, got {type(texts).__name__} {texts!r}")
+    return texts, False

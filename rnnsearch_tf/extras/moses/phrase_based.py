@@ -48,6 +48,7 @@ so far.
 """
 
 INITIAL_WEIGHTS = (1.0,) * 7 + (0.0,)
+WEIGHTS = "weights.json"
 SMALLEST = 1e-6
 """Smallest score in the phrase table; Moses takes its logarithm."""
 
@@ -96,7 +97,7 @@ class PhraseBased:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = pathlib.Path(folder)
-        self._weights_file = self.folder / "weights.json"
+        self._weights_file = self.folder / WEIGHTS
         self.weights = _scaled(
             list(json.loads(self._weights_file.read_text(encoding="utf-8")).values())
             if self.is_tuned
@@ -146,6 +147,7 @@ class PhraseBased:
             def _train_tune_corpus(self, *_):
                 pass
 
+        (pathlib.Path(folder) / WEIGHTS).unlink(missing_ok=True)  # of an earlier system
         system = cls(folder)
         corpus = (
             TextFileTextCorpus(str(source))

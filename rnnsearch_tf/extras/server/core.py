@@ -103,7 +103,7 @@ class Core:
             status = grpc.StatusCode.DEADLINE_EXCEEDED.name
             raise
         except BaseException:
-            status = grpc.StatusCode.INTERNAL.name
+            status = counted.status or grpc.StatusCode.INTERNAL.name
             raise
         finally:
             seconds = time.monotonic() - started
@@ -112,9 +112,12 @@ class Core:
 
 @dataclasses.dataclass
 class Counted:
-    """What the metrics are to know of a prediction."""
+    """What the metrics are to know of a prediction: its model, and the status of another
+    exception than those of :meth:`Core.counted`.
+    """
 
     model: str
+    status: str | None = None
 
 
 class Held:

@@ -107,9 +107,10 @@ class Flags:
 
     @property
     def hosts(self) -> list[str]:
-        """Names that the Host header may have; empty: any."""
-        if self.allowed_hosts:
-            return [host.strip().lower() for host in self.allowed_hosts.split(",")]
+        """Names that the Host header may have, IPv6 addresses without brackets; empty: any."""
+        names = [host.strip(" []").lower() for host in self.allowed_hosts.split(",")]
+        if any(names):
+            return list(filter(None, names))
         return list(LOOPBACK) if self.host in LOOPBACK else []
 
     def __post_init__(self) -> None:

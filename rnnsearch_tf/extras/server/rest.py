@@ -215,8 +215,12 @@ class Application:
 
     async def _models(self, request: Any, method: str, path: str, held: Held) -> bytes:
         if method == "POST" and (match := PREDICTION.fullmatch(path)):
-            with self._core.counted("REST", match["name"]), self._core.admitted():
-                return await self._predict(request, match, held)
+            with self._core.counted("REST", match["name"]) as counted, self._core.admitted():
+                try:
+                    return await self._predict(request, match, held)
+                except starlette.requests.ClientDisconnect:
+                    counted.status = grpc.StatusCode.CANCELLED.name
+                    raise
         if method in READING and (match := INFORMATION.fullmatch(path)):
             if match["metadata"]:
                 return await self._call(match, Kind.REST_METADATA, b"")
