@@ -183,10 +183,8 @@ def _split_periods(tokens: tf.RaggedTensor, language: str) -> tf.RaggedTensor:
     Returns:
         RaggedTensor string [B, None].
     """
-    # both [T]
-    words = tokens.values
-    rows = tokens.value_rowids()
-    _, following = _neighbours(words, rows)
+    words = tokens.values  # [T]
+    _, following = _neighbours(words, tokens.value_rowids())
 
     matches = tf.strings.regex_full_match
     always, before_digit = _period_patterns(language)

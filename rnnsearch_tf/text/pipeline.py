@@ -217,8 +217,8 @@ class Text(tf.Module):
         if isinstance(ids, tf.RaggedTensor):
             ids = ids.to_tensor(PAD_ID)
         # bool [B, I], true from the end symbol on
-        ended = tf.cumsum(tf.cast(ids == END_ID, tf.int32), axis=1) > 0
-        keep = ~ended & (ids != PAD_ID)
+        ended = tf.cumsum(tf.cast(tf.equal(ids, END_ID), tf.int32), axis=1) > 0
+        keep = ~ended & tf.not_equal(ids, PAD_ID)
         words = self.vocabulary.words(ids) if further is None else self._words(ids, further)
         return tf.ragged.boolean_mask(words, keep)
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from rnnsearch_tf.config import END_ID
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.text.subwords import unigram
 
 SEGMENTATIONS = 16
 """Number of segmentations of a word to sample from."""
@@ -29,7 +30,7 @@ class SubwordSampler:
             most probable one is used.
 
     Raises:
-        UsageError: there is no model: the text is not cut into subwords.
+        UsageError: there is no model: the text is not cut into subwords; or it is another one.
         UserError: the package sentencepiece is missing.
     """
 
@@ -39,13 +40,9 @@ class SubwordSampler:
                 "sampling: expected tokenization=sentencepiece with it, got a text without"
                 " subwords; leave it out, or set the tokenization"
             )
-        try:
-            import sentencepiece
-        except ImportError:
-            raise UserError(
-                "sampling: expected the package sentencepiece for sampling subwords, found none;"
-                ' pip install "rnnsearch-tf[subwords]"'
-            ) from None
+        unigram(model, "sampling")
+        import sentencepiece
+
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         self.alpha = alpha
         self._known: dict[str, tuple[list[np.ndarray], np.ndarray]] = {}

@@ -12,9 +12,9 @@ from typing import Any
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.files.atomic import write_file
+from rnnsearch_tf.files.atomic import cannot_write, write_file
 from rnnsearch_tf.text.characters import WORD_START
 
 MOST_LINES = 5_000_000
@@ -54,6 +54,11 @@ class Subwords(tf.Module):
                 f"{where}: expected the pieces {', '.join(SPECIAL_TOKENS)} first, got"
                 f" {', '.join(self.pieces[:3])}; train it with pad_id=0, eos_id=1, unk_id=2,"
                 " bos_id=-1"
+            )
+        if "<0x00>" in self.pieces:
+            raise UserError(
+                f"{where}: expected pieces of text, got those of bytes, which are written as they"
+                " are; train it with byte_fallback=false"
             )
 
     @property
@@ -159,7 +164,9 @@ def train(counts: Mapping[str, int], size: int, where: AnyPath = "training text"
                 max_sentence_length=1 << 20,
                 minloglevel=2,
             )
-    except (RuntimeError, OSError) as error:
+    except OSError as error:
+        raise cannot_write(error.filename or "the temporary folder", error) from None
+    except RuntimeError as error:
         problem = " ".join(str(error).split())
         raise UserError(
             f"{where}: expected text for {size} subwords, SentencePiece says: {problem}; change"
@@ -190,22 +197,46 @@ def extended(model: bytes, counts: Mapping[str, int], number: int) -> bytes:
         The bytes of the extended model.
 
     Raises:
+        UsageError: the model is not a unigram model.
         UserError: as in :func:`train`.
     """
+    this = unigram(model, "new words")
     size = len(Subwords(model).pieces)
     alphabet = len(set().union(*counts))
-    learned = train(counts, max(size, 2 * alphabet), "text")
-    from sentencepiece import sentencepiece_model_pb2
-
-    this, other = (
-        sentencepiece_model_pb2.ModelProto.FromString(data)  # type: ignore[attr-defined]
-        for data in (model, learned)
-    )
+    other = unigram(train(counts, max(size, 2 * alphabet), "text"), "new words")
     known = {piece.piece for piece in this.pieces}
     # most probable first
     new = [piece for piece in other.pieces[len(SPECIAL_TOKENS) :] if piece.piece not in known]
     this.pieces.extend(sorted(new, key=lambda piece: len(piece.piece) > 1)[:number])
     return this.SerializeToString(deterministic=True)
+
+
+def unigram(model: bytes, purpose: str) -> Any:
+    """The ModelProto of a unigram model.
+
+    Args:
+        model: bytes of a SentencePiece model.
+        purpose: what needs one, in the message.
+
+    Raises:
+        UsageError: it is of another type.
+        UserError: the package sentencepiece is missing.
+    """
+    try:
+        from sentencepiece import sentencepiece_model_pb2
+    except ImportError:
+        raise UserError(
+            f"{purpose}: expected the package sentencepiece, found none; pip install"
+            ' "rnnsearch-tf[subwords]"'
+        ) from None
+    proto = sentencepiece_model_pb2.ModelProto.FromString(model)  # type: ignore[attr-defined]
+    spec = proto.trainer_spec
+    if spec.model_type != spec.UNIGRAM:
+        raise UsageError(
+            f"{purpose}: expected a unigram SentencePiece model, got"
+            f" {spec.ModelType.Name(spec.model_type).lower()}; leave it out, or train another model"
+        )
+    return proto
 
 
 def _rules(folder: str) -> str:

@@ -1,6 +1,8 @@
 """SentencePiece subwords, compared with the sentencepiece package itself."""
 
 import builtins
+import errno
+import os
 
 import numpy as np
 import pytest
@@ -8,9 +10,10 @@ import sentencepiece
 import tensorflow as tf
 
 from rnnsearch_tf.config import TextConfig
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.text import subwords
-from rnnsearch_tf.text.pipeline import Text, build_text, load_text
+from rnnsearch_tf.text.pipeline import Text, build_text, extend_texts, load_text
+from rnnsearch_tf.text.sampling import SubwordSampler
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
 SUBJECTS = (
@@ -154,6 +157,42 @@ def test_bad_models(tmp_path):
         build_text(config(vocabulary=prefix + ".model"), [])
 
 
+def other_model(folder, **options):
+    """Path of a model with the special tokens first that another program trained."""
+    prefix = str(folder / "other")
+    special = dict(pad_id=0, eos_id=1, unk_id=2, bos_id=-1, pad_piece="<pad>")
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(LINES), model_prefix=prefix, minloglevel=2, **special, **options
+    )
+    return prefix + ".model"
+
+
+def test_a_model_of_bytes_is_refused(tmp_path):
+    """Its pieces are no text: <0xE2> would be written so."""
+    path = other_model(tmp_path, vocab_size=305, byte_fallback=True)
+    with pytest.raises(UserError, match="other.model: expected pieces of text, got those of bytes"):
+        build_text(config(vocabulary=path), [])
+
+
+def test_what_only_a_unigram_model_can_do(tmp_path):
+    path = other_model(tmp_path, vocab_size=60, model_type="bpe")
+    text = build_text(config(vocabulary=path, sampling=0.3), [])
+    assert text.decode(text.encode(LINES[:3])).numpy().tolist() == [s.encode() for s in LINES[:3]]
+    with pytest.raises(UsageError, match="sampling: expected a unigram .* model, got bpe"):
+        text.sampler()
+    with pytest.raises(UsageError, match="new words: expected a unigram .* model, got bpe"):
+        extend_texts((text, text), [("Ωλδ", "Ωλδ")], 100)
+
+
+def test_a_full_disk_is_not_taken_for_a_lack_of_text(monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/tmp/x")
+
+    monkeypatch.setattr(subwords.tempfile, "TemporaryDirectory", full)
+    with pytest.raises(UserError, match="^/tmp/x: expected a file that can be written, got: No sp"):
+        build_text(config(), LINES)
+
+
 def test_a_size_below_the_alphabet_is_refused():
     with pytest.raises(
         UserError, match="training text: expected text for 10 subwords.*change vocabulary_size"
@@ -161,7 +200,7 @@ def test_a_size_below_the_alphabet_is_refused():
         build_text(config(vocabulary_size=10), LINES)
 
 
-def test_without_the_package_the_error_says_how_to_get_it(monkeypatch):
+def test_without_the_package_the_error_says_how_to_get_it(text, monkeypatch):
     real = builtins.__import__
 
     def without(name, *arguments, **options):
@@ -172,6 +211,8 @@ def test_without_the_package_the_error_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(UserError, match=r'pip install "rnnsearch-tf\[subwords\]"'):
         subwords.train({"a": 1}, 100)
+    with pytest.raises(UserError, match=r'sampling: .* pip install "rnnsearch-tf\[subwords\]"'):
+        SubwordSampler(text.subword_model, 0.1)
 
 
 def test_using_a_model_needs_no_package(text, monkeypatch):
