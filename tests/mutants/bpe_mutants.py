@@ -6,6 +6,8 @@ BPE = "text/test_bpe.py"
 CASE = "text/test_truecase.py"
 RULES = "text/test_word_rules.py"
 VERBS = "cli/test_byte_pairs.py"
+CONFIDENCE = "evaluation/test_confidence.py"
+SPLIT = "text/test_split.py"
 ESCAPES = "text/test_moses.py::test_escapes_and_split_hyphens_are_those_of_sacremoses"
 
 BYTE_PAIRS = [
@@ -221,6 +223,34 @@ BYTE_PAIRS = [
         "        coded = self._byte_pairs or map(_has_joints, tokens)\n",
         "        coded = list(map(_has_joints, tokens))\n",
         (f"{VERBS}::test_links_of_words_without_joints",),
+    ),
+    Mutant(
+        "export/confidence.py",
+        "escapes: an export's words are shorter than their tokens",
+        "text.as_in_tokens(words)",
+        "words",
+        (f"{CONFIDENCE}::test_words_of_escaped_tokens_keep_their_own_log_probabilities",),
+    ),
+    Mutant(
+        "evaluation/confidence.py",
+        "escapes: words are shorter than their tokens",
+        "strings(translator.target_text.as_in_tokens(ragged))",
+        "words",
+        (f"{CONFIDENCE}::test_words_of_escaped_tokens_keep_their_own_log_probabilities",),
+    ),
+    Mutant(
+        "text/pipeline.py",
+        "escapes: split hyphens are joined for every model",
+        "([] if self._has_hyphens else HYPHENS)",
+        "HYPHENS",
+        (f"{SPLIT}::test_a_model_keeps_the_escapes_that_its_own_tokens_have",),
+    ),
+    Mutant(
+        "text/escapes.py",
+        "escapes: one escaped token makes a text escaped",
+        "escaped > plain",
+        "escaped > 0",
+        (f"{SPLIT}::test_a_vocabulary_of_escaped_words_reads_escaped_words",),
     ),
     Mutant(
         "export/confidence.py",

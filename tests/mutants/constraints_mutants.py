@@ -90,6 +90,13 @@ CONSTRAINTS = [
     ),
     Mutant(
         "text/phrases.py",
+        "a sentence begins with each phrase",
+        "text.tokenize_phrases(",
+        "text.tokenize(",
+        (f"{PHRASES}::test_a_phrase_is_cased_as_in_the_middle_of_a_sentence",),
+    ),
+    Mutant(
+        "text/phrases.py",
         "one id for all unknown words",
         "text.vocabulary.size + _first_places(words)",
         "text.vocabulary.size + 0 * _first_places(words)",

@@ -16,7 +16,7 @@ OWN_TEXT = [
         "a reference's word counts for every repetition",
         "left[word] -= 1",
         "left[word] -= 0",
-        (f"{CONFIDENCE}::test_both_regressions_are_at_their_maximum",),
+        (f"{CONFIDENCE}::test_the_regressions_are_at_their_maximum",),
     ),
     Mutant(
         "evaluation/confidence.py",

@@ -103,7 +103,7 @@ RUNS = [
         "warm-up although it is switched off",
         'if self._settings["warm_up"]:',
         "if True:",
-        (f"{SERVER}::test_without_warm_up_a_failing_request_of_its_file_is_not_run",),
+        (f"{SERVER}::test_without_warm_up_its_file_is_not_read",),
     ),
     Mutant(
         "extras/server/tensors.py",
