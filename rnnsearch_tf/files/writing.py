@@ -23,6 +23,9 @@ OutputFile = AnyPath | None
 STANDARD_OUTPUT = None, "-", "/dev/stdout"
 """Names of standard output. Opening /dev/stdout would truncate a file that it is appended to."""
 
+NOT_WRITTEN = (".bz2", ".xz", ".zst")
+"""Endings of compressed files that can only be read."""
+
 
 class Output:
     """A text stream for results: a file (compressed if its name ends in ``.gz``) or standard
@@ -41,7 +44,7 @@ class Output:
     """
 
     def __init__(self, name: OutputFile = None, inputs: Iterable[Any] = ()) -> None:
-        _refuse_inputs(name, inputs)
+        _check_name(name, inputs)
         self._name = name
         self._stream: IO[str] = sys.stdout
         if name not in STANDARD_OUTPUT:
@@ -78,7 +81,7 @@ def check_output(name: OutputFile, inputs: Iterable[Any] = ()) -> None:
     """
     if name in STANDARD_OUTPUT:
         return
-    _refuse_inputs(name, inputs)
+    _check_name(name, inputs)
     path = pathlib.Path(name)
     for refused, code in (
         (path.is_dir(), errno.EISDIR),
@@ -106,7 +109,14 @@ def check_outputs(names: Mapping[str, OutputFile], inputs: Iterable[Any] = ()) -
             )
 
 
-def _refuse_inputs(name: OutputFile, inputs: Iterable[Any]) -> None:
+def _check_name(name: OutputFile, inputs: Iterable[Any]) -> None:
+    """Refuse the name of an input, and that of a compression which is not written."""
+    ending = pathlib.Path(name or "").suffix
+    if ending in NOT_WRITTEN:
+        raise UsageError(
+            f"{name}: expected a name that ends in .gz or of no compression, got {ending}; write"
+            " to standard output and pipe it into the program that compresses"
+        )
     if name not in STANDARD_OUTPUT and pathlib.Path(name).is_file():
         for other in inputs:
             if other in STANDARD_OUTPUT:

@@ -202,6 +202,14 @@ def test_a_place_that_cannot_be_written(tmp_path):
         Output(tmp_path / "no" / "out")
 
 
+@pytest.mark.parametrize("ending", [".xz", ".bz2", ".zst"])
+def test_a_name_of_a_compression_that_is_not_written(tmp_path, ending):
+    for write in (Output, check_output):
+        with pytest.raises(UsageError, match=rf"ends in \.gz or of no compression, got \{ending}"):
+            write(tmp_path / f"result{ending}")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_place_is_tried_before_long_work(tmp_path):
     """Nothing is made, and nothing that is there is touched."""
     name = write(tmp_path / "a.txt", b"one\n")

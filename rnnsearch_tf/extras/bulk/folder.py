@@ -22,6 +22,7 @@ from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.atomic import locked, write_file
 from rnnsearch_tf.runs.folder import digest_of
 from rnnsearch_tf.files.untrusted import check_links
+from rnnsearch_tf.files.writing import NOT_WRITTEN
 
 MANIFEST = "translate-corpus.json"
 BAD_LINES = "bad-lines"
@@ -151,7 +152,7 @@ def _check_names(path, inputs):
                 f"--input: {name}: expected another name, since --output has its own file {base};"
                 " rename it"
             )
-        if base.endswith((".xz", ".bz2", ".zst")):
+        if base.endswith(NOT_WRITTEN):
             raise UsageError(
                 f"--input: {name}: expected text, plain or .gz, as the output has the same name;"
                 " decompress it first"

@@ -12,7 +12,6 @@ until it is back.
 
 from __future__ import annotations
 
-import collections.abc
 import concurrent.futures
 import json
 import logging
@@ -20,6 +19,7 @@ import queue
 import threading
 import time
 import typing
+from collections.abc import Iterable, Iterator
 
 import grpc
 from tensorflow.core.framework import types_pb2
@@ -28,6 +28,7 @@ from tensorflow.core.framework.tensor_shape_pb2 import TensorShapeProto
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files import AnyPath
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -82,7 +83,7 @@ class Translated(typing.NamedTuple):
 
 def _as_bytes(texts) -> list:
     """The texts as a list of bytes; UsageError unless they are str or bytes."""
-    if not isinstance(texts, collections.abc.Iterable):
+    if not isinstance(texts, Iterable):
         raise UsageError(
             f"texts: expected a list of texts, got {type(texts).__name__} {texts!r}; give a list of"
             " str"
@@ -147,7 +148,15 @@ class Client:
         )
         self._predict = prediction_service_pb2_grpc.PredictionServiceStub(self._channel).Predict
 
-    def translate(self, texts) -> typing.Any:
+    @typing.overload
+    def translate(  # type: ignore[overload-overlap]  # str is an Iterable[str]
+        self, texts: str | bytes
+    ) -> Translated: ...
+
+    @typing.overload
+    def translate(self, texts: Iterable[str | bytes]) -> list[Translated]: ...
+
+    def translate(self, texts: typing.Any) -> typing.Any:
         """The translations of a list of texts, as one request, and as a second one how sure the
         model is of them, if that is asked for.
 
@@ -210,7 +219,9 @@ class Client:
             )
         return self._answer(request).outputs
 
-    def translate_batches(self, batches, concurrency=1):
+    def translate_batches(
+        self, batches: Iterable[Iterable[str | bytes]], concurrency: int = 1
+    ) -> Iterator[list[Translated]]:
         """Translate an iterable of lists of texts, several at a time, and yield the results in its
         order.
 
@@ -222,7 +233,8 @@ class Client:
             UserError: as `translate`, at the first batch that has no result. Close
                 the client then, so that nothing waits for the others.
         """
-        arrived = queue.SimpleQueue()  # futures in order, None at the end
+        # futures in order, None at the end
+        arrived: queue.SimpleQueue[typing.Any] = queue.SimpleQueue()
         room = threading.Semaphore(2 * concurrency)
         done = threading.Event()
         pool = concurrent.futures.ThreadPoolExecutor(concurrency, thread_name_prefix="client")
@@ -250,7 +262,7 @@ class Client:
             room.release()
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def close(self):
+    def close(self) -> None:
         """Give up what is under way and close the connection."""
         self._closed = True
         self._channel.close()
@@ -293,7 +305,9 @@ class Client:
         )
 
 
-def tls_credentials(ca, certificate=None, key=None):
+def tls_credentials(
+    ca: AnyPath, certificate: AnyPath | None = None, key: AnyPath | None = None
+) -> grpc.ChannelCredentials:
     """Credentials for TLS from PEM files.
 
     Args:
