@@ -106,10 +106,12 @@ def test_four_points_are_enough_and_three_are_not():
         project(vectors[:3])
 
 
-def test_equal_rows_have_one_place():
-    """As of a file that repeats a line: t-SNE would divide by their variance, 0."""
+@pytest.mark.parametrize("method", ["tsne", "pca"])
+@pytest.mark.filterwarnings("error")
+def test_equal_rows_have_one_place(method):
+    """As of a file that repeats a line: both methods would divide by their variance, 0."""
     vectors = np.tile(np.random.default_rng(6).normal(size=(1, 7)), (5, 1))
-    np.testing.assert_allclose(project(vectors), 0, atol=1e-10)
+    np.testing.assert_array_equal(project(vectors, method), np.zeros((5, 2)))
 
 
 def test_an_unknown_method_is_refused():

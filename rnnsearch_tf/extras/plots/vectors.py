@@ -101,7 +101,9 @@ def project(vectors: np.ndarray, method: str = "tsne") -> np.ndarray:
             f"expected at least {FEWEST} words or sentences to plot, got {len(vectors)}; give more"
         )
     vectors = np.asarray(vectors, np.float64)
-    if method == "pca" or not np.ptp(vectors, axis=0).any():  # t-SNE would divide by the variance
+    if not np.ptp(vectors, axis=0).any():  # both methods would divide by the variance
+        return np.zeros((len(vectors), 2))
+    if method == "pca":
         return PCA(2, svd_solver="full").fit_transform(vectors)
     # random_state: for more than 500 dimensions, scikit-learn's PCA is randomized
     projection = TSNE(
