@@ -179,7 +179,7 @@ def test_policy_error_stops_fit():
         model.output_layer.b_softmax.assign(np.full(TARGET_SIZE, np.nan))
         limits = Limits(TrainingState(), dataclasses.replace(config, non_finite_gradient=policy))
         expectation = (
-            pytest.raises(UserError, match="expected a finite gradient")
+            pytest.raises(UserError, match="training: expected a finite gradient, got norm nan")
             if policy == "error"
             else nullcontext()
         )

@@ -7,7 +7,7 @@ TOGETHER = (
 )
 KILLED = "training/test_launch.py::test_a_killed_worker_is_started_again[2-1]"
 REPLICAS = (
-    "training/test_launch.py::test_replicas_together_make_the_updates_of_one_process[accumulate]"
+    "training/test_launch.py::test_replicas_together_make_the_updates_of_one_process[accumulate-traced]"
 )
 AGREED = "training/test_workers.py"
 LAUNCH = "training/test_launch.py"

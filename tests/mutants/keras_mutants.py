@@ -101,6 +101,6 @@ KERAS = [
         "the optimizer is built in a replica",
         "self.optimizer.build(self.trainable_variables)\n        super()",
         "pass\n        super()",
-        (f"{LAUNCH}::test_replicas_together_make_the_updates_of_one_process[accumulate]",),
+        (f"{LAUNCH}::test_replicas_together_make_the_updates_of_one_process[accumulate-traced]",),
     ),
 ]

@@ -181,7 +181,7 @@ def of_replicas(folder, *names) -> str:
 
 @pytest.mark.parametrize(
     "names",
-    [["accumulate"], pytest.param(list(worker.COMBINATIONS), marks=pytest.mark.slow)],
+    [["accumulate", "traced"], pytest.param(list(worker.COMBINATIONS), marks=pytest.mark.slow)],
     ids="-".join,
 )
 def test_replicas_together_make_the_updates_of_one_process(tmp_path, names):
