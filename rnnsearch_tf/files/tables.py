@@ -9,6 +9,7 @@ empty or missing cell an empty line.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import dataclasses
 import itertools
@@ -21,7 +22,7 @@ from typing import Any
 
 from rnnsearch_tf.errors import UsageError, UserError, one_line
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.files.streams import check_readable_again, line_batches, opened
+from rnnsearch_tf.files.streams import CHUNK, check_readable_again, line_batches, opened
 
 TSV = "tab-separated values"
 CSV = "comma-separated values"
@@ -206,8 +207,9 @@ def look(path: AnyPath) -> Table:
         rows = list(itertools.islice(_delimited_rows(path, DELIMITERS[kind]), LOOKED_AT))
         width = max(map(len, rows))
         header = _is_header(rows[0])
+        names = [*map(_text, rows[0])] if header else []
         columns = [
-            _text(rows[0][place]) if header and place < len(rows[0]) else str(place + 1)
+            names[place] if names[place:] and names.count(names[place]) == 1 else str(place + 1)
             for place in range(width)
         ]
         texts = [
@@ -233,11 +235,11 @@ def kind_of(path: str) -> str:
     check_readable_again(path)
     if os.path.isdir(path):
         return DATASET
+    if _is_tmx(path):
+        return TMX
     lines = next(line_batches(path, LOOKED_AT, cut=True), [])
     begin = b"\n".join(lines[:50]).lstrip()
-    if re.match(rb"(<\?xml|<!DOCTYPE tmx|<tmx\b)", begin) and b"<tmx" in begin:
-        return TMX
-    if begin.startswith(b"{"):
+    if re.match(rb'\{\s*["}]', begin):  # {name} is text of a program
         return JSON_LINES
     if re.match(rb"\[\s*\{", begin):
         raise UserError(
@@ -249,9 +251,9 @@ def kind_of(path: str) -> str:
             f"{path}: expected lines that end with a line feed, got carriage returns alone; convert"
             f" it: tr '\\r' '\\n' < {path} > text"
         )
-    first = _text(lines[0]) if lines else ""
-    if "\t" in first:
+    if lines and b"\t" in lines[0]:
         return TSV
+    first = _text(lines[0]) if lines else ""
     try:
         widths = {
             kind: len(next(csv.reader([first], delimiter=delimiter)))
@@ -337,7 +339,7 @@ def _json_rows(path: str) -> Iterator[Mapping[str, Any]]:
             number += 1
             try:
                 record = json.loads(line) if line.strip() else {}
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise UserError(
                     f"{path}:{number}: expected a JSON object, got {_shown(line)} ({error})"
                 ) from None
@@ -426,6 +428,16 @@ def _tmx(path: str, column: str) -> Iterator[bytes]:
             f"{path}: expected segments in the language {column}, got none; its languages are"
             f" {', '.join(look(path).columns)}"
         )
+
+
+def _is_tmx(path: str) -> bool:
+    """Whether a file begins as TMX, in UTF-8 or UTF-16, both of which the parser reads."""
+    with opened(path, lambda: path) as stream:
+        begin = stream.read1(CHUNK)
+    if begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        begin = begin.decode("utf-16", "replace").encode("utf-8")
+    begin = begin.removeprefix(codecs.BOM_UTF8).lstrip()
+    return b"<tmx" in begin and re.match(rb"<\?xml|<!DOCTYPE tmx|<tmx\b", begin) is not None
 
 
 def _tmx_units(path: str) -> Iterator[dict[str, str]]:

@@ -138,6 +138,13 @@ def test_tmx(tmp_path):
         read_all(f"{path}#fr")
 
 
+def test_tmx_in_utf_16(tmp_path):
+    path = tmp_path / "memory.tmx"
+    path.write_text(TMX.replace("UTF-8", "UTF-16"), encoding="utf-16")
+    assert tables.look(path).pair("en,fr") == (f"{path}#en", f"{path}#fr")
+    assert read_all(f"{path}#fr") == ["Appuyez sur OK.", "Un chat & un chien", ""]
+
+
 def test_a_large_tmx_is_not_held_in_memory(tmp_path):
     head, unit, _ = TMX.partition('<tu><tuv xml:lang="en-US">')
     path = tmp_path / "memory.tmx"
@@ -156,6 +163,25 @@ def test_json_records_may_lack_a_column(tmp_path):
     assert tables.look(path).pair() == (f"{path}#en", f"{path}#fr")
     assert read_all(f"{path}#en") == ["", "a", "", "c"]
     assert read_all(f"{path}#fr") == ["", "", "b", "d"]
+
+
+@pytest.mark.parametrize(
+    "first", [("", "oui, monsieur"), ("oui, monsieur", ""), ("{name}", "{nom}")], ids=str
+)
+def test_the_first_row_may_lack_a_cell_or_begin_with_a_brace(tmp_path, first):
+    path = tmp_path / "t.tsv"
+    path.write_text("\t".join(first) + "\nyes\toui\n")
+    assert tables.look(path).kind == tables.TSV
+    assert [read_all(f"{path}#{column}") for column in (1, 2)] == [
+        [first[0], "yes"],
+        [first[1], "oui"],
+    ]
+
+
+def test_two_columns_of_one_name_have_numbers(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("text,text\na cat,un chat\n")
+    assert list(Pairs(*tables.look(path).pair())) == [("a cat", "un chat")]
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress, zstd.compress])
@@ -193,6 +219,7 @@ def test_a_saved_data_set(tmp_path):
         (b'{"en": "a"}\n{"en": \n', "t#en:2: expected a JSON object, got"),
         (b'{"en": "a"}\n[1]\n', "t#en:2: expected a JSON object, got '\\[1\\]'"),
         (b'{"en": "a"}\n{"en": 3}\n', "t#en:2: expected text under en, got int"),
+        (b'{"en": "a"}\n' + b'{"en":' * 50_000, "t#en:2: expected a JSON object, got"),
         (b'{"fr": "a"}\n', "t: expected a column called en, got fr"),
         (b"one\ntwo\n", "t: expected a table with the column en, got plain text"),
         (b"", "t: expected a table with the column en, got plain text"),
