@@ -114,7 +114,8 @@ class Pairs:
     Args:
         source: path of a file, plain or compressed; a column of a table, such as ``fra.txt#2``; or
             the lines. Without a target: path of a table, or pairs of str in a list, a generator, a
-            pandas frame of two columns or a data set of Hugging Face.
+            pandas frame of two columns or a data set of Hugging Face; the first is the source,
+            unless their names are source and target.
         target: the other side; None: `source` has both.
         on_bad_line: "error" or "skip".
 
@@ -301,10 +302,16 @@ def _two_sides(both: Any) -> tuple[PathOrLines, PathOrLines]:
     if isinstance(both, (str, os.PathLike)):
         return tables.look(both).pair()
     if hasattr(both, "itertuples"):  # pandas
-        both = both.itertuples(index=False, name=None)
+        named = _named_sides(both.columns)
+        both = (both[named] if named else both).itertuples(index=False, name=None)
     sides: tuple[list[str], list[str]] = ([], [])
+    names: list[Any] = []
     for number, row in enumerate(both, start=1):
-        texts = [*tables.flat(row).values()] if isinstance(row, Mapping) else row
+        texts = row
+        if isinstance(row, Mapping):
+            cells = tables.flat(row)
+            names = names or _named_sides(cells) or [*cells]  # of the first record
+            texts = [cells[name] for name in names] if cells.keys() == {*names} else None
         texts = texts.tolist() if hasattr(texts, "tolist") else texts  # NumPy
         if not isinstance(texts, (list, tuple)) or len(texts) != 2:
             raise UsageError(
@@ -314,6 +321,11 @@ def _two_sides(both: Any) -> tuple[PathOrLines, PathOrLines]:
         for lines, side, text in zip(sides, SIDES, texts):
             lines.append(_text(text, number, side))
     return sides
+
+
+def _named_sides(names: Iterable[Any]) -> list[Any]:
+    """The names of two columns, source first, if they tell the sides."""
+    return next(([*pair] for pair in tables.SIDE_NAMES if {*pair} == {*names}), [])
 
 
 def _text(text: Any, number: int, side: str) -> str:

@@ -33,6 +33,16 @@ def test_pairs_in_any_form(given):
         pairs[3]
 
 
+def test_the_sides_of_records_have_names():
+    """In each record, its keys may have another order."""
+    records = [{"en": "a cat", "fr": "un chat"}, {"fr": "le chien", "en": "the dog"}]
+    assert list(Pairs(records)) == PAIRS[:2]
+    named = [{"target": target, "source": source} for source, target in PAIRS]
+    assert list(Pairs(named)) == list(Pairs(pandas.DataFrame(named))) == PAIRS
+    with pytest.raises(UsageError, match="pairs:2: expected a pair .* got .*'it': 'b'"):
+        Pairs([records[0], {"en": "a", "it": "b"}])
+
+
 def test_two_sides_in_any_form():
     frame = pandas.DataFrame(PAIRS, columns=["en", "fr"])
     for sides in (
