@@ -84,7 +84,7 @@ def check_output(name: OutputFile, inputs: Iterable[Any] = ()) -> None:
     _check_name(name, inputs)
     path = pathlib.Path(name)
     for refused, code in (
-        (path.is_dir(), errno.EISDIR),
+        (path.is_dir() or str(name).endswith("/"), errno.EISDIR),
         (not path.parent.is_dir(), errno.ENOENT),
         (not os.access(path if path.exists() else path.parent, os.W_OK), errno.EACCES),
     ):

@@ -213,7 +213,11 @@ def test_a_name_of_a_compression_that_is_not_written(tmp_path, ending):
 def test_a_place_is_tried_before_long_work(tmp_path):
     """Nothing is made, and nothing that is there is touched."""
     name = write(tmp_path / "a.txt", b"one\n")
-    for place, reason in ((tmp_path / "no" / "out", "No such file"), (tmp_path, "Is a directory")):
+    for place, reason in (
+        (tmp_path / "no" / "out", "No such file"),
+        (tmp_path, "Is a directory"),
+        (f"{tmp_path}/new/", "Is a directory"),
+    ):
         with pytest.raises(
             UserError, match=f"{place}: expected a file that can be written, got: {reason}"
         ):
