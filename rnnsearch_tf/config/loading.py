@@ -25,6 +25,7 @@ import difflib
 import functools
 import math
 import operator
+import os
 import pathlib
 import re
 import types
@@ -279,9 +280,11 @@ def _with_bases(path: AnyPath) -> tuple[str, list[Tree]]:
 
 
 def _file(path: AnyPath) -> AnyPath:
-    """The path itself, or that of the shipped configuration of this name if no file exists."""
+    """The path itself, or that of the shipped configuration of this name if no file exists; a
+    folder is none.
+    """
     named = (
-        not pathlib.Path(path).exists()
+        (not os.path.exists(path) or os.path.isdir(path))
         and pathlib.PurePath(path).suffix == ""
         and len(pathlib.PurePath(path).parts) == 1
     )
@@ -457,7 +460,10 @@ def _check(value: Any, hint: Any, field: dataclasses.Field[Any], where: str) -> 
         except ValueError:
             pass
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+        try:
+            value = float(value)
+        except OverflowError:
+            value = math.inf  # refused below
     meta = field.metadata
     if meta["pattern"]:
         return _check_code(value, meta["pattern"], where)

@@ -143,7 +143,8 @@ def _base_file(
             f"got {base!r}; rnnsearch configs lists the names"
         )
     beside = pathlib.Path(file).parent / base
-    if len(pathlib.PurePath(base).parts) == 1 and not os.path.exists(beside):
+    found = os.path.exists(beside) and not os.path.isdir(beside)
+    if len(pathlib.PurePath(base).parts) == 1 and not found:
         return base, shipped(base)
     return str(beside), beside
 

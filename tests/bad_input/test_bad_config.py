@@ -45,6 +45,10 @@ def message(tmp_path, text, overrides=()):
         ),
         ("training:\n  learning_rate: 0\n", ["training.learning_rate", "more than 0.0", "got 0.0"]),
         (
+            f"training:\n  learning_rate: {10**400}\n",
+            ["training.learning_rate", "expected a number", "inf"],
+        ),
+        (
             "training:\n  learning_rate: .nan\n",
             ["training.learning_rate", "expected a number", "nan"],
         ),

@@ -88,6 +88,11 @@ def test_a_name_or_a_path_relative_to_the_file(files, tmp_path, monkeypatch):
     (tmp_path / "there" / "b.yaml").write_text(f"base: {path}\n")
     monkeypatch.chdir(tmp_path / "there")
     assert load_config("deeper/c.yaml") == load_config(path)
+    (tmp_path / "phrasebook").mkdir()  # a folder is no configuration
+    (tmp_path / "there" / "phrasebook").mkdir()
+    assert load_config(path).model.hidden_size == 7
+    assert load_config("phrasebook") == load_config(shipped_configs()["phrasebook"])
+    (tmp_path / "phrasebook").rmdir()
     (tmp_path / "phrasebook").write_text("model: {hidden_size: 11, maxout_size: 12}")
     # as for --config: a file of that name comes first
     assert load_config(path).model.maxout_size == 12
