@@ -292,11 +292,13 @@ def test_every_pair_is_drawn_as_often():
         (["--keep", ".5", "--output-target", "{}/out.a"], 2, "expected two files"),
         (["--keep", ".5", "--in-domain-source", "{}/once"], 1, "seen 2 times"),
         (["--keep", ".5", "--source", "/dev/null", "--target", "/dev/null"], 1, "/dev/null"),
+        (["--keep", ".5", "--target", "{}/blank"], 1, "text on both sides, got none"),
     ],
 )
 def test_what_is_wrong_is_said(corpus, more, code, message, capsys):
     folder = corpus["in.a"].parent
     (folder / "once").write_text("".join(f"word{number}\n" for number in range(20)))
+    (folder / "blank").write_text("\n" * 40)
     assert run(command(corpus, *(word.format(folder) for word in more))) == code
     captured = capsys.readouterr()
     assert message in captured.err and captured.err.count("\n") == 1 and captured.out == ""

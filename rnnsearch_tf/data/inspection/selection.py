@@ -187,6 +187,11 @@ def select(
             len(domain),
             generator,
         )
+        if not drawn:
+            raise UserError(
+                f"{' and '.join(map(str, files))}: expected pairs with text on both sides, got"
+                " none; check the paths"
+            )
         with announced("learning the n-gram models"):
             scorers = [
                 SideScorer(in_domain_text, corpus_text, config, file, order)
