@@ -11,6 +11,7 @@ import os
 import pathlib
 import stat
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -35,6 +36,8 @@ REGISTERED_PREFIX = "rnnsearch_tf>"
 MODULES = ("keras", "keras.optimizers", "keras.optimizers.schedules", "keras.dtype_policies")
 """Other modules whose classes a saved model may name. No Keras layers: a Lambda contains code."""
 
+UNREADABLE = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
+"""What reading a damaged archive raises; RuntimeError: also NotImplementedError."""
 
 MODEL_FILES = (".json", ".weights.h5")
 """Endings of the file names in a ``.keras`` archive."""
@@ -55,7 +58,7 @@ def check_archive(path: AnyPath, endings: Sequence[str], what: str = "an archive
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
-    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+    except (ValueError, *UNREADABLE) as error:
         raise UserError(
             f"{path}: expected {what}, got a damaged or other file ({error}); copy it again"
         ) from None
@@ -143,10 +146,15 @@ def _check_json(where: AnyPath, size: int, read: Callable[[], bytes]) -> None:
         raise _refused(where, f"at most {MOST_JSON:,} bytes", f"{size:,}")
     try:
         tree = json.loads(read())
-    except (ValueError, zipfile.BadZipFile):
+    except ValueError:
         return  # invalid JSON is reported by the loader
     except RecursionError:
         raise _refused(where, "a description of a model", "a too deeply nested one") from None
+    except UNREADABLE as error:
+        raise UserError(
+            f"{where}: expected a description of a model, got a damaged one ({error}); copy it"
+            " again"
+        ) from None
     _check_objects(tree, where)
 
 

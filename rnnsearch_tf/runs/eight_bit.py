@@ -4,15 +4,13 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.files.untrusted import check_archive
+from rnnsearch_tf.files.untrusted import UNREADABLE, check_archive
 
 SMALLEST = 4096
 """Entries of the smallest array that is quantized. Smaller ones (biases, v_a) stay in float32:
@@ -63,7 +61,7 @@ def load_weights(path: AnyPath, variables: Sequence[Any]) -> None:
     try:
         with np.load(path) as file:
             arrays = dict(file)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+    except UNREADABLE as error:
         raise ValueError(str(error)) from None
     expected = len(variables)
     found = sum(name.startswith("w") for name in arrays)

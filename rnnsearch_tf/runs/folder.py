@@ -39,14 +39,13 @@ import re
 import shlex
 import shutil
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.errors import UsageError, UserError, one_line
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import make_folder, replacing, write_file
-from rnnsearch_tf.files.untrusted import check_inside, check_model_archive
+from rnnsearch_tf.files.untrusted import UNREADABLE, check_inside, check_model_archive
 from rnnsearch_tf.runs.pretrained import pretrained_models
 
 if TYPE_CHECKING:
@@ -317,12 +316,9 @@ class Run:
                     model.load_weights(path)
         except (
             ValueError,
-            OSError,
             KeyError,
             TypeError,
-            RuntimeError,  # h5py's
-            zipfile.BadZipFile,
-            zlib.error,
+            *UNREADABLE,  # RuntimeError: also h5py's
         ) as error:
             reason = one_line(error)
             raise UserError(

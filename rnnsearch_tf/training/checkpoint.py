@@ -18,8 +18,6 @@ import logging
 import os
 import pathlib
 import warnings
-import zipfile
-import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,7 +32,7 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run, digest_of
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.training.optimizers import compile_model
-from rnnsearch_tf.files.untrusted import MODEL_FILES, check_archive
+from rnnsearch_tf.files.untrusted import MODEL_FILES, UNREADABLE, check_archive
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -201,10 +199,7 @@ def _load(run: Run, path: pathlib.Path) -> tuple[TranslationModel, TrainingState
         ValueError,
         TypeError,
         KeyError,
-        OSError,
-        RuntimeError,
-        zipfile.BadZipFile,
-        zlib.error,
+        *UNREADABLE,
         UserWarning,
     ) as error:
         if OTHER_OPTIMIZER in str(error):

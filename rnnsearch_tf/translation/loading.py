@@ -14,7 +14,7 @@ from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import Text, load_texts
-from rnnsearch_tf.files.untrusted import check_model_archive
+from rnnsearch_tf.files.untrusted import UNREADABLE, check_model_archive
 
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -87,7 +87,7 @@ def load_model(path: str | os.PathLike[str]) -> TranslationModel:
         check_model_archive(path)
     try:
         return keras.models.load_model(path)
-    except (ValueError, OSError, KeyError, TypeError, RuntimeError) as error:
+    except (ValueError, KeyError, TypeError, *UNREADABLE) as error:
         reason = one_line(error)
         raise UserError(
             f"{path}: expected a model that model.save wrote, got a damaged or other file"

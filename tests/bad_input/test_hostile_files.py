@@ -26,7 +26,12 @@ from rnnsearch_tf.text import vocabulary
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.loading import load_model
-from rnnsearch_tf.files.untrusted import MODEL_FILES, check_archive, check_preset
+from rnnsearch_tf.files.untrusted import (
+    MODEL_FILES,
+    check_archive,
+    check_model_archive,
+    check_preset,
+)
 
 
 class Bomb:
@@ -205,6 +210,36 @@ def test_a_refused_archive_is_called_refused_and_not_damaged(run):
     assert "damaged" not in str(raised.value) and not isinstance(
         raised.value, (ValueError, OSError, KeyError)
     )
+
+
+def test_whatever_byte_of_a_packed_archive_is_damaged():
+    names = json.dumps([str(number) for number in range(300)])
+    archive_with(("config.json", names), ("model.weights.h5", ""))
+    with open("a.keras", "rb") as file:
+        whole = file.read()
+    refused = 0
+    for place in range(0, len(whole), 3):
+        with open("a.keras", "wb") as file:
+            file.write(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        try:
+            check_model_archive("a.keras")
+        except UserError as error:
+            assert "expected " in str(error) and "a.keras" in str(error)
+            refused += 1
+    assert refused > 100
+
+
+def test_damaged_weights_of_a_packed_model(run, tmp_path):
+    Translator.load(run).model.save("whole.keras")
+    with zipfile.ZipFile("whole.keras") as archive:
+        archive_with(*((name, archive.read(name)) for name in archive.namelist()))
+    with zipfile.ZipFile("a.keras") as archive:
+        place = archive.getinfo("model.weights.h5").header_offset + 200
+    with open("a.keras", "r+b") as file:
+        file.seek(place)
+        file.write(b"\xff" * 100)
+    with pytest.raises(UserError, match="a.keras: expected a model .*, got a damaged or other fil"):
+        load_model(tmp_path / "a.keras")
 
 
 def test_whatever_byte_of_the_weights_is_damaged(run):
