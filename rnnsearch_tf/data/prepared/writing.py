@@ -125,11 +125,9 @@ def _plan(config: Config) -> dict[str, Any]:
         if name in ("source", "target", "data")
     }
     texts = [
-        side or ""
-        for corpus in training_corpora(config.data)
-        for side in (corpus.source, corpus.target)
-    ] + [config.data.phrase_table or ""]
-    files = [split(path)[0] for text in texts for path in files_of(config.data, text)] + [
+        side for corpus in training_corpora(config.data) for side in (corpus.source, corpus.target)
+    ] + [config.data.phrase_table]
+    files = [split(path)[0] for text in texts if text for path in files_of(config.data, text)] + [
         getattr(side, name) or ""
         for side in (config.source, config.target)
         for name in ("vocabulary", "truecase", "bpe_codes")
