@@ -7,6 +7,7 @@ import pytest
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import training_dataset
+from rnnsearch_tf.data.inspection import fitting
 from rnnsearch_tf.files import streams
 from rnnsearch_tf.text.pipeline import build_texts
 
@@ -66,3 +67,9 @@ def test_what_does_not_fit_is_read_once_an_epoch(write, opened):
 def test_a_held_out_text_costs_one_pass_more(write, opened):
     [kept] = epochs(config_of(write, held_out=10), 1)
     assert 40 < kept < 60 and opened == {"s.gz": 3, "t": 3}
+
+
+def test_init_reads_its_text_once(opened, write, caplog):
+    caplog.set_level("INFO", "rnnsearch_tf.runtime.progress")  # the bar must not ask for a length
+    fitting.inspect(write("s.gz", ["a house"] * 100), write("t", ["une maison"] * 100))
+    assert opened == {"s.gz": 1, "t": 1}

@@ -200,7 +200,7 @@ def _inspected(pairs: Pairs, codes: tuple[str, str]) -> Inspection:
     unsegmented = [languages.base(code) in languages.UNSEGMENTED for code in codes]
     lengths: tuple[Lengths, Lengths] = (collections.Counter(), collections.Counter())
     characters: tuple[set[str], set[str]] = (set(), set())
-    for texts in progress(pairs, doing="reading the text", unit="pairs"):
+    for texts in progress(iter(pairs), doing="reading the text", unit="pairs"):
         for side, text in enumerate(texts):
             lengths[side][len(text) if unsegmented[side] else len(text.split())] += 1
             characters[side].update(text)
