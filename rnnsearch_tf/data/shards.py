@@ -97,12 +97,13 @@ def files_of(data: DataConfig, value: str | Sequence[str], name: str | None = No
         ['corpus/a.en', 'corpus/b.en']
     """
     paths: list[str] = []
+    folder = data.folder or ""
     for part in (value,) if isinstance(value, str) else value:
-        path = os.path.join(data.folder or "", part)
-        if not glob.has_magic(path) or exists(path):
+        path = os.path.join(folder, part)
+        if not glob.has_magic(part) or exists(path):
             paths.append(path)
             continue
-        pattern, column = split(path)
+        pattern, column = split(os.path.join(glob.escape(folder), part))
         mark = "" if column is None else f"#{column}"
         found = [f"{file}{mark}" for file in sorted(glob.glob(pattern))]
         if name and not found:

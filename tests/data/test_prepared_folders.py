@@ -145,6 +145,14 @@ def test_a_text_that_has_changed_is_begun_anew(text, made, tmp_path, monkeypatch
     ).read_text().split("\n")
 
 
+def test_a_new_file_beside_the_text_is_no_change(text, tmp_path, monkeypatch):
+    folder = pathlib.Path(shutil.copytree(text, tmp_path / "text", ignore=lambda *_: ["prepared"]))
+    config = configuration(folder)
+    written_parts(config, tmp_path / "prepared", monkeypatch, stopped=True)
+    (folder / "notes").write_text("of the translator")
+    assert written_parts(config, tmp_path / "prepared", monkeypatch) == []
+
+
 @pytest.mark.parametrize("same", ["bytes", "time"])
 def test_a_text_that_was_edited_to_the_same_size_is_begun_anew(text, tmp_path, monkeypatch, same):
     """By its time, or, where a copy has kept that, by its size."""
@@ -322,6 +330,13 @@ def test_a_list_and_a_pattern_name_the_same_pairs(text):
         ("en0 word4 x x x x ", "fr0 word4 x x x x "),
         ("en2 word0 ", "fr2 word0 "),
     ]
+
+
+def test_a_folder_whose_name_is_a_pattern(text, tmp_path):
+    folder = shutil.copytree(text, tmp_path / "text [1]", ignore=lambda *_: ["prepared"])
+    assert list(open_corpus(configuration(folder))) == list(open_corpus(configuration(text)))
+    with pytest.raises(UserError, match="text .1.*/no.en: expected a text file, found none"):
+        open_corpus(configuration(folder, train_source="no.en", train_target="part.0.fr"))
 
 
 def test_a_bad_line_names_its_own_file(text, tmp_path):
