@@ -282,6 +282,22 @@ def test_the_encoding_is_guessed(write, language, encoding, said, text):
     )
 
 
+@pytest.mark.parametrize("form", ["files", "columns"])
+def test_the_command_that_converts_names_a_file(write, form):
+    latin = "Où est le garçon ? À l'école, l'été.".encode("latin-1")
+    right = write("right", b"a house\n" * 3), write("good", b"une maison\n" * 3)
+    if form == "files":
+        wrong = write("wrong", (latin + b"\n") * 3)
+        sources, targets = [right[0]] * 2, [right[1], wrong]
+    else:
+        wrong = write("wrong", (b"a house\t" + latin + b"\n") * 3)
+        sources, targets = f"{wrong}#1", f"{wrong}#2"
+    data = {"train_source": sources, "train_target": targets}
+    findings = check_data(load_config(values={"data": data}), languages=False)
+    [finding] = [str(f) for f in findings if "not UTF-8" in str(f)]
+    assert finding.endswith(f": iconv -f iso8859-1 -t utf-8 {wrong} > {wrong}.utf-8")
+
+
 def test_a_development_text_that_loses_its_pairs_is_an_error(found, sound):
     source, target = map(list, sound[1])
     for place in range(34):

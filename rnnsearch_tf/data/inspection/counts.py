@@ -57,7 +57,7 @@ class Counts:
         languages: what finds lines in another language; None: they are not looked for.
         crossed: numbers, from 0, of the good pairs of which each side is in the other side's
             language.
-        invalid: the first lines of each side that are not UTF-8.
+        invalid: the first lines of each side that are not UTF-8, each after the name of its file.
         lengths: {tokens or words: lines} of each side.
         unit: of lengths, "tokens" or "words".
         tokens, unknown: of each side.
@@ -92,7 +92,7 @@ class Counts:
         self.found: collections.Counter[str] = collections.Counter()
         self.places: dict[str, list[str]] = collections.defaultdict(list)
         self.crossed: list[int] = []
-        self.invalid: tuple[list[bytes], list[bytes]] = ([], [])
+        self.invalid: tuple[list[tuple[str, bytes]], ...] = ([], [])
         self.lengths: tuple[collections.Counter[int], collections.Counter[int]] = (
             collections.Counter(),
             collections.Counter(),
@@ -125,9 +125,10 @@ class Counts:
             else:
                 self.lines += pair.kind != "unpaired"
                 self._add(pair.kind, pair.problem, pair.lines)
-                for lines, line in zip(self.invalid, (pair.source, pair.target)):
+                sides = zip(self.invalid, pair.names, (pair.source, pair.target))
+                for lines, name, line in sides:
                     if pair.kind == "invalid" and len(lines) < _INVALID and not is_utf8(line):
-                        lines.append(line)
+                        lines.append((name, line))
 
     def _lengths(self, side: int, texts: Sequence[str]) -> list[int]:
         """The number of tokens of each text; adds to the side's tokens and unknown tokens."""

@@ -17,6 +17,7 @@ from rnnsearch_tf.data.inspection.rules import PAIRS, REMEMBERED_PAIRS, is_token
 from rnnsearch_tf.data.inspection.swapped import swapped
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files.tables import split
 from rnnsearch_tf.runtime.optional import install
 from rnnsearch_tf.text.encodings import guess
 from rnnsearch_tf.text.pipeline import Text
@@ -133,7 +134,7 @@ def _findings(counts: Counts, pairs: Pairs, config: Config, part: str) -> Messag
         yield "note", f"{counts.lines:,} lines on both sides{_held_out(data, part)}"
     for kind in ("invalid", "empty", "malformed"):
         if counts.found[kind]:
-            encodings = _encodings(counts, pairs, config) if kind == "invalid" else ""
+            encodings = _encodings(counts, config) if kind == "invalid" else ""
             yield bad_line, f"{_of_the_pairs(kind, counts, counts.lines)}{encodings}"
     lost = sum(counts.found[kind] for kind in ("invalid", "empty", "unpaired", "malformed"))
     if data.on_bad_line == "skip" and lost > LOSS[part] * (counts.good + lost):
@@ -199,13 +200,15 @@ def _findings(counts: Counts, pairs: Pairs, config: Config, part: str) -> Messag
             )
 
 
-def _encodings(counts: Counts, pairs: Pairs, config: Config) -> str:
-    """The likely encoding of lines that are not UTF-8, with a command that converts the file."""
+def _encodings(counts: Counts, config: Config) -> str:
+    """The likely encoding of lines that are not UTF-8, with a command that converts the first file
+    that has some.
+    """
     words = ""
     for side, lines in zip(("source", "target"), counts.invalid):
-        encoding = lines and guess(lines, getattr(config, side).language)
+        encoding = lines and guess([line for _, line in lines], getattr(config, side).language)
         if encoding:
-            path = shlex.quote(pairs.name(side))
+            path = shlex.quote(split(lines[0][0])[0])
             words += (
                 f"; it looks like {encoding}: iconv -f {encoding} -t utf-8 {path} > {path}.utf-8"
             )
