@@ -95,6 +95,12 @@ def test_every_planted_fault_is_cleaned_and_listed(write, lines, tmp_path):
     assert row[91] == [row[91][0], "91", "form", "converted", target[90]]
 
 
+def test_a_blank_line_without_a_partner_names_its_file(write, lines, tmp_path):
+    cleaned = cleaning.clean_text(configuration(write, [*lines[0], ""], lines[1]), tmp_path / "x")
+    _, [row] = listed(cleaned)
+    assert row[0].endswith("s.en") and row[1:3] == ["301", "unpaired"]
+
+
 def test_a_change_of_a_swapped_line_names_the_file_that_it_comes_from(write, lines, tmp_path):
     source, target = (list(side) for side in lines)
     source[60], target[60] = target[60] + " &eacute;", source[60]

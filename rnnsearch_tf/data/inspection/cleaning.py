@@ -254,7 +254,7 @@ class _Cleaning:
         if fault:
             kind, words = fault
             self.left_out[kind] += item.pair.lines
-            side = int(kind == "unpaired" and not item.pair.source)
+            side = int(kind == "unpaired" and item.pair.problem.startswith(f"{item.names[1]}:"))
             return (), [item.row(side, kind, f"left out: {words}", item.both())]
         self.written += 1
         self.changed.update(key for key, _ in item.changes)
