@@ -10,6 +10,7 @@ empty or missing cell an empty line.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import dataclasses
 import itertools
@@ -253,17 +254,24 @@ def kind_of(path: str) -> str:
         )
     if lines and b"\t" in lines[0]:
         return TSV
-    first = _text(lines[0]) if lines else ""
-    try:
-        widths = {
-            kind: len(next(csv.reader([first], delimiter=delimiter)))
-            for kind, delimiter in DELIMITERS.items()
-            if first
-        }
-    except csv.Error:  # a cell that is too long
-        return PLAIN
-    widest = max(widths, key=lambda kind: widths[kind], default=PLAIN)
-    return widest if widths.get(widest, 1) > 1 else PLAIN
+    # best: every row has several cells; then, all have equally many; then, the first has most
+    widths = {kind: _widths(lines, DELIMITERS[kind]) for kind in (CSV, SEMICOLONS)}
+    fits = {
+        kind: (min(found) > 1, -len({*found}), found[0])
+        for kind, found in widths.items()
+        if found[0] > 1
+    }
+    return max(fits, key=fits.__getitem__, default=PLAIN)
+
+
+def _widths(lines: Sequence[bytes], delimiter: str) -> list[int]:
+    """The numbers of cells of the first rows, except the last, which may be cut off."""
+    widths: list[int] = []
+    texts = (line.decode("utf-8", "replace") + "\n" for line in lines)
+    with contextlib.suppress(csv.Error):  # a cell that is too long, or has a carriage return
+        for row in csv.reader(texts, delimiter=delimiter):
+            widths.append(len(row))
+    return widths[:-1] or widths or [0]
 
 
 def check_sentences(path: AnyPath, lines: Sequence[bytes]) -> None:

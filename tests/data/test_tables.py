@@ -178,6 +178,22 @@ def test_the_first_row_may_lack_a_cell_or_begin_with_a_brace(tmp_path, first):
     ]
 
 
+@pytest.mark.parametrize(
+    "content, pair",
+    [
+        ("Oui, madame, oui;Yes, madam\nNon;No\n1;2\n", ("Oui, madame, oui", "Yes, madam")),
+        ("Oui, a;Yes, a, b\nNon, b;No, b\nNon;No\n", ("Oui, a", "Yes, a, b")),
+        ("Oui; non; si,Yes\nNon,No\n1,2\n", ("Oui; non; si", "Yes")),
+        ('"two\nlines, one",b\nc,d\n"e\n', ("two lines, one", "b")),
+        ("one,only\nthis\nand,that\n", ("one", "only")),
+    ],
+)
+def test_the_rows_tell_what_separates_the_cells(tmp_path, content, pair):
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+    assert tuple(read_all(f"{path}#{column}")[0] for column in (1, 2)) == pair
+
+
 def test_two_columns_of_one_name_have_numbers(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("text,text\na cat,un chat\n")
