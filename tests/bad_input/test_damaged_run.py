@@ -158,6 +158,25 @@ def test_a_kill_while_weights_are_replaced_leaves_a_run_that_loads(run, monkeypa
     assert ((run / "best" / "model.weights.h5").read_bytes() == bytes(data)) == (killed_at < 3)
 
 
+def test_weights_that_a_training_replaces_meanwhile_are_whole(run, monkeypatch):
+    """The list of checksums was read before, the weights are read after that."""
+    weights = run / "best" / "model.weights.h5"
+
+    def slow(path):
+        if path == weights:
+            monkeypatch.setattr(run_module, "digest_of", digest_of)
+            (run / "partial").write_bytes(b"better weights")
+            Run(run).replace(run / "partial", weights)
+        return digest_of(path)
+
+    monkeypatch.setattr(run_module, "digest_of", slow)
+    Run(run).verify()
+    assert weights.read_bytes() == b"better weights"
+    flip(weights)
+    with pytest.raises(UserError, match="expected the file that training wrote"):
+        Run(run).verify()
+
+
 def test_training_writes_them_and_averaging_reads_them(tmp_path, capsys):
     from rnnsearch_tf.cli.main import run as rnnsearch
 
