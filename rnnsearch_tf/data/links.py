@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rnnsearch_tf.data.pairs import LinePair, Pairs, PathOrLines, Report, readable_again
 from rnnsearch_tf.data.shards import ShardedPairs, files_of
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files.reading import read_lines
+from rnnsearch_tf.files.reading import exists, read_lines
 
 if TYPE_CHECKING:
     from rnnsearch_tf.config import DataConfig
@@ -84,7 +84,7 @@ def with_links(data: DataConfig, pairs: Pairs) -> Pairs:
     name = "data.train_alignments"
     paths = files_of(data, data.train_alignments or "", name)
     for path in paths:
-        if not os.path.exists(path):
+        if not exists(path):
             raise UserError(f"{name}: {path}: expected a file of links, found none; check the path")
     if len(paths) != len(pairs.shards):
         raise UsageError(

@@ -328,3 +328,11 @@ def test_a_token_that_is_a_word_keeps_its_links():
     texts = [build_text(config().source, ["a b"])] * 2
     links = np.array([[0, 1], [1, 1]], np.int32)
     assert WordLinks(texts).token_links(links, None) is links
+
+
+def test_links_may_be_a_column_too(tmp_path):
+    path = tmp_path / "linked.tsv"
+    path.write_text("a cat\tun chat\t0-0 1-1\nno\tnon\t0-0\n")
+    sides = {"train_source": f"{path}#1", "train_target": f"{path}#2"}
+    pairs = open_corpus(config("files", train_alignments=f"{path}#3", **sides))
+    assert [pair.links[1] for pair in pairs.good()] == ["0-0 1-1", "0-0"]
