@@ -75,8 +75,8 @@ def line_batches(name: InputFile, size: int, cut: bool = False) -> Iterator[list
 
     Raises:
         UserError: the file is missing, is a folder, cannot be read, is truncated, is compressed in
-            a way that COMPRESSED does not read, looks like UTF-16, or (without `cut`) has a line
-            longer than LONGEST_LINE.
+            a way that COMPRESSED does not read, is a tar archive, looks like UTF-16, or (without
+            `cut`) has a line longer than LONGEST_LINE.
     """
     where = display_name(name)
     count = 0
@@ -202,14 +202,21 @@ def _decompressed(raw: Any, where: str) -> Stream:
             if reader is None:
                 raise UserError(
                     f"{where}: expected text, plain or compressed by gzip, xz, bzip2 or zstd, got"
-                    f" {kind}; decompress it first"
+                    f" {kind}; decompress it first, or save a spreadsheet as .csv"
                 )
             return reader(raw)
     return contextlib.nullcontext(raw)
 
 
 def _checked_start(chunk: bytes, where: str) -> bytes:
-    """The first bytes of a text, without its byte-order mark; raises UserError if it is UTF-16."""
+    """The first bytes of a text, without its byte-order mark; raises UserError if it is UTF-16 or
+    an archive.
+    """
+    if chunk[257:262] == b"ustar":
+        raise UserError(
+            f"{where}: expected text, got a tar archive; unpack it: tar -xf {where}, and name a"
+            " file of it"
+        )
     if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise UserError(
             f"{where}:1: expected UTF-8, got byte 0x{chunk[0]:02x} at position 1; the file looks"

@@ -7,6 +7,7 @@ import lzma
 import os
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 import zipfile
@@ -299,10 +300,24 @@ def test_other_compressed_text_is_refused(tmp_path):
             UserError,
             match=(
                 "text: expected text, plain or compressed by gzip, xz, bzip2 or zstd, got zip;"
-                " decompress it first"
+                " decompress it first, or save a spreadsheet as .csv"
             ),
         ):
             read(tmp_path / "text")
+
+
+@pytest.mark.parametrize("ending", ["tar", "tgz", "tar.xz"])
+def test_an_archive_of_texts_is_refused(tmp_path, ending):
+    (tmp_path / "a.en").write_text("one\ntwo\n")
+    path = tmp_path / f"corpus.{ending}"
+    with tarfile.open(
+        path, f"w:{'' if ending == 'tar' else 'gz' if ending == 'tgz' else 'xz'}"
+    ) as tar:
+        tar.add(tmp_path / "a.en", "a.en")
+    with pytest.raises(
+        UserError, match=f"{path}: expected text, got a tar archive; unpack it: tar"
+    ):
+        read_all(path)
 
 
 def test_text_that_begins_like_compressed_text_is_text(tmp_path):
