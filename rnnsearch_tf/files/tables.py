@@ -461,9 +461,10 @@ def _tmx_units(path: str) -> Iterator[dict[str, str]]:
                 elif event == "end" and name == "tu":
                     yield _segments(element)
                     parent.clear()  # or it would hold all units
-        except ElementTree.ParseError as error:
+        # the last two: an encoding that is unknown, or that the parser does not read
+        except (ElementTree.ParseError, LookupError, ValueError) as error:
             raise UserError(
-                f"{path}: expected TMX, got malformed XML ({error}); export it again"
+                f"{path}: expected TMX, got malformed XML ({error}); export it again, in UTF-8"
             ) from None
 
 

@@ -145,6 +145,16 @@ def test_tmx_in_utf_16(tmp_path):
     assert read_all(f"{path}#fr") == ["Appuyez sur OK.", "Un chat & un chien", ""]
 
 
+@pytest.mark.parametrize("encoding", ["Shift_JIS", "no-such-encoding"])
+def test_tmx_in_an_encoding_that_the_parser_does_not_read(tmp_path, encoding):
+    path = tmp_path / "memory.tmx"
+    path.write_text(TMX.replace("UTF-8", encoding))
+    with pytest.raises(
+        UserError, match="memory.tmx: expected TMX, got .*; export it again, in UTF"
+    ):
+        tables.look(path)
+
+
 def test_a_large_tmx_is_not_held_in_memory(tmp_path):
     head, unit, _ = TMX.partition('<tu><tuv xml:lang="en-US">')
     path = tmp_path / "memory.tmx"
