@@ -4,8 +4,8 @@ their weights.
     TF_CONFIG=… python worker.py FOLDER NAME…
 
 Writes FOLDER/worker-INDEX.npz: of every named row of COMBINATIONS the weights, the optimizer's
-numbers, and what ``fit`` reported; and FOLDER/sums-INDEX.npz, the sums of :func:`gradients` sent
-in bfloat16.
+numbers, and what ``fit`` and ``evaluate`` reported; and FOLDER/sums-INDEX.npz, the sums of
+:func:`gradients` sent in bfloat16.
 """
 
 import os
@@ -148,6 +148,8 @@ def trained(workers, names):
             f"{name} {metric}": np.array(history[metric])
             for metric in ("loss", "perplexity", "gradient_norm")
         }
+        evaluated = model.evaluate(dataset(workers.index, workers.count), verbose=0)
+        found[f"{name} evaluated"] = np.array(evaluated)
     return found
 
 

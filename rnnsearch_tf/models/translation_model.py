@@ -273,7 +273,10 @@ class TranslationModel(KerasMethods):
         _, nll = self.token_losses(inputs)
         weights = word_weights(inputs, nll.dtype)
         weighted_nll = nll if weights is None else nll * weights
-        self._count(tf.reduce_sum(weighted_nll), tf.reduce_sum(nll), tf.size(nll))
+        # Keras would take the mean of what the replicas report of their shares
+        [tokens] = self.workers.counts(tf.size(nll))
+        totals = self.workers.sums([tf.reduce_sum(weighted_nll), tf.reduce_sum(nll)])
+        self._count(*totals, tokens)
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
 
     def _sharded_losses(self, inputs: Batch, loss: TranslationLoss) -> Sequence[tf.Tensor]:
