@@ -4,7 +4,8 @@
 
 Writes FOLDER/replicas.npz, the combinations of worker.py by plain ``model.fit``, and
 FOLDER/dropped.npy, what a dropout layer of each replica leaves of MANY ones, after it has tried a
-loss that is refused; or, without any, FOLDER/run, the training of test_launch.py.
+loss that is refused, and weights of sentences; or, without any, FOLDER/run, the training of
+test_launch.py.
 """
 
 import pathlib
@@ -42,6 +43,24 @@ def refuse_a_loss_of_keras():
         raise AssertionError("expected a UsageError, got none")
 
 
+def weigh_sentences():
+    """A dataset of tuples trains as one of dictionaries does."""
+    from tiny_rnnsearch import batch, tiny_model
+
+    from rnnsearch_tf.config import TrainingConfig
+    from rnnsearch_tf.models import TranslationLoss
+    from rnnsearch_tf.training.optimizers import build_optimizer
+
+    weights = np.array([0.0, 2.0, 0.5, 1.0])
+    losses = []
+    for data in ((batch(), None, weights), {**batch(), "sample_weight": weights}):
+        model = tiny_model()
+        model.compile(build_optimizer(TrainingConfig()), loss=TranslationLoss())
+        pairs = tf.data.Dataset.from_tensors(data)
+        losses.append(model.fit(pairs, verbose=0).history["loss"])
+    assert losses[0] == losses[1], losses
+
+
 def main(folder, *names):
     import worker
     from training.test_launch import OPTIONS
@@ -54,6 +73,7 @@ def main(folder, *names):
     with strategy.scope():
         if names:
             refuse_a_loss_of_keras()
+            weigh_sentences()
             np.save(folder / "dropped.npy", dropped(strategy))
             np.savez(folder / "replicas.npz", **worker.trained(SingleWorker(), names))
             return

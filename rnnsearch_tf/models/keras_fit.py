@@ -134,14 +134,17 @@ class KerasMethods(BuiltModel):
                 if self._has_keras_loss():
                     self._refuse_replicas("loss=TranslationLoss()", repr(self.loss))
                 split = self.distribute_strategy.distribute_datasets_from_function
-                given["x"] = split(lambda _: shares(x, replicas))
+                inputs = x.map(_inputs_of_element)
+                given["x"] = split(lambda _: shares(inputs, replicas))
         if (
-            getattr(self.optimizer, "non_finite_gradient", None) == "error"
+            self.compiled
+            and getattr(self.optimizer, "non_finite_gradient", None) == "error"
             and not self._has_keras_loss()
         ):
             callbacks = given.get("callbacks") or []
-            if isinstance(callbacks, (list, tuple)):
-                given["callbacks"] = [*callbacks, StopAtNonFiniteGradient()]
+            if isinstance(callbacks, keras.callbacks.CallbackList):
+                callbacks = callbacks.callbacks
+            given["callbacks"] = [*tf.nest.flatten(callbacks), StopAtNonFiniteGradient()]
         with datasets_may_end():
             return super().fit(**given)
 
@@ -285,6 +288,12 @@ def batch_inputs(data: Any) -> dict[str, tf.Tensor]:
     if weights is not None:
         inputs = inputs | {"sample_weight": weights}
     return with_int32_ids(inputs)
+
+
+@tf.autograph.experimental.do_not_convert
+def _inputs_of_element(*data: Any) -> Batch:
+    """:func:`batch_inputs` of an element of a dataset, whose tuples ``map`` unpacks."""
+    return batch_inputs(data)
 
 
 def with_int32_ids(inputs: Batch) -> Batch:

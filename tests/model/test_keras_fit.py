@@ -60,16 +60,26 @@ def test_a_model_of_nan_is_evaluated_as_nan():
     assert np.isnan(values["loss"]) and np.isnan(values["perplexity"])
 
 
-def test_fit_raises_where_keras_would_go_on():
+@pytest.mark.parametrize("one", (False, True, "in a list of Keras"))
+def test_fit_raises_where_keras_would_go_on(one):
+    """Whatever form the callbacks have."""
     model = broken()
+    callbacks = keras.callbacks.LambdaCallback() if one else None
+    if one not in (False, True):
+        callbacks = keras.callbacks.CallbackList([callbacks], add_history=True, model=model)
     before = weights_of(model)
     with pytest.raises(
         UserError,
         match="fit: expected a finite gradient, got loss nan, gradient_norm nan in batch 1",
     ):
-        model.fit(dataset([PAIRS] * 2), verbose=0)
+        model.fit(dataset([PAIRS] * 2), callbacks=callbacks, verbose=0)
     for old, new in zip(before, weights_of(model)):
         np.testing.assert_array_equal(old, new)
+
+
+def test_fit_before_compile():
+    with pytest.raises(ValueError, match=r"must call `compile\(\)` before"):
+        tiny_model("float32").fit(dataset([PAIRS]), verbose=0)
 
 
 def test_terminate_on_nan_stops_first():
