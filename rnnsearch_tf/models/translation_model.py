@@ -275,8 +275,9 @@ class TranslationModel(KerasMethods):
         weighted_nll = nll if weights is None else nll * weights
         # Keras would take the mean of what the replicas report of their shares
         [tokens] = self.workers.counts(tf.size(nll))
-        totals = self.workers.sums([tf.reduce_sum(weighted_nll), tf.reduce_sum(nll)])
-        self._count(*totals, tokens)
+        totals = [tf.reduce_sum(weighted_nll), tf.reduce_sum(nll)]
+        weighted_total, total = self.workers.sums(totals)
+        self._count(weighted_total, total, tokens)
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
 
     def _sharded_losses(self, inputs: Batch, loss: TranslationLoss) -> Sequence[tf.Tensor]:
