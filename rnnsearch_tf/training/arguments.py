@@ -3,11 +3,43 @@
 from __future__ import annotations
 
 import os
+from typing import Any
+
+import tensorflow as tf
 
 from rnnsearch_tf.config import Config, saved_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.training.checkpoint import saved_settings
+
+_RATE = "training.schedule sets the learning rate before every batch"
+REFUSED_CALLBACKS = {
+    "LearningRateScheduler": _RATE,
+    "ReduceLROnPlateau": _RATE,
+    "BackupAndRestore": "the checkpoints of the RUN are its backup, and resume=True continues",
+}
+"""Keras callbacks that a training would contradict, and why."""
+
+
+def listed_callbacks(callbacks: Any) -> list[keras.callbacks.Callback]:
+    """The callbacks of a training, given like those of Keras's ``fit``: a list, a single one, or
+    None.
+    """
+    found = tf.nest.flatten(callbacks or [])
+    for callback in found:
+        if not isinstance(callback, keras.callbacks.Callback):
+            raise UsageError(
+                f"train: expected callbacks of Keras, got {callback!r}; make them objects of"
+                " subclasses of keras.callbacks.Callback"
+            )
+        for name, reason in REFUSED_CALLBACKS.items():
+            if isinstance(callback, getattr(keras.callbacks, name)):
+                raise UsageError(
+                    f"train: expected no {name} among the callbacks, got one; leave it out:"
+                    f" {reason}"
+                )
+    return found
 
 
 def check_arguments(

@@ -1,5 +1,5 @@
 """Keras callbacks of the fit driver: clock, schedule, limits, log, progress line,
-checkpoints.
+checkpoints, and those of the user.
 
 They share one :class:`~rnnsearch_tf.training.checkpoint.TrainingState`. :class:`Clock`, the first
 in the list, keeps it up to date.
@@ -15,7 +15,7 @@ import pathlib
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -329,3 +329,51 @@ class SaveState(keras.callbacks.Callback):
         if time.monotonic() - self._last >= 60 * self.config.training.checkpoint_every_minutes:
             save_state(self.run, self.model, self.state, self.config)
             self._last = time.monotonic()
+
+
+class GivenCallbacks(keras.callbacks.Callback):
+    """The user's callbacks, for which all epochs are one ``fit``.
+
+    Every epoch of a training is a ``fit`` of its own. If it began and ended for them too, a logger
+    would overwrite its file, and a patience would start anew.
+    """
+
+    def __init__(self, callbacks: Sequence[keras.callbacks.Callback]) -> None:
+        super().__init__()
+        self.callbacks = callbacks
+        self._has_begun = False
+        self._last: Logs = None
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        self._call("set_params", params)
+
+    def set_model(self, model: keras.Model) -> None:
+        self._call("set_model", model)
+
+    def on_train_begin(self, logs: Logs = None) -> None:
+        if not self._has_begun:
+            self._has_begun = True
+            self._call("on_train_begin", logs)
+
+    def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
+        self._call("on_epoch_begin", epoch, logs)
+
+    def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
+        self._call("on_train_batch_begin", batch, logs)
+
+    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
+        self._call("on_train_batch_end", batch, logs)
+
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+        self.on_train_begin()  # of a training that resumes with the end of an epoch
+        self._last = logs
+        self._call("on_epoch_end", epoch, logs)
+
+    def end(self) -> None:
+        """Call ``on_train_end``, if the training has begun."""
+        if self._has_begun:
+            self._call("on_train_end", self._last)
+
+    def _call(self, method: str, *arguments: Any) -> None:
+        for callback in self.callbacks:
+            getattr(callback, method)(*arguments)

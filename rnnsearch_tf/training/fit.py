@@ -40,9 +40,10 @@ from rnnsearch_tf.text.pipeline import Text, load_texts
 from rnnsearch_tf.text.vocabulary import shortfall
 from rnnsearch_tf.training import warm_start
 from rnnsearch_tf.training.agreement import Agreement
-from rnnsearch_tf.training.arguments import check_arguments
+from rnnsearch_tf.training.arguments import check_arguments, listed_callbacks
 from rnnsearch_tf.training.callbacks import (
     Clock,
+    GivenCallbacks,
     Limits,
     MetricsLog,
     ProgressLine,
@@ -73,7 +74,7 @@ def train(
     distribute: str | None = None,
     pairs: Any = None,
     development: Any = None,
-    callbacks: Sequence[keras.callbacks.Callback] = (),
+    callbacks: Any = None,
 ) -> dict[str, Any]:
     """Train a model, or resume a training.
 
@@ -95,8 +96,8 @@ def train(
             takes, such as a list of (source, target). It is written to RUN/text, so that
             ``resume`` needs no pairs.
         development: the development text, likewise.
-        callbacks: further Keras callbacks, for the chief. Each epoch is one ``model.fit``, so
-            ``on_train_begin`` and ``on_train_end`` are called once an epoch.
+        callbacks: further Keras callbacks, for the chief: a list of them, or one. They see the
+            training's metrics, but no development scores.
 
     Returns:
         dict: ``best_bleu``, ``best_loss`` (float or None), of the best weights by
@@ -107,7 +108,8 @@ def train(
     Raises:
         UsageError: the folder holds a training already and ``resume`` is not set, or
             another model or text than the one to resume or to start from; TF_CONFIG names no
-            workers; or text is given twice, as ``pairs`` and in ``config``.
+            workers; or text is given twice, as ``pairs`` and in ``config``; or a callback sets the
+            learning rate or restores weights, which the training does.
         UserError: a file is missing or damaged, among them those of ``start_from``.
         KeyboardInterrupt, Terminated: Ctrl-C or SIGTERM. Once training has started, the state is
             saved before this or any other exception is raised, so that ``resume`` loses nothing.
@@ -118,6 +120,7 @@ def train(
             f"train: expected distribute to be one of {', '.join(DISTRIBUTIONS)}, or None, got"
             f" {distribute!r}"
         )
+    given_callbacks = GivenCallbacks(listed_callbacks(callbacks))
     workers = join() if distribute == "multi-worker" else SingleWorker()
     strategy = mirrored() if distribute == "mirrored" else tf.distribute.get_strategy()
     if distribute == "mirrored":
@@ -137,7 +140,7 @@ def train(
         training = _prepare(
             run, workers, config, resume, start_from, new_words, skip_batch, given, stack
         )
-        return training.lead(not resume or skip_batch, callbacks)
+        return training.lead(not resume or skip_batch, given_callbacks)
 
 
 class _Training:
@@ -181,16 +184,14 @@ class _Training:
         replicas = model.distribute_strategy.num_replicas_in_sync
         model.shards = training_shards(config.data.batch_size // workers.count // replicas)
 
-    def lead(
-        self, save_first: bool, more_callbacks: Sequence[keras.callbacks.Callback]
-    ) -> dict[str, Any]:
+    def lead(self, save_first: bool, given_callbacks: GivenCallbacks) -> dict[str, Any]:
         """Train as the only worker or the chief, which writes all files; return the summary.
 
         Args:
             save_first: whether to save a checkpoint before the first update.
-            more_callbacks: the user's.
+            given_callbacks: the user's.
         """
-        development, callbacks = self._callbacks(more_callbacks)
+        development, callbacks = self._callbacks(given_callbacks)
         for callback in callbacks:
             callback.set_model(self.model)
         saved = self.state.batches
@@ -202,6 +203,7 @@ class _Training:
             try:
                 development.catch_up()
                 self._fit(callbacks)
+                given_callbacks.end()
                 self._save()  # before the last evaluation, which can be interrupted too
                 saved = self.state.batches
                 with self.interruption.at_once():
@@ -259,7 +261,7 @@ class _Training:
         return pairs / (self.config.data.batch_size * self.config.training.accumulate)
 
     def _callbacks(
-        self, more: Sequence[keras.callbacks.Callback]
+        self, given: GivenCallbacks
     ) -> tuple[Development, list[keras.callbacks.Callback]]:
         """(the one that evaluates, all callbacks of the chief in their order)."""
         run = self.run
@@ -290,7 +292,7 @@ class _Training:
             *callbacks,
             development,
             *tensorboard,  # after it: it shows its scores
-            *more,
+            given,
             saving,
             *agreement,
             self.interruption,

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from test_driver import LANGUAGE_MODEL, TINY, config
+from test_driver import LANGUAGE_MODEL, TINY, config, language_model
 
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.phrasebook import phrasebook
@@ -41,7 +41,7 @@ def test_pairs_in_python_train_as_the_same_pairs_in_files(tmp_path):
         tmp_path / "given",
         pairs=(pair for pair in TRAIN),
         development=DEVELOPMENT,
-        callbacks=[counting],
+        callbacks=counting,
     )
     assert counting.batches == 3 and summary["batches"] == 3
     weights = [load_run(tmp_path / name)[0].get_weights() for name in ("files", "given")]
@@ -55,6 +55,44 @@ def test_pairs_in_python_train_as_the_same_pairs_in_files(tmp_path):
         train(load_config(given.config), given, resume=True, pairs=TRAIN)
     more = load_config(given.config, ["training.maximum_updates=4"])
     assert train(more, given, resume=True)["batches"] == 4
+
+
+def test_the_epochs_are_one_fit_of_the_callbacks(tmp_path):
+    """A logger keeps all epochs, and a patience lasts from one to the next."""
+    calls = []
+    counting = keras.callbacks.LambdaCallback(
+        on_train_begin=lambda logs: calls.append("begin"),
+        on_epoch_end=lambda epoch, logs: calls.append(epoch),
+        on_train_end=lambda logs: calls.append(sorted(logs)[:2]),
+    )
+    logger = keras.callbacks.CSVLogger(tmp_path / "log.csv")
+    stopping = keras.callbacks.EarlyStopping("loss", mode="max", patience=2)
+    training = language_model("training.epochs=5", "training.optimizer=sgd")
+    train(training, tmp_path / "run", callbacks=[counting, logger, stopping])
+    assert calls == ["begin", 0, 1, 2, ["gradient_norm", "loss"]]
+    rows = (tmp_path / "log.csv").read_text().splitlines()
+    assert [row.split(",")[0] for row in rows] == ["epoch", "0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    "callbacks, message",
+    [
+        (["early_stopping"], "train: expected callbacks of Keras, got 'early_stopping'; make"),
+        (keras.callbacks.ReduceLROnPlateau("loss"), "no ReduceLROnPlateau.* training.schedule"),
+        (
+            [keras.callbacks.LearningRateScheduler(lambda epoch: 0.1)],
+            "no LearningRateScheduler.* training.schedule",
+        ),
+        (
+            [keras.callbacks.BackupAndRestore("backup")],
+            "expected no BackupAndRestore among the callbacks, got one; .* resume=True",
+        ),
+    ],
+)
+def test_callbacks_that_a_training_cannot_obey(tmp_path, callbacks, message):
+    with pytest.raises(UsageError, match=message):
+        train(config(), tmp_path / "run", callbacks=callbacks)
+    assert not (tmp_path / "run").exists()
 
 
 def test_text_twice_and_bad_pairs_are_refused(tmp_path):
