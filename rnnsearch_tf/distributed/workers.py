@@ -260,6 +260,7 @@ def join() -> SingleWorker:
     Raises:
         UsageError: TF_CONFIG is not set or does not describe a cluster of workers; or TensorFlow
             has already run an operation.
+        UserError: TensorFlow cannot connect the workers.
     """
     index, addresses = this_worker()
     if len(addresses) == 1:
@@ -269,11 +270,12 @@ def join() -> SingleWorker:
         try:
             # connects the workers, and detects lost ones
             _strategies["workers"] = tf.distribute.MultiWorkerMirroredStrategy()
-        except RuntimeError as error:
+        except (RuntimeError, tf.errors.OpError) as error:
             if "startup" not in str(error):
                 raise UserError(
                     f"TF_CONFIG: expected to become worker {index} of {', '.join(addresses)}, got:"
-                    f" {error}"
+                    f" {error}; give every worker an address host:port, with a port that is free on"
+                    " its machine"
                 ) from None
             raise UsageError(
                 "multi-worker training: expected to begin before TensorFlow's first operation;"

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.errors import PeerLost
+from rnnsearch_tf.distributed import workers
+from rnnsearch_tf.distributed.addresses import worker_variable
+from rnnsearch_tf.errors import PeerLost, UserError
 from rnnsearch_tf.layers.dropout import Dropout, vary_dropout
 from rnnsearch_tf.training.agreement import Agreement
 from rnnsearch_tf.training.interruption import Interruption
@@ -108,3 +110,25 @@ def test_only_a_missing_worker_is_a_lost_one():
         )
     with pytest.raises(tf.errors.UnavailableError), losing_peers():
         raise tf.errors.UnavailableError(None, None, "a file system is gone")
+
+
+@pytest.mark.parametrize(
+    "error",
+    (
+        tf.errors.UnknownError(None, None, "Could not start gRPC server"),  # the port is in use
+        tf.errors.InvalidArgumentError(None, None, "Could not parse port for local server"),
+        RuntimeError("no such host"),
+    ),
+)
+def test_a_worker_that_cannot_join_says_why(monkeypatch, error):
+    def refuse():
+        raise error
+
+    monkeypatch.setenv("TF_CONFIG", worker_variable(1, ["a:1", "b:2"]))
+    monkeypatch.setattr(workers, "_strategies", {})
+    monkeypatch.setattr(workers, "_keep_freed_memory", lambda: None)  # of this process
+    monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", refuse)
+    with pytest.raises(UserError) as found:
+        workers.join()
+    reason = getattr(error, "message", str(error))
+    assert f"expected to become worker 1 of a:1, b:2, got: {reason}; give" in str(found.value)
