@@ -79,7 +79,9 @@ def continued_config(
         below["training"]["worker_gradients"] = default_of("training.worker_gradients")
     config = load_config(path, overrides, below=below)
     check_continues(config, before, trained)
-    text_in_files = config.data.corpus == "files" and config.data.prepared is None
+    text_in_files = config.data.corpus == "files" and (
+        config.data.corpora or config.data.train_source  # neither of pairs that train is given
+    )
     if new_text and text_in_files and not named & {f"data.{name}" for name in DEVELOPMENT_TEXT}:
         config = _with_development_text(config)
     config = with_default_evaluations(config, named)

@@ -22,7 +22,7 @@ from rnnsearch_tf.data.batching import with_few_shapes
 from rnnsearch_tf.data.corpus import check_development, open_corpus
 from rnnsearch_tf.data.counting import build_corpus_texts
 from rnnsearch_tf.data.dataset import training_dataset
-from rnnsearch_tf.data.pairs import Pairs, Report
+from rnnsearch_tf.data.pairs import Pairs, Report, as_pairs
 from rnnsearch_tf.data.prepared.batches import NumberedBatches
 from rnnsearch_tf.data.prepared.store import PreparedPairs
 from rnnsearch_tf.errors import UsageError, UserError
@@ -413,7 +413,11 @@ def _prepare(
         check_development(config)
     texts = initial_model = origin = None
     if start_from is not None:
-        config, texts, initial_model, origin = warm_start.start_from(start_from, config, new_words)
+        if given["train"] is not None:  # read before it is written
+            given["train"] = as_pairs(given["train"], config.data.on_bad_line)
+        config, texts, initial_model, origin = warm_start.start_from(
+            start_from, config, new_words, given["train"]
+        )
     stack.enter_context(locked(run.path))
     if not resume:
         run.refuse_training()  # another process may have started one

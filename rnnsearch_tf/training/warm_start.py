@@ -20,6 +20,7 @@ import tensorflow as tf
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, DataConfig
 from rnnsearch_tf.data.continuing import check_continues, new_pairs
+from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
@@ -34,7 +35,10 @@ MOST_TOO_LONG = 0.05
 
 
 def start_from(
-    run: str | os.PathLike[str], config: Config, new_words: int = 0
+    run: str | os.PathLike[str],
+    config: Config,
+    new_words: int = 0,
+    given: Pairs | None = None,
 ) -> tuple[Config, tuple[Text, Text], TranslationModel, str]:
     """Load the model of a RUN to train it with another configuration.
 
@@ -43,6 +47,7 @@ def start_from(
         config: Config of the new training, with the RUN's model, source and target sections.
         new_words: words to add to each vocabulary, at most, from text that the RUN was not trained
             on.
+        given: the new text, if ``config`` names files that are not written yet.
 
     Returns:
         (Config with the new vocabulary sizes, (source Text, target Text), model, not compiled,
@@ -57,9 +62,10 @@ def start_from(
     check_continues(config, before, run)
     source, target = load_texts(run, config)
     sizes = [text.vocabulary.size for text in (source, target)]
+    corpora = new_pairs(config, before) if given is None else [given]
     if new_words:
         print("looking for new words", file=sys.stderr)
-        lines = itertools.chain.from_iterable(pairs.lines() for pairs in new_pairs(config, before))
+        lines = itertools.chain.from_iterable(pairs.lines() for pairs in corpora)
         source, target = extend_texts((source, target), lines, new_words)
         config = dataclasses.replace(config, source=source.config, target=target.config)
     texts = (source, target)
@@ -67,7 +73,7 @@ def start_from(
     model = build_model(config, source.vocabulary.size, target.vocabulary.size)
     extend_weights(old, model)
     if config.data.prepared is None:
-        _report_too_long(config.data, texts, new_pairs(config, before)[0])
+        _report_too_long(config.data, texts, corpora[0])
     origin = f"the best weights of `{run}`"
     if new_words:
         origin += f", with {added[0]:,} new source and {added[1]:,} new target words"

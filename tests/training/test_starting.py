@@ -282,6 +282,20 @@ def test_everything_but_the_weights_begins_anew_and_stands_by_itself(
     assert "zebra" in load_run(tmp_path / "second")[1].vocabulary.tokens
 
 
+def test_the_new_text_may_be_pairs_in_python(tmp_path, language_model):
+    """Read once for its new words, and once to write it."""
+    nothing = ["data.train_source=null", "data.train_target=null", "training.maximum_updates=1"]
+    settings = continued_config(language_model, overrides=nothing)
+    run = Run(tmp_path / "run")
+    train(settings, run, start_from=language_model, new_words=1, pairs=iter(NEW))
+    added = [
+        set(load_text(folder, "source", settings.source).vocabulary.tokens)
+        for folder in (language_model, run)
+    ]
+    assert added[1] - added[0] == {"zebra"}
+    assert run.given_text("train", "source").read_text().splitlines() == [line for line, _ in NEW]
+
+
 @pytest.mark.slow
 def test_weights_that_only_got_worse_are_not_kept(tmp_path, language_model):
     train(config(*LANGUAGE_MODEL, "training.maximum_updates=40"), tmp_path / "good")
