@@ -341,6 +341,7 @@ class GivenCallbacks(keras.callbacks.Callback):
     def __init__(self, callbacks: Sequence[keras.callbacks.Callback]) -> None:
         super().__init__()
         self.callbacks = callbacks
+        self._has_model = False
         self._has_begun = False
         self._last: Logs = None
 
@@ -348,7 +349,9 @@ class GivenCallbacks(keras.callbacks.Callback):
         self._call("set_params", params)
 
     def set_model(self, model: keras.Model) -> None:
-        self._call("set_model", model)
+        if not self._has_model:
+            self._has_model = True
+            self._call("set_model", model)
 
     def on_train_begin(self, logs: Logs = None) -> None:
         if not self._has_begun:

@@ -21,6 +21,11 @@ FILES += ["data.corpus=files", "training.maximum_updates=3", "training.evaluate_
 
 class Counting(keras.callbacks.Callback):
     batches = 0
+    models = 0
+
+    def set_model(self, model):
+        super().set_model(model)
+        self.models += 1
 
     def on_train_batch_end(self, batch, logs=None):
         self.batches += 1
@@ -60,16 +65,18 @@ def test_pairs_in_python_train_as_the_same_pairs_in_files(tmp_path):
 def test_the_epochs_are_one_fit_of_the_callbacks(tmp_path):
     """A logger keeps all epochs, and a patience lasts from one to the next."""
     calls = []
-    counting = keras.callbacks.LambdaCallback(
+    told = keras.callbacks.LambdaCallback(
         on_train_begin=lambda logs: calls.append("begin"),
         on_epoch_end=lambda epoch, logs: calls.append(epoch),
         on_train_end=lambda logs: calls.append(sorted(logs)[:2]),
     )
+    counting = Counting()
     logger = keras.callbacks.CSVLogger(tmp_path / "log.csv")
     stopping = keras.callbacks.EarlyStopping("loss", mode="max", patience=2)
     training = language_model("training.epochs=5", "training.optimizer=sgd")
-    train(training, tmp_path / "run", callbacks=[counting, logger, stopping])
+    train(training, tmp_path / "run", callbacks=[told, counting, logger, stopping])
     assert calls == ["begin", 0, 1, 2, ["gradient_norm", "loss"]]
+    assert counting.models == 1  # TensorBoard opens files for each
     rows = (tmp_path / "log.csv").read_text().splitlines()
     assert [row.split(",")[0] for row in rows] == ["epoch", "0", "1", "2"]
 
