@@ -42,6 +42,7 @@ from rnnsearch_tf.data.continuing import TEXTS
 from rnnsearch_tf.distributed.addresses import VARIABLE, free_addresses, worker_variable
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runtime.processes import module_command
 
 PATIENCE = 120
 """Seconds that a worker has to save and exit after SIGTERM."""
@@ -121,7 +122,7 @@ class Job:
     def __init__(self, indices: Sequence[int], addresses: list[str], words: list[str]) -> None:
         # True: other launchers watch other workers
         self.everywhere = len(indices) < len(addresses)
-        command = [sys.executable, "-m", "rnnsearch_tf", *words]
+        command = module_command("rnnsearch_tf", *words)
         cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         devices = _devices()
         self.processes = []

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.runtime.processes import module_command
 
 TOLERANCE = 1e-4
 """Largest difference of scores and attention weights, computed in float32 by two programs."""
@@ -43,7 +43,7 @@ def run_batches(
         requests = pathlib.Path(temporary, "requests.npz")
         answers = pathlib.Path(temporary, "answers.npz")
         np.savez(requests, *batches)
-        command = [sys.executable, "-m", checker, str(file), str(requests), str(answers)]
+        command = module_command(checker, str(file), str(requests), str(answers))
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise UserError(

@@ -11,6 +11,7 @@ import concurrent.futures
 import contextlib
 import json
 import os
+import pathlib
 import pkgutil
 import queue
 import subprocess
@@ -22,7 +23,10 @@ from typing import IO, Any
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runtime.progress import progress
 
-_PROGRAM = "from rnnsearch_tf.runtime.processes import answer; answer()"
+_WITHOUT_FOLDER = "import sys; sys.path[:] = filter(None, sys.path)"
+"""The current folder may have a queue.py, which is not Python's."""
+
+_PROGRAM = f"{_WITHOUT_FOLDER}; from rnnsearch_tf.runtime.processes import answer; answer()"
 
 
 class Processes:
@@ -98,6 +102,18 @@ class Processes:
                 process.stdin.flush()
             _raise_reported(process.stdout.readline(), process, self._failed)
             bar.update(1)
+
+
+def module_command(module: str, *words: str) -> list[str]:
+    """The command ``python -m MODULE WORDS`` for a module of this package, but without the modules
+    of the current folder.
+    """
+    root = str(pathlib.Path(__file__).parents[2])
+    program = (
+        f"{_WITHOUT_FOLDER}; sys.path[:0] = {{{root!r}}} - {{*sys.path}}; import runpy;"
+        f" runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+    )
+    return [sys.executable, "-c", program, *words]
 
 
 class _Process(subprocess.Popen[str]):
