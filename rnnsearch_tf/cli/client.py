@@ -27,6 +27,7 @@ from rnnsearch_tf.cli.shared import (
     whole_number,
 )
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.export.publishing import LARGEST_VERSION
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.files.writing import Output
 
@@ -41,7 +42,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--model-name", required=True, metavar="NAME", help="the served model")
     parser.add_argument(
         "--model-version",
-        type=whole_number(),
+        type=whole_number(0, LARGEST_VERSION),
         metavar="N",
         help="version of the model (default: the latest)",
     )

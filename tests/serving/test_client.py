@@ -192,6 +192,8 @@ def test_advice_fits_the_error():
     assert "signature" in ADVICE[grpc.StatusCode.FAILED_PRECONDITION]
     assert "gRPC port" in ADVICE[grpc.StatusCode.UNIMPLEMENTED]
     assert "longer deadline" in ADVICE[grpc.StatusCode.DEADLINE_EXCEEDED]
+    for code in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.RESOURCE_EXHAUSTED):
+        assert "smaller batches" in ADVICE[code]
 
 
 @pytest.mark.parametrize(
@@ -219,6 +221,12 @@ def test_a_server_that_is_not_up_yet():
         assert texts(client.translate(["a"])) == ["A"]
     timer.join()
     started[0].stop()
+
+
+@pytest.mark.parametrize("deadline", [1e10, float("inf")])
+def test_a_deadline_that_grpc_cannot_hold_is_a_long_one(server, deadline):
+    with Client(server.address, "mt", deadline=deadline) as client:
+        assert client.translate("a").text == "A"
 
 
 def test_a_server_that_never_comes_up_is_given_up_at_the_deadline():
@@ -366,6 +374,11 @@ def test_tls(tmp_path):
             message = refusal(client.translate, ["a"])
             assert "got DEADLINE_EXCEEDED" in message and "with TLS on both sides" in message
     server.stop()
-    assert "none.pem: expected a readable PEM file" in refusal(
-        tls_credentials, tmp_path / "none.pem"
-    )
+    for files, reason in (
+        ([tmp_path / "none.pem"], "no such file or directory"),
+        ([key], "no certificate or crl found"),
+        ([certificate, key, certificate], "[ssl] pem lib"),
+        ([certificate, certificate, tmp_path / "none.pem"], "no such file or directory"),
+    ):
+        message = refusal(tls_credentials, *files)
+        assert f"{files[-1]}: expected " in message and f"in PEM, got: {reason}" in message

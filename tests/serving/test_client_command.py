@@ -153,6 +153,10 @@ def test_confidence_stands_after_tabs(server, tmp_path, capsys):
             "expected --model-version or --version-label, got both",
         ),
         ([*REQUIRED, "--model-version", "x"], "--model-version: expected a whole number"),
+        (
+            [*REQUIRED, "--model-version", str(2**63)],
+            "--model-version: expected a whole number from 0 to 9223372036854775807",
+        ),
         ([*REQUIRED, "--deadline", "0"], "--deadline: expected seconds above 0, got '0'"),
         ([*REQUIRED, "--deadline", "nan"], "--deadline: expected seconds above 0, got 'nan'"),
         ([*REQUIRED, "--batch-size", "0"], "--batch-size: expected a whole number, at least 1"),
@@ -171,6 +175,7 @@ def test_confidence_stands_after_tabs(server, tmp_path, capsys):
         "second_port",
         "both",
         "version",
+        "large_version",
         "deadline",
         "nan",
         "batch",

@@ -4,6 +4,7 @@ There are two kinds of processes. The one that listens has no TensorFlow: server
 rest pass requests on as bytes (core), models finds the versions, process watches the process of
 each. A model's process, forked by launcher, may be killed at any time and is started again: worker
 answers, with servable, batching, checks, tensors and json_tensors. They communicate in frames.
+client asks any server; tls checks the files of both.
 
 May import errors and runtime.
 """

@@ -15,6 +15,7 @@ from __future__ import annotations
 import concurrent.futures
 import json
 import logging
+import pathlib
 import queue
 import threading
 import time
@@ -28,11 +29,13 @@ from tensorflow.core.framework.tensor_shape_pb2 import TensorShapeProto
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.extras.server.tls import check_authority, check_certificate
 from rnnsearch_tf.files import AnyPath
 
 log = logging.getLogger("rnnsearch_tf")
 
 DEADLINE = 60.0  # seconds
+LONGEST_DEADLINE = 1e9  # seconds; gRPC's clock overflows at nine times as many
 RETRIES = {
     "maxAttempts": 5,  # gRPC's limit; they take about 8 seconds
     "initialBackoff": "0.5s",
@@ -54,6 +57,8 @@ CHANNEL_OPTIONS = [
     ("grpc.service_config", json.dumps(SERVICE_CONFIGURATION)),
 ]
 ADVICE = {
+    grpc.StatusCode.INVALID_ARGUMENT: "correct the request, or send smaller batches",
+    grpc.StatusCode.RESOURCE_EXHAUSTED: "send smaller batches",
     grpc.StatusCode.NOT_FOUND: "check the model's name and version",
     grpc.StatusCode.FAILED_PRECONDITION: (
         "check the signature's name; only the export of a calibrated RUN has confidence"
@@ -278,7 +283,7 @@ class Client:
         return f"{self.address}: model {self._request.model_spec.name}"
 
     def _answer(self, request):
-        end = time.monotonic() + self.deadline
+        end = time.monotonic() + min(self.deadline, LONGEST_DEADLINE)
         refused = None
         while True:
             seconds = max(0.0, end - time.monotonic())
@@ -315,18 +320,12 @@ def tls_credentials(
         certificate, key: the client's own, where the server asks for one; both or none.
 
     Raises:
-        UserError: a file cannot be read.
+        UserError: a file cannot be read or has something else, or the key is not the
+            certificate's.
     """
+    check_authority(ca, str(ca))
+    if certificate and key:
+        check_certificate(certificate, key, f"{certificate}, {key}")
     return grpc.ssl_channel_credentials(
-        _read(ca), key and _read(key), certificate and _read(certificate)
+        *(file and pathlib.Path(file).read_bytes() for file in (ca, key, certificate))
     )
-
-
-def _read(name) -> bytes:
-    try:
-        with open(name, "rb") as stream:
-            return stream.read()
-    except OSError as error:
-        raise UserError(
-            f"{name}: expected a readable PEM file, got: {error.strerror}; check the path"
-        ) from None

@@ -6,7 +6,6 @@ import asyncio
 import concurrent.futures
 import pathlib
 import socket
-import ssl
 import threading
 from typing import Any
 
@@ -21,6 +20,7 @@ from rnnsearch_tf.extras.server.flags import FREE, Flags
 from rnnsearch_tf.extras.server.grpc_front import GrpcFront
 from rnnsearch_tf.extras.server.metrics import Metrics
 from rnnsearch_tf.extras.server.models import Models
+from rnnsearch_tf.extras.server.tls import check_authority, check_certificate
 
 BACKLOG = 1000  # connections that the system holds until they are taken
 FOREVER = 10.0**6  # seconds
@@ -109,7 +109,13 @@ class Server:
     async def _start(self) -> None:
         flags = self._flags
         if flags.tls_certificate:
-            _check_tls(flags)
+            check_certificate(
+                flags.tls_certificate,
+                flags.tls_key,
+                f"--tls_certificate {flags.tls_certificate}, --tls_key {flags.tls_key}",
+            )
+        if flags.tls_client_ca:
+            check_authority(flags.tls_client_ca, f"--tls_client_ca {flags.tls_client_ca}")
         for flag in ("port", "rest_api_port"):
             if getattr(flags, flag):
                 _bound(flags, flag).close()  # fail now rather than after loading
@@ -169,35 +175,6 @@ def _taken(flags: Flags, flag: str, reason: str) -> UserError:
         f"{flags.host}:{getattr(flags, flag)}: expected a free address of this machine, got:"
         f" {reason.lower()}; choose another --{flag} or --host"
     )
-
-
-def _check_tls(flags: Flags) -> None:
-    """Refuse keys and certificates that no handshake could use; gRPC would say that a port is
-    taken.
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        context.load_cert_chain(flags.tls_certificate, flags.tls_key, password=lambda: "")
-    except (OSError, ValueError) as error:  # of ssl, too
-        raise UserError(
-            f"--tls_certificate {flags.tls_certificate}, --tls_key {flags.tls_key}: expected a"
-            f" certificate and its private key without a password, in PEM, got: {_reason(error)};"
-            " check both files"
-        ) from None
-    if not flags.tls_client_ca:
-        return
-    try:
-        context.load_verify_locations(flags.tls_client_ca)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"--tls_client_ca {flags.tls_client_ca}: expected certificates in PEM, got:"
-            f" {_reason(error)}; check the file"
-        ) from None
-
-
-def _reason(error: Exception) -> str:
-    reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
-    return reason.replace("_", " ").lower()
 
 
 def _credentials(flags: Flags) -> Any:
