@@ -176,7 +176,7 @@ class ExportedTranslator:
             return None
         answer = self._request("tokenize", text=texts)
         return [
-            Source(tokens.decode().split(), int(unknown))
+            Source(_tokens(tokens), int(unknown))
             for tokens, unknown in zip(answer["tokens"], answer["unknown"])
         ]
 
@@ -217,8 +217,8 @@ class ExportedTranslator:
                 for key in ("translation", "score", "target_tokens", "source_tokens", "alignment")
             )
         ):
-            source = source.decode().split()
-            tokens = tokens.decode().split()
+            source = _tokens(source)
+            tokens = _tokens(tokens)
             rows = json.loads(matrix)
             length = max(len(rows), 1)
             # unknown if the score includes a coverage penalty
@@ -241,9 +241,7 @@ class ExportedTranslator:
                 for key in ("translation", "score", "log_probability", "tokens", "length")
             ]
             hypotheses = [
-                Hypothesis(
-                    text.decode(), float(score), float(log_probability), tokens.decode().split()
-                )
+                Hypothesis(text.decode(), float(score), float(log_probability), _tokens(tokens))
                 for text, score, log_probability, tokens, length in zip(*fields)
                 if length
             ][: config.nbest]
@@ -277,6 +275,11 @@ class ExportedTranslator:
         return self._model(
             signature, **{name: np.array(texts, object) for name, texts in texts.items()}
         )
+
+
+def _tokens(joined: bytes) -> list[str]:
+    """The tokens of an answer, with spaces between; a token may have other white space in it."""
+    return joined.decode().split(" ") if joined else []
 
 
 def _with_scores(answer: Mapping[str, np.ndarray]) -> list[Translation]:

@@ -104,3 +104,29 @@ def test_one_door_opens_every_form_of_a_model(run_folder, exported):
         UsageError, match="combine: expected one of probabilities, log_probabilities, got 'average'"
     ):
         open_translator([run_folder, run_folder], combine="average")
+
+
+def test_white_space_within_a_token_does_not_cut_it(exported, monkeypatch):
+    """Imported vocabularies have such tokens."""
+    token = "10\u00a0000"
+    joined = np.array([f"{token} euros".encode()], object)
+    numbers = dict.fromkeys(("score", "log_probability"), np.float32([[-1.0]]))
+    nbest = numbers | {"translation": joined[:, None], "tokens": joined[:, None], "length": [[3]]}
+    answers = {
+        "translate_aligned": {
+            "translation": joined,
+            "score": np.float32([-1.0]),
+            "target_tokens": joined,
+            "source_tokens": joined,
+            "alignment": [b"[[1,0,0],[0,1,0],[0,0,1]]"],
+        },
+        "translate_nbest": nbest,
+    }
+    one = ExportedTranslator(exported)
+    monkeypatch.setattr(
+        one, "_model", lambda signature, **_: answers[signature] | {"source_truncated": [False]}
+    )
+    translation = one.translate("?")
+    assert translation.tokens == translation.source_tokens == [token, "euros"]
+    np.testing.assert_array_equal(translation.alignment, np.eye(3))
+    assert one.translate("?", nbest=2).tokens == [token, "euros"]
