@@ -28,7 +28,7 @@ quoted() { printf '%s: "' "$1"; awk '{printf "%s\\n", $0}' "$2"; printf '"\n'; }
 
 names=
 for host; do
-  case $host in *[!0-9.]*) kind=DNS ;; *) kind=IP ;; esac
+  case $host in *:*) kind=IP ;; *[!0-9.]*) kind=DNS ;; *) kind=IP ;; esac
   names=$names${names:+,}$kind:$host
 done
 key ca

@@ -177,13 +177,13 @@ class Translator:
 
     def _translation(self, source: list[str], nbest: list[Hypothesis]) -> Translation:
         """The translation of a sentence; without an n-best list, that of one without words. Its
-        confidence is σ(w · [1, mean log p, log length]), with the end symbol in the length.
+        confidence is σ(w · [1, mean log p, log length]), the end symbol counted; 0 without words.
         """
         nbest = nbest or [Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))]
         length = len(nbest[0].tokens) + 1
         features = 1.0, nbest[0].log_probability / length, math.log(length)
         x = sum(w * feature for w, feature in zip(self._calibration, features))
-        confidence = 0.5 + 0.5 * math.tanh(x / 2) if self.calibrated else None
+        confidence = bool(source) * (0.5 + 0.5 * math.tanh(x / 2)) if self.calibrated else None
         return Translation(
             **vars(nbest[0]), source_tokens=source, nbest=nbest, confidence=confidence
         )

@@ -64,6 +64,7 @@ def test_confidence(tmp_path: pathlib.Path, model: pathlib.Path) -> None:
     x = 0.5 + 2.0 * (-2.0 / 4) - 0.25 * np.log(4)  # three words and the end symbol, together -2
     assert translator.translate("the cat sleeps").confidence == pytest.approx(1 / (1 + np.exp(-x)))
     assert translator.calibrated and not Translator(model).calibrated
+    assert [each.confidence for each in translator.translate(["", "  "])] == [0.0, 0.0]
     assert Translator(model).translate("the cat").confidence is None
 
 

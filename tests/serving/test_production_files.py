@@ -289,6 +289,13 @@ class TestCertificates:
         ):
             assert [each.text for each in client.translate(["a"])] == ["v2:a"]
 
+    def test_an_address_is_one_in_the_certificate(self, tmp_path):
+        assert self.make(tmp_path, "::1", "10.0.0.5", "a.example").returncode == 0
+        words = ["openssl", "x509", "-in", "server.crt", "-noout", "-ext", "subjectAltName"]
+        shown = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True).stdout
+        addresses = "IP Address:0:0:0:0:0:0:0:1, IP Address:10.0.0.5, DNS:a.example"
+        assert shown.splitlines()[1].strip() == addresses
+
     def connects(self, address, credentials):
         """Whether a call gets as far as the server, which has no methods."""
         with (
