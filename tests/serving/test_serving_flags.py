@@ -69,6 +69,7 @@ def test_a_base_path_may_be_relative(tmp_path, monkeypatch):
     [
         ("127.0.0.1", "", ["127.0.0.1", "::1", "localhost"]),
         ("::1", "", ["127.0.0.1", "::1", "localhost"]),
+        ("127.0.0.2", "", ["127.0.0.1", "::1", "localhost", "127.0.0.2"]),
         ("0.0.0.0", "", []),
         ("0.0.0.0", "mt.example.org,mt", ["mt.example.org", "mt"]),
         ("localhost", "mt", ["mt"]),

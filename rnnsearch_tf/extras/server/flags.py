@@ -71,7 +71,7 @@ class Flags:
     allowed_hosts: str = own(
         "",
         "comma-separated host names that REST accepts, without ports; replaces the default:"
-        " 127.0.0.1, ::1 and localhost if --host is one of these, else any name",
+        " if --host is a loopback address, it, 127.0.0.1, ::1 and localhost, else any name",
     )
     tls_certificate: str = own("", "TLS for gRPC and REST: the server's certificate, a PEM file")
     tls_key: str = own("", "private key of --tls-certificate, a PEM file")
@@ -111,7 +111,9 @@ class Flags:
         names = [host.strip(" []").lower() for host in self.allowed_hosts.split(",")]
         if any(names):
             return list(filter(None, names))
-        return list(LOOPBACK) if self.host in LOOPBACK else []
+        if self.host in LOOPBACK or self.host.startswith("127."):
+            return list(dict.fromkeys([*LOOPBACK, self.host]))
+        return []
 
     def __post_init__(self) -> None:
         if not self.models:
