@@ -20,6 +20,8 @@ from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.runs.folder import Run
 
 FILE = pathlib.PurePath("assets.extra", "about.json")
+MOST_EXAMPLES = 50
+"""The server's page reads a short file only, and offers a button for each example."""
 
 
 def write_about(folder: pathlib.Path, run: Run) -> None:
@@ -37,13 +39,13 @@ def write_about(folder: pathlib.Path, run: Run) -> None:
 
 
 def about(run: Run) -> dict[str, Any]:
-    """The language codes of a RUN and its examples, as values of JSON."""
+    """The language codes of a RUN and its first examples, as values of JSON."""
     config = saved_config(run.config)
     examples = read_lines(run.examples) if run.examples.exists() else []
     return {
         "source": config.source.language,
         "target": config.target.language,
-        "examples": [line for line in examples if line.strip()],
+        "examples": [line for line in examples if line.strip()][:MOST_EXAMPLES],
     }
 
 

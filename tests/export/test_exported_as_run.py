@@ -12,6 +12,7 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.warning_signs import TrainingText
 from rnnsearch_tf.export.about import FILE, read_training_text, write_about
 from rnnsearch_tf.export.translator import ExportedTranslator
+from rnnsearch_tf.extras.server.attention_page import LONGEST_ABOUT
 from rnnsearch_tf.runs.folder import Run
 
 LINES = ["My sister reads an old book.", "", "the blue door", "Zoé 🙂"]
@@ -111,6 +112,16 @@ def test_unlike_text_is_said_as_of_the_run(capsys, run_folder, exported, tmp_pat
     _, found = translate(capsys, exported, *words, tmp_path / "strange")
     assert said_of_text(found) == said_of_text(expected)
     assert "2 lines are longer than 95 % of the training text (6 tokens); 1 line is" in found
+
+
+def test_more_examples_than_the_page_reads_are_left_out(run_folder, tmp_path):
+    (tmp_path / "config.yaml").write_bytes((run_folder / "config.yaml").read_bytes())
+    lines = [f"{k} {'e' * 99}" for k in range(2000)]
+    (tmp_path / "examples.txt").write_text("\n\n".join(lines))
+    write_about(tmp_path, Run(tmp_path))
+    path = tmp_path / FILE
+    assert json.loads(path.read_text())["examples"] == lines[:50]
+    assert path.stat().st_size < LONGEST_ABOUT
 
 
 def test_an_export_names_the_training_text(run_folder, exported, tmp_path):
