@@ -398,6 +398,16 @@ CORPORA = [
         (f"{HELPER_PROCESSES}::test_an_error_has_the_exit_code_that_it_has_in_one_process",),
     ),
     Mutant(
+        "runtime/processes.py",
+        "helper processes take modules from the current folder",
+        "import sys; sys.path[:] = filter(None, sys.path)",
+        "import sys",
+        (
+            f"{HELPER_PROCESSES}::test_a_file_of_the_current_folder_is_no_module_of_a_helper",
+            f"{HELPER_PROCESSES}::test_nor_of_a_module_in_a_process_of_its_own",
+        ),
+    ),
+    Mutant(
         "layers/attention.py",
         "a sentence of padding alone is attended evenly",
         "tf.nn.softmax(tf.where(mask, energies, lowest)) * tf.cast(mask, energies.dtype)",

@@ -15,14 +15,12 @@ import os
 import pathlib
 import socket
 import subprocess
-import sys
 import time
 from typing import Any
 
 import grpc
 import psutil
 
-import rnnsearch_tf
 from rnnsearch_tf.extras.server import frames
 from rnnsearch_tf.extras.server.errors import (
     ServingError,
@@ -32,6 +30,7 @@ from rnnsearch_tf.extras.server.errors import (
 )
 from rnnsearch_tf.extras.server.frames import Kind
 from rnnsearch_tf.extras.server.launcher import PROCESS_NUMBER
+from rnnsearch_tf.runtime.processes import module_command
 
 SMALL = 4 << 10
 """Largest size of a small request, in bytes. Small requests do not queue behind large ones."""
@@ -68,12 +67,6 @@ ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "2",  # or each thread would keep memory of its own
     "OPENBLAS_NUM_THREADS": "1",  # NumPy's threads would not survive the fork
 }
-PROGRAM = """
-import sys
-sys.path[:] = filter(None, sys.path)  # the current folder may have a grpc.py
-from rnnsearch_tf.extras.server.launcher import main
-main(int(sys.argv[1]))
-"""
 
 
 class Launcher:
@@ -86,14 +79,11 @@ class Launcher:
 
     def _start(self) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        root = str(pathlib.Path(rnnsearch_tf.__file__).parents[1])
-        paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-        environment = ENVIRONMENT | dict(os.environ) | {"PYTHONPATH": os.pathsep.join(paths)}
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", PROGRAM, str(theirs.fileno())],
+                module_command("rnnsearch_tf.extras.server.launcher", str(theirs.fileno())),
                 pass_fds=[theirs.fileno()],
-                env=environment,
+                env=ENVIRONMENT | dict(os.environ),
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C is for the server alone
             )
