@@ -130,7 +130,8 @@ def checked(arguments: Namespace) -> dict[str, Any]:
     scheme = re.match("ipv[46]:|dns:", arguments.server)
     servers = arguments.server.split(",") if scheme and scheme[0] != "dns:" else [arguments.server]
     for host, colon, port in (server.rpartition(":") for server in servers):
-        if not (host and colon and port.isdecimal() and 0 < int(port) < 65536) or ("," in host):
+        is_port = host and colon and port.isdecimal() and 0 < int(port) < 65536
+        if not is_port or "," in host or ("/" in host and not scheme):
             raise UsageError(
                 "--server: expected HOST:PORT, ipv4:IP:PORT,IP:PORT or dns:///NAME:PORT, got"
                 f" {arguments.server!r}"

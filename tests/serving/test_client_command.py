@@ -141,6 +141,10 @@ def test_confidence_stands_after_tabs(server, tmp_path, capsys):
         ),
         (["--server", "localhost:99999", "--model-name", "mt"], "--server: expected HOST:PORT"),
         (
+            ["--server", "http://localhost:8501", "--model-name", "mt", "--deadline", "1"],
+            "--server: expected HOST:PORT",
+        ),
+        (
             ["--server", "a:1,b:2", "--model-name", "mt"],
             "--server: expected HOST:PORT, ipv4:IP:PORT,IP:PORT or dns:///NAME:PORT, got 'a:1,b:2'",
         ),
@@ -171,6 +175,7 @@ def test_confidence_stands_after_tabs(server, tmp_path, capsys):
     ids=[
         "no_port",
         "port",
+        "url",
         "names",
         "second_port",
         "both",
