@@ -9,6 +9,7 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.export.translator import ExportedTranslator
 from rnnsearch_tf.translation import Translator
+from rnnsearch_tf.translation.loading import check_combine
 
 
 def open_translator(
@@ -29,7 +30,7 @@ def open_translator(
         ``translate(texts, **search)`` and ``search_config(**search)``.
 
     Raises:
-        UsageError: an exported model is in a list with others.
+        UsageError: an exported model is in a list with others, or one model is to be combined.
         UserError: the model does not exist, or is incomplete.
 
     Example:
@@ -43,4 +44,5 @@ def open_translator(
             f"expected RUNs for an ensemble, got the exported model {exported} among them; an"
             " ensemble is exported as one model, with rnnsearch export --model RUN --model RUN"
         )
+    check_combine(len(names), combine)
     return ExportedTranslator(exported) if exported else Translator.load(names, combine=combine)

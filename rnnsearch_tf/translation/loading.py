@@ -36,12 +36,19 @@ def load_runs(
         raise UsageError(
             "runs: expected the path of a RUN, or of several, got an empty list; name one"
         )
+    check_combine(len(runs), combine)
     models, source_texts, target_texts, configs = zip(*(load_run(run, precision) for run in runs))
     if len(runs) == 1:
         return models[0], source_texts, target_texts[0], configs[0]
     _check_targets(runs, target_texts)
     distinct, source_indices = _distinct(source_texts)
     return Ensemble(list(models), combine, source_indices), distinct, target_texts[0], configs[0]
+
+
+def check_combine(models: int, combine: str) -> None:
+    """Raise UsageError if `combine` asks one model to be combined."""
+    if models == 1 and combine != "probabilities":
+        raise UsageError(f"combine: expected several models for {combine}, got one; leave it out")
 
 
 def load_run(

@@ -106,6 +106,12 @@ def test_one_door_opens_every_form_of_a_model(run_folder, exported):
         open_translator([run_folder, run_folder], combine="average")
 
 
+def test_one_model_is_not_combined(run_folder, exported):
+    for model in (run_folder, exported):
+        with pytest.raises(UsageError, match="combine: expected several models for log_prob"):
+            open_translator(model, combine="log_probabilities")
+
+
 def test_white_space_within_a_token_does_not_cut_it(exported, monkeypatch):
     """Imported vocabularies have such tokens."""
     token = "10\u00a0000"
