@@ -27,8 +27,10 @@ _NUMBERS = {
 MOST_CHARACTERS = 1_000_000
 """Most characters of a YAML file, and most values in it."""
 
-_NOT_A_VALUE = (yaml.YAMLError, ValueError, RecursionError)
-"""What parsing a value raises; ValueError: a date that does not exist."""
+_NOT_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError)
+"""What parsing raises; the last three: a value that is not of its kind, such as a date that does
+not exist, !!bool x or !!timestamp x.
+"""
 
 
 def read_yaml(path: AnyPath) -> Tree:
@@ -78,7 +80,7 @@ def parse_yaml(text: str, path: AnyPath) -> Tree:
                 f"{path}: expected a configuration, got too many values by anchors and aliases;"
                 " write the values out"
             )
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist
+    except _NOT_YAML as error:
         raise UsageError(_not_yaml(path, text, error)) from None
     except RecursionError:
         raise UsageError(
@@ -186,7 +188,7 @@ def parse_value(text: str, where: str) -> Any:
     """
     try:
         return yaml.load(text, _Loader)
-    except _NOT_A_VALUE:
+    except (*_NOT_YAML, RecursionError):
         raise UsageError(f"{where}: expected a YAML value after '=', got {text!r}") from None
 
 
@@ -194,7 +196,7 @@ def read_value(text: str) -> Any:
     """Parse the text of a flag as the value of an option; return the text if it is not YAML."""
     try:
         return yaml.load(text, _Loader)
-    except _NOT_A_VALUE:
+    except (*_NOT_YAML, RecursionError):
         return text
 
 

@@ -78,6 +78,8 @@ def message(tmp_path, text, overrides=()):
             ],
         ),
         ("model: 3\n", ["model", "expected a section", "got 3"]),
+        ("model: {layers: !!int }\n", ["bad.yaml: expected YAML, got a file that does not parse"]),
+        ("model: {layers: !!bool x}\n", ["bad.yaml: expected YAML, got a file that does not pars"]),
         ("- a\n- b\n", ["expected a YAML file of `key: value` lines", "got a list"]),
         (
             "model: [1\n",
@@ -283,6 +285,9 @@ def test_a_single_value_is_checked_under_the_name_it_was_given():
         ("null", None),
         ("2020-13-45", "2020-13-45"),
         ("0x_", "0x_"),
+        ("!!int", "!!int"),
+        ("!!bool x", "!!bool x"),
+        ("!!timestamp x", "!!timestamp x"),
     ],
 )
 def test_numbers_are_decimal(text, found):
