@@ -77,7 +77,7 @@ def saved_progress(run: Run) -> dict[str, Any]:
     """The numbers of a RUN's last checkpoint; empty if there is none, or a damaged one."""
     try:
         saved = json.loads(run.state.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return saved if isinstance(saved, dict) else {}
 

@@ -506,5 +506,5 @@ def _batches(state: pathlib.Path) -> Any:
     """
     try:
         return json.loads(state.read_text(encoding="utf-8")).get("batches")
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return None

@@ -8,7 +8,8 @@ import subprocess
 import pytest
 
 from rnnsearch_tf.runs import folder as run_module
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.runs.cleaning import saved_progress
 from rnnsearch_tf.runs.folder import Run, digest_of
 from rnnsearch_tf.translation import Translator
 
@@ -237,3 +238,13 @@ def test_training_writes_them_and_averaging_reads_them(tmp_path, capsys):
         rnnsearch(["train", "--resume", "--output", str(output), "--set", "training.epochs=5"]) == 1
     )
     assert "got a damaged one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "[" * 100_000])
+def test_a_damaged_state_is_a_training_without_numbers(tmp_path, text):
+    run = Run(tmp_path)
+    run.checkpoints.mkdir()
+    run.state.write_text(text)
+    assert saved_progress(run) == {}
+    with pytest.raises(UsageError, match="expected a folder without a training, found one"):
+        run.refuse_training()

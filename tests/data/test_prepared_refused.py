@@ -153,6 +153,10 @@ def shifted(folder):
             "expected the manifest of a prepared corpus, got Expecting",
         ),
         (
+            lambda folder: (folder / "manifest.json").write_text("[" * 100_000),
+            "expected the manifest of a prepared corpus, got maximum recursion depth",
+        ),
+        (
             lambda folder: (folder / "manifest.json").write_bytes(b"\xff"),
             "expected the manifest of a prepared corpus, got",
         ),
@@ -166,9 +170,14 @@ def shifted(folder):
         ),
         (changed(ids="many"), "got one without ids; prepare it again"),
         (changed(id_type="float32"), "got one without id_type"),
+        (changed(files=None), "got one without files; prepare it again"),
         (changed(files={}), "got one without ids.bin, offsets.bin, lengths.bin"),
         (changed(pairs=64), "a damaged one: the sizes in manifest.json are inconsistent"),
         (changed(ids=7), "the sizes in manifest.json are inconsistent"),
+        (
+            changed(corpora=[{"pairs": float("inf"), "weight": 1}]),
+            "manifest.json has invalid corpora or report",
+        ),
         (changed(corpora=[{"pairs": 65}]), "manifest.json has invalid corpora or report"),
         (
             changed(corpora=[{"pairs": 65, "weight": -1}]),

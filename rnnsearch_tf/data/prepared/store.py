@@ -96,7 +96,7 @@ class PreparedPairs(Pairs):
                 for corpus in self.manifest["corpora"]
             ]
             self.report = Report(**self.manifest["report"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._damaged(f"{MANIFEST} has invalid corpora or report ({error})") from None
         self._check_sizes()
         self._compare(
@@ -274,7 +274,7 @@ def _read_manifest(folder: pathlib.Path) -> dict[str, Any]:
         )
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(
             f"{path}: expected the manifest of a prepared corpus, got {error}; prepare it again"
         ) from None
@@ -290,7 +290,8 @@ def _read_manifest(folder: pathlib.Path) -> dict[str, Any]:
         for name in ("id_type", "length_type")
         if manifest.get(name) not in ("uint16", "uint32")
     ]
-    wrong += [name for name in (IDS, OFFSETS, LENGTHS) if name not in manifest.get("files", ())]
+    if "files" not in wrong:
+        wrong += [name for name in (IDS, OFFSETS, LENGTHS) if name not in manifest["files"]]
     if wrong:
         raise UserError(
             f"{path}: expected the manifest of a prepared corpus, got one without"
