@@ -306,7 +306,7 @@ def _two_sides(both: Any) -> tuple[PathOrLines, PathOrLines]:
         both = (both[named] if named else both).itertuples(index=False, name=None)
     sides: tuple[list[str], list[str]] = ([], [])
     names: list[Any] = []
-    for number, row in enumerate(both, start=1):
+    for number, row in enumerate(_iterator(both), start=1):
         texts = row
         if isinstance(row, Mapping):
             cells = tables.flat(row)
@@ -321,6 +321,15 @@ def _two_sides(both: Any) -> tuple[PathOrLines, PathOrLines]:
         for lines, side, text in zip(sides, SIDES, texts):
             lines.append(_text(text, number, side))
     return sides
+
+
+def _iterator(given: Any) -> Iterator[Any]:
+    try:
+        return iter(given)
+    except TypeError:
+        raise UsageError(
+            f"pairs: expected paths or sentences, got {type(given).__name__} {str(given)[:60]}"
+        ) from None
 
 
 def _named_sides(names: Iterable[Any]) -> list[Any]:
@@ -349,4 +358,4 @@ def readable_again(side: Any) -> Any:
         return side
     if side is None or hasattr(side, "__len__"):
         return side
-    return list(side)
+    return list(_iterator(side))

@@ -75,6 +75,9 @@ def test_what_are_no_pairs_is_said(given):
         match="(pairs|target):1: expected (a pair .source, target. of|a sentence as) str, got",
     ):
         Pairs(given)
+    for sides in ((5,), (["a"], 5), (5, ["a"])):
+        with pytest.raises(UsageError, match="pairs: expected paths or sentences, got int 5"):
+            Pairs(*sides)
     with pytest.raises(UsageError, match=r"pairs\[-1\]: expected a whole number from 0"):
         Pairs(PAIRS)[-1]
     with pytest.raises(UsageError, match="target:2: expected a sentence as str, got int '3'"):

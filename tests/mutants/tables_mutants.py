@@ -60,7 +60,7 @@ COLUMNS = [
     Mutant(
         "data/pairs.py",
         "a generator is read once",
-        "    return list(side)\n",
+        "    return list(_iterator(side))\n",
         "    return side\n",
         (f"{PYTHON}::test_two_sides_in_any_form",),
     ),
