@@ -197,6 +197,12 @@ def test_what_is_downloaded_and_whole_loads(copy, downloaded, model, caplog):
     assert caplog.text.count("no checksum") == 1
 
 
+def test_a_preset_that_does_not_exist_is_not_said_to_lack_checksums(caplog):
+    with pytest.raises(ValueError, match="Unknown preset identifier"):
+        RNNSearchSeq2SeqLM.from_preset("presets/nowhere")
+    assert caplog.text == ""
+
+
 def test_the_backbone_of_a_download_by_itself_sees_damage(copy, downloaded):
     flip(copy / "model.weights.h5")
     with pytest.raises(UserError, match="expected the file that was saved"):
