@@ -13,6 +13,20 @@ LAUNCH = "training/test_launch.py"
 _FAULTS = [
     (
         "models/translation_model.py",
+        "each replica evaluates its share alone",
+        "weighted_total, total = self.workers.sums(totals)",
+        "weighted_total, total = totals",
+        REPLICAS,
+    ),
+    (
+        "distributed/workers.py",
+        "a port in use is an unexpected error",
+        "except (RuntimeError, tf.errors.OpError) as error:",
+        "except RuntimeError as error:",
+        f"{AGREED}::test_a_worker_that_cannot_join_says_why",
+    ),
+    (
+        "models/translation_model.py",
         "divides by the words of the share",
         'self.workers.counts(*batch_counts(inputs["target_ids"]))',
         'batch_counts(inputs["target_ids"])',

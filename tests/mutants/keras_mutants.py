@@ -17,6 +17,13 @@ KERAS = [
         (f"{FIT}::test_fit_raises_where_keras_would_go_on",),
     ),
     Mutant(
+        CHECKS,
+        "a single callback ends the watch for NaN",
+        'given["callbacks"] = [*tf.nest',
+        'if isinstance(callbacks, list): given["callbacks"] = [*tf.nest',
+        (f"{FIT}::test_fit_raises_where_keras_would_go_on",),
+    ),
+    Mutant(
         "models/metrics.py",
         "a mean of nothing is 0",
         "return tf.convert_to_tensor(self.total) / tf.convert_to_tensor(self.count)",

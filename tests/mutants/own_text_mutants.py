@@ -90,6 +90,20 @@ OWN_TEXT = [
     ),
     Mutant(
         "training/callbacks.py",
+        "the user's callbacks begin with every epoch",
+        "if not self._has_begun:",
+        "if True:",
+        ("training/test_given_pairs.py::test_the_epochs_are_one_fit_of_the_callbacks",),
+    ),
+    Mutant(
+        "training/warm_start.py",
+        "pairs in Python are looked for in files",
+        "new_pairs(config, before) if given is None else [given]",
+        "new_pairs(config, before)",
+        (f"{STARTING}::test_the_new_text_may_be_pairs_in_python",),
+    ),
+    Mutant(
+        "training/callbacks.py",
         "an epoch without a batch has a line",
         "if logs:  # an epoch",
         "if True:  # an epoch",
