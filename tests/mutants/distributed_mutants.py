@@ -6,7 +6,10 @@ TOGETHER = (
     "training/test_distributed.py::test_workers_together_make_the_updates_of_one_process[2-all]"
 )
 KILLED = "training/test_launch.py::test_a_killed_worker_is_started_again[2-1]"
-REPLICAS = "training/test_launch.py::test_replicas_together_make_the_updates_of_one_process[accumulate-traced]"
+REPLICAS = (
+    "training/test_launch.py::test_replicas_together_make_the_updates_of_one_process"
+    "[accumulate-traced]"
+)
 AGREED = "training/test_workers.py"
 LAUNCH = "training/test_launch.py"
 
