@@ -55,6 +55,7 @@ from rnnsearch_tf.cli.shared import (
 )
 from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.files.reading import check_counts, read_all
@@ -270,6 +271,15 @@ def _check_outputs(arguments):
         require("BLEU of lc.norm.tok", "sacremoses")
     read = [arguments.source, *(arguments.reference or ()), arguments.baseline]
     read += [arguments.lexicon, arguments.shortlist]
+    if not (arguments.source or arguments.reference):  # as in _development_text
+        data = saved_config(Run.open(arguments.model[0]).config).data
+        texts = (
+            data.development_source,
+            data.development_target,
+            data.train_source,
+            data.train_target,
+        )
+        read += [file for text in texts if text for file in files_of(data, text)]
     check_outputs({"--translations": arguments.translations, "--output": arguments.output}, read)
     if arguments.calibrate:
         check_output(Run.open(arguments.model[0]).confidence)

@@ -242,6 +242,21 @@ def test_a_missing_package_is_said_before_anything_is_translated(report, transla
     assert out == [] and "BLEU of lc.norm.tok: expected the package sacremoses" in err
 
 
+def test_the_development_text_is_not_written_over(rnnsearch, tmp_path):
+    """Without --source, it is what is read."""
+    files = [tmp_path / f"val.{side}" for side in ("en", "fr")]
+    settings = [f"data.folder={tmp_path}", "data.corpus=files"]
+    for name, file in zip(("source", "target"), files):
+        file.write_text("x y\n")
+        settings += [f"data.{kind}_{name}={file.name}" for kind in ("train", "development")]
+    run = write_run(tmp_path / "run", settings)
+    for file in files:
+        for flag in ("--translations", "--output"):
+            _, err = rnnsearch("evaluate", "--model", run, flag, file, code=2)
+            assert f"{file}: expected another file than the input" in err
+            assert file.read_text() == "x y\n"
+
+
 def test_the_reference_is_not_written_over(report, tmp_path):
     for name, words in (("s", ()), ("r", ()), ("other", ("--baseline", tmp_path / "other"))):
         (tmp_path / "other").write_text("x\n" * COUNT)
