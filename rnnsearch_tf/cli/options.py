@@ -9,6 +9,7 @@ from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import wrapped, yaml_value
 from rnnsearch_tf.config import default_of, option_fields
+from rnnsearch_tf.config.option import LIMITS
 from rnnsearch_tf.errors import UsageError
 
 
@@ -41,14 +42,6 @@ def run(arguments: Namespace) -> None:
         print(wrapped(field.metadata["meaning"], "    ", "    "))
 
 
-LIMITS = {
-    "minimum": "at least",
-    "maximum": "at most",
-    "above": "more than",
-    "below": "less than",
-}
-
-
 def _matches(option, name):
     """Whether a name is the beginning of an option's name, or a part of its last word."""
     return option.startswith(name) or name in option.rpartition(".")[2]
@@ -58,7 +51,7 @@ def _limits(metadata):
     """The unit and limits of an option in parentheses, or an empty string."""
     words = [metadata["unit"]] if metadata["unit"] else []
     words += [
-        f"{word} {metadata[key]}" for key, word in LIMITS.items() if metadata[key] is not None
+        f"{word} {metadata[key]}" for key, (_, word) in LIMITS.items() if metadata[key] is not None
     ]
     words += [" | ".join(map(str, metadata["choices"]))] if metadata["choices"] else []
     return f"  ({'; '.join(words)})" if words else ""

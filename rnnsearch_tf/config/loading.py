@@ -41,7 +41,7 @@ from rnnsearch_tf.config.effects import (
     sections_of,
     with_defaults_where_unnamed,
 )
-from rnnsearch_tf.config.option import Section, Tree
+from rnnsearch_tf.config.option import LIMITS, Section, Tree
 from rnnsearch_tf.config.options import Config
 from rnnsearch_tf.config.presets import PRESETS
 from rnnsearch_tf.config.training_text import names_development_text
@@ -483,12 +483,7 @@ def _check(value: Any, hint: Any, field: dataclasses.Field[Any], where: str) -> 
         )
     if kind is float and not math.isfinite(value):
         raise UsageError(f"{where}: expected a number, got {value}")
-    for limit, fine, words in (
-        (meta["minimum"], operator.ge, "at least"),
-        (meta["maximum"], operator.le, "at most"),
-        (meta["above"], operator.gt, "more than"),
-        (meta["below"], operator.lt, "less than"),
-    ):
-        if limit is not None and not fine(value, limit):
-            raise UsageError(f"{where}: expected {words} {limit}, got {value}")
+    for name, (within, words) in LIMITS.items():
+        if meta[name] is not None and not within(value, meta[name]):
+            raise UsageError(f"{where}: expected {words} {meta[name]}, got {value}")
     return value

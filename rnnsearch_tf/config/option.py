@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -28,6 +29,15 @@ FACTS = {
     "is_rule_file": "is the path of rules about words, which a model keeps a copy of",
 }
 """Facts that a field may declare about its option: {fact: meaning}."""
+
+
+LIMITS = {
+    "minimum": (operator.ge, "at least"),
+    "maximum": (operator.le, "at most"),
+    "above": (operator.gt, "more than"),
+    "below": (operator.lt, "less than"),
+}
+"""{fact of a number: (whether a value is within, words)}."""
 
 
 def option(

@@ -37,7 +37,9 @@ MODULES = ("keras", "keras.optimizers", "keras.optimizers.schedules", "keras.dty
 """Other modules whose classes a saved model may name. No Keras layers: a Lambda contains code."""
 
 UNREADABLE = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
-"""What reading a damaged archive raises; RuntimeError: also NotImplementedError."""
+"""What reading a damaged archive raises; RuntimeError: also NotImplementedError and
+RecursionError.
+"""
 
 MODEL_FILES = (".json", ".weights.h5")
 """Endings of the file names in a ``.keras`` archive."""

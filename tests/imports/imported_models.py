@@ -3,6 +3,7 @@
 ``programs/make_*.py`` made the fixtures and say what is in ``outputs.npz``.
 """
 
+import json
 import pathlib
 
 import numpy as np
@@ -125,3 +126,15 @@ class Imported:
         """The token here of an id of the other program."""
         rows = getattr(self.foreign, side)
         return rows.tokens[list(rows.theirs).index(number)]
+
+
+def options_changed(tmp_path, fixture="nematus-wmt17", renamed=(), **changes):
+    """Files of a model of Nematus with other options, or other names of them."""
+    files = files_of(fixture)
+    with open(files[1], encoding="utf-8") as file:
+        options = json.load(file) | changes
+    for name, other in renamed:
+        options[other] = options.pop(name)
+    path = tmp_path / "model.npz.json"
+    path.write_text(json.dumps(options), encoding="utf-8")
+    return [files[0], str(path), *files[2:]]

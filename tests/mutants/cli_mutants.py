@@ -152,7 +152,7 @@ COMMAND_LINE = [
     Mutant(
         "config/loading.py",
         "limits are not checked",
-        "if limit is not None and not fine(value, limit):",
+        "if meta[name] is not None and not within(value, meta[name]):",
         "if False:",
         (
             f"{BAD_CONFIG}::test_a_wrong_file_is_named_with_what_was_expected_and_what_came",

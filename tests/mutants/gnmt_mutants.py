@@ -8,7 +8,7 @@ STEPS = f"{SYSTEMS}::test_steps_of_a_search"
 DROPPED = "equations/test_dropout_places.py::test_places"
 TOGETHER = "bad_input/test_options_together.py"
 SAME = "imports/test_programs.py::test_log_probabilities_and_attention"
-FILES = "imports/test_untrusted_files.py"
+REFUSED = "imports/test_refused_models.py"
 TENSORFLOW_NMT = "extras/importing/tensorflow_nmt.py"
 
 GNMT = [
@@ -172,6 +172,6 @@ GNMT = [
         '    raise UserError(\n        f"{path}: num_encoder_residual_layers',
         "    return _Sizes(units, kind, encoder_layers, layers, 2)\n"
         '    raise UserError(\n        f"{path}: num_encoder_residual_layers',
-        (f"{FILES}::test_other_options_of_tensorflow_nmt",),
+        (f"{REFUSED}::test_other_options_of_tensorflow_nmt",),
     ),
 ]

@@ -12,6 +12,7 @@ WHOLE = f"{PROGRAMS}::test_whole_distributions"
 SEARCH = f"{PROGRAMS}::test_beam_search_finds_the_same_translations"
 COMMAND = f"{PROGRAMS}::test_a_run_of_the_command_translates_and_checks"
 FILES = "imports/test_untrusted_files.py"
+REFUSED = "imports/test_refused_models.py"
 ARCHIVES = "imports/test_untrusted_archives.py"
 WEIGHTS = "model/test_paper_weights.py"
 PICKLES = "extras/importing/pickles.py"
@@ -230,14 +231,14 @@ IMPORTING = [
         "names of options of version 0.3 are not known",
         '("rnn_layer_normalization", "use_layer_norm")',
         '("rnn_layer_normalization",)',
-        (f"{FILES}::test_options_of_version_0_3_have_other_names",),
+        (f"{REFUSED}::test_options_of_version_0_3_have_other_names",),
     ),
     Mutant(
         NEMATUS,
         "options of the TensorFlow versions are not refused",
         '    "model_type": ("rnn",),\n    "rnn_enc_depth": (1,),\n',
         "",
-        (f"{FILES}::test_what_no_system_computes_of_the_tensorflow_versions",),
+        (f"{REFUSED}::test_what_no_system_computes_of_the_tensorflow_versions",),
     ),
     Mutant(
         NEMATUS_TENSORFLOW,
@@ -302,14 +303,14 @@ IMPORTING = [
         "no option is refused",
         "if value is not None and value not in values:",
         "if False:",
-        (f"{FILES}::test_what_no_system_computes_is_refused_by_its_option",),
+        (f"{REFUSED}::test_what_no_system_computes_is_refused_by_its_option",),
     ),
     Mutant(
         "extras/importing/arrays.py",
         "shapes are not compared",
         "if not fits:",
         "if False:",
-        (f"{FILES}::test_what_no_system_computes_is_refused_by_its_option",),
+        (f"{REFUSED}::test_what_no_system_computes_is_refused_by_its_option",),
     ),
     Mutant(
         JOEY,
@@ -365,7 +366,7 @@ IMPORTING = [
         "cells always have a wrapper",
         'if f"{folder}/layer/kernel" in self.arrays:',
         "if True:",
-        (f"{FILES}::test_a_model_of_opennmt_tf_without_dropout",),
+        (f"{REFUSED}::test_a_model_of_opennmt_tf_without_dropout",),
     ),
     Mutant(
         "extras/importing/check.py",
@@ -468,7 +469,7 @@ OF_MARIAN = [
         "options of Marian of any size",
         "if self.shapes[name][0] > most:",
         "if False:",
-        (f"{FILES}::test_options_in_an_array_of_marian",),
+        (f"{REFUSED}::test_options_in_an_array_of_marian",),
     ),
     Mutant(
         "extras/importing/vocabularies.py",
@@ -517,7 +518,7 @@ OTHERS = [
         "early options have no layers",
         'given.setdefault(f"num_{side}_{kind}", given[f"num_{kind}"])',
         "pass",
-        (f"{FILES}::test_options_of_the_first_versions_of_tensorflow_nmt",),
+        (f"{REFUSED}::test_options_of_the_first_versions_of_tensorflow_nmt",),
     ),
     Mutant(
         "extras/importing/opennmt_tf.py",
@@ -538,6 +539,6 @@ OTHERS = [
         "a whole number is no number",
         "if kind is float and isinstance(value, int)",
         "if False and isinstance(value, int)",
-        (f"{FILES}::test_options_of_the_first_versions_of_tensorflow_nmt",),
+        (f"{REFUSED}::test_options_of_the_first_versions_of_tensorflow_nmt",),
     ),
 ]

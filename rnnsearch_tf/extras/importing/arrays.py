@@ -5,28 +5,17 @@ from __future__ import annotations
 import abc
 import math
 import tokenize
-import zipfile
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.files.untrusted import UNREADABLE
 
 Shape = tuple[int, ...]
 
-DAMAGE = (
-    ValueError,
-    OSError,
-    EOFError,
-    KeyError,
-    RuntimeError,  # also NotImplementedError and RecursionError
-    MemoryError,
-    zipfile.BadZipFile,
-    zlib.error,
-    tokenize.TokenError,
-)
+DAMAGE = (*UNREADABLE, ValueError, KeyError, MemoryError, tokenize.TokenError)
 """What reading a damaged archive of arrays may raise."""
 
 
