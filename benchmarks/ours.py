@@ -148,11 +148,12 @@ class Ours:
         split_k: as search_graph has it; None: as a Translator has it.
         """
         import numpy as np
+        import tensorflow as tf
 
         import sizes
         from rnnsearch_tf.runtime.cores import shard_count
         from rnnsearch_tf.search.graphs import search_graph
-        from rnnsearch_tf.translation.translator import as_arrays, in_shards
+        from rnnsearch_tf.translation.translator import in_shards
 
         size = self.size._replace(batch_size=batch_size)
         options = sizes.fixed_length(size.source_length, size.target_length)
@@ -166,10 +167,11 @@ class Ours:
             size, np.random.default_rng(1), self.model.source_vocabulary_size
         )["source_ids"]
 
+        def arrays(shard):
+            return [values.numpy() for values in tf.nest.flatten(graph(shard))]
+
         def search():
-            return list(
-                in_shards(shard_count(), lambda shard: as_arrays(graph(shard)), ids, batch_size)
-            )
+            return list(in_shards(shard_count(), arrays, ids, batch_size))
 
         return measuring.in_turns({"search": search}, repeats, warm_up)["search"]
 

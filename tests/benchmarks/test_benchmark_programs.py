@@ -1,5 +1,7 @@
 """The benchmark programs start, count products as made, and give every output its length."""
 
+import ast
+import importlib.util
 import pathlib
 import re
 import subprocess
@@ -66,6 +68,21 @@ def test_help_answers_without_tensorflow(program):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0 and "usage:" in done.stdout, done.stderr
+
+
+def imported_names(program):
+    """(module, name) of what a program imports from the package, anywhere in it."""
+    for node in ast.walk(ast.parse((FOLDER / program).read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rnnsearch"):
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+@pytest.mark.parametrize("program", sorted(path.name for path in FOLDER.glob("*.py")))
+def test_what_a_program_imports_from_the_package_is_there(program):
+    """Many of these imports stand in functions, which only a whole run would reach."""
+    for module, name in imported_names(program):
+        found = importlib.import_module(module)
+        assert hasattr(found, name) or importlib.util.find_spec(f"{module}.{name}"), (module, name)
 
 
 class Ended(NamedTuple):
@@ -185,6 +202,13 @@ def test_every_part_of_an_update_runs():
     assert list(parts) == ["encoder", "decoder", "output", "backward", "optimizer"]
     for part in parts.values():
         part()
+
+
+def test_a_search_is_timed():
+    from ours import Ours
+
+    seconds = Ours("TINY").search(beam_size=2, batch_size=3, repeats=2)
+    assert len(seconds) == 2 and min(seconds) > 0
 
 
 def test_a_written_run_gives_outputs_of_the_fixed_length(tmp_path):
