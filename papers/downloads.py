@@ -14,7 +14,6 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tarfile
 import zlib
 
@@ -22,6 +21,7 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import PARTIAL, make_folder, sync, write_file
 from rnnsearch_tf.files.reading import is_utf8, read_all, read_bytes
 from rnnsearch_tf.files.writing import whole_file
+from rnnsearch_tf.runtime.processes import module_command
 from rnnsearch_tf.runtime.progress import announced, progress
 from papers.corpora import LANGUAGES
 from rnnsearch_tf.runs.folder import digest_of
@@ -189,9 +189,7 @@ class TestSet:
         """
         with _partial_folder(folder, self.name) as partial:
             for side, path in zip(("src", "ref"), self.paths(partial)):
-                found = subprocess.run(
-                    [sys.executable, "-m", *self.command(side)], capture_output=True
-                )
+                found = subprocess.run(module_command(*self.command(side)), capture_output=True)
                 if found.returncode:
                     raise NotDownloaded(
                         f"{' '.join(self.command(side))}: {_last_line(found.stderr)}"

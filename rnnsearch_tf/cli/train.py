@@ -180,6 +180,10 @@ def _given_or_saved(arguments):
             " --resume"
         )
     check_inside(saved, arguments.output)
-    return load_config(
-        arguments.config, overrides=arguments.set, below=as_dictionary(saved_config(saved))
-    )
+    before = saved_config(saved)
+    if arguments.pairs and before.data.corpora:
+        raise UsageError(
+            f"--pairs: expected none with --resume of a training on several corpora, got"
+            f" {arguments.pairs}; leave it out: {saved} has them all"
+        )
+    return load_config(arguments.config, overrides=arguments.set, below=as_dictionary(before))

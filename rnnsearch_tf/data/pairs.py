@@ -304,6 +304,11 @@ def _two_sides(both: Any) -> tuple[PathOrLines, PathOrLines]:
     if hasattr(both, "itertuples"):  # pandas
         named = _named_sides(both.columns)
         both = (both[named] if named else both).itertuples(index=False, name=None)
+    if isinstance(both, tuple) and [*map(type, both)] == [list, list]:
+        raise UsageError(
+            "pairs: expected pairs (source, target) of str in a list, got a tuple of two lists; for"
+            " two lists of sentences: Pairs(sources, targets)"
+        )
     sides: tuple[list[str], list[str]] = ([], [])
     names: list[Any] = []
     for number, row in enumerate(_iterator(both), start=1):

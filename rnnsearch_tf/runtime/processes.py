@@ -105,8 +105,8 @@ class Processes:
 
 
 def module_command(module: str, *words: str) -> list[str]:
-    """The command ``python -m MODULE WORDS`` for a module of this package, but without the modules
-    of the current folder.
+    """The command ``python -m MODULE WORDS``, but without the modules of the current folder; this
+    package is found.
     """
     root = str(pathlib.Path(__file__).parents[2])
     program = (

@@ -130,6 +130,7 @@ def _batches(size: int) -> Iterator[list[bytes]]:
         *complete, rest = (rest + chunk).split(b"\n")
         lines += complete
         if len(rest) > _LONGEST_LINE:
+            yield from [lines] if lines else []
             raise ValueError(
                 f"standard input: expected lines of at most {_LONGEST_LINE:,} bytes, got a longer"
                 " one; break it, or take it out"

@@ -192,8 +192,9 @@ def test_errors(model: pathlib.Path, words: list[str], code: int, message: str) 
 
 
 def test_overlong_line(model: pathlib.Path) -> None:
-    result = run("--model", model, text=b"a" * 1_200_000)
+    result = run("--model", model, text=b"the cat\nthe\n" + b"a" * 1_200_000)
     assert result.returncode == 1 and b"at most 1,048,576 bytes" in result.stderr
+    assert result.stdout == b"le chat\nle\n"  # what came before it is translated
 
 
 def test_help_and_version() -> None:

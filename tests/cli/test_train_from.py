@@ -101,6 +101,18 @@ def test_interrupted_and_resumed_without_the_run(general, new_text, tmp_path):
     )
 
 
+def test_one_text_does_not_replace_a_mixture_on_resuming(tmp_path, capsys):
+    saved = {"model": {"system": "cslm"}, "data": {"corpus": "files", "corpora": []}}
+    for name in "ab":
+        saved["data"]["corpora"].append({"source": f"{name}.en", "target": f"{name}.fr"})
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(saved))
+    (tmp_path / "mine.tsv").write_text("a cat\tun chat\n" * 3)
+    pairs = str(tmp_path / "mine.tsv")
+    assert run(["train", "--output", str(tmp_path), "--resume", "--pairs", pairs]) == 2
+    said = capsys.readouterr().err
+    assert f"several corpora, got {pairs}; leave it out" in said and "Traceback" not in said
+
+
 @pytest.mark.parametrize(
     "words, code, message",
     [

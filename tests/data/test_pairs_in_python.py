@@ -84,6 +84,15 @@ def test_what_are_no_pairs_is_said(given):
         list(Pairs(["a", "b"], ["c", 3]))
 
 
+def test_two_lists_are_no_pairs():
+    """Of two sentences each, they would pass for two pairs."""
+    with pytest.raises(
+        UsageError, match=r"got a tuple of two lists; .*: Pairs\(sources, targets\)"
+    ):
+        Pairs((["a cat", "the dog"], ["un chat", "le chien"]))
+    assert list(Pairs([["a cat", "un chat"], ["the dog", "le chien"]])) == PAIRS[:2]
+
+
 def test_a_list_goes_wherever_text_goes():
     config = rt.load_config(
         values={

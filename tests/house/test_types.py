@@ -8,12 +8,15 @@ PACKAGE = ROOT / "rnnsearch_tf"
 
 
 def public_functions(body, place):
-    """(function, where it stands) of a module or class and of its public classes."""
+    """(function, where it stands) of a module or class and of its public classes, constructors
+    included.
+    """
     for node in body:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             yield from public_functions(node.body, f"{place} {node.name}")
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-            yield node, place
+        if isinstance(node, ast.FunctionDef):
+            if not node.name.startswith("_") or node.name == "__init__":
+                yield node, place
 
 
 def unannotated(function):
@@ -22,7 +25,7 @@ def unannotated(function):
     parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     parameters += [each for each in (arguments.vararg, arguments.kwarg) if each]
     names = [each.arg for each in parameters if not each.annotation]
-    names += [] if function.returns else ["return"]
+    names += [] if function.returns or function.name == "__init__" else ["return"]
     return [name for name in names if name not in ("self", "cls")]
 
 

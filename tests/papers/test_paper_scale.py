@@ -22,6 +22,7 @@ from papers.recipes import PAPER_RECIPES
 from papers.scales import SCALES
 from papers.steps import Step, steps_left
 from papers.workspace import Workspace
+from rnnsearch_tf.runtime.processes import module_command
 
 
 def test_the_texts_of_all_archives_stand_one_behind_the_other(data):
@@ -212,17 +213,7 @@ def test_a_test_set_is_what_sacrebleu_says(data, monkeypatch):
     monkeypatch.setattr(downloads.subprocess, "run", answer)
     wmt14.TEST.fetch(folder)
     assert [path.read_bytes() for path in wmt14.TEST.paths(folder)] == contents
-    assert asked[0] == [
-        sys.executable,
-        "-m",
-        "sacrebleu",
-        "-t",
-        "wmt14",
-        "-l",
-        "en-fr",
-        "--echo",
-        "src",
-    ]
+    assert asked[0] == module_command("sacrebleu", "-t", "wmt14", "-l", "en-fr", "--echo", "src")
     failed = subprocess.CompletedProcess([], 1, b"", b"a\nURLError: none\n")
     monkeypatch.setattr(downloads.subprocess, "run", lambda words, capture_output: failed)
     with pytest.raises(

@@ -223,6 +223,12 @@ def test_a_server_that_is_not_up_yet():
     started[0].stop()
 
 
+@pytest.mark.parametrize("version", [-1, 2**63])
+def test_a_version_that_no_server_has(version):
+    with pytest.raises(UsageError, match=f"version: expected a whole number .*, got {version}"):
+        Client("127.0.0.1:1", "mt", version=version)
+
+
 @pytest.mark.parametrize("deadline", [1e10, float("inf")])
 def test_a_deadline_that_grpc_cannot_hold_is_a_long_one(server, deadline):
     with Client(server.address, "mt", deadline=deadline) as client:

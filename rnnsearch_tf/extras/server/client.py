@@ -29,6 +29,7 @@ from tensorflow.core.framework.tensor_shape_pb2 import TensorShapeProto
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.export.publishing import LARGEST_VERSION
 from rnnsearch_tf.extras.server.tls import check_authority, check_certificate
 from rnnsearch_tf.files import AnyPath
 
@@ -124,16 +125,20 @@ class Client:
 
     def __init__(
         self,
-        address,
-        model_name,
+        address: str,
+        model_name: str,
         *,
-        version=None,
-        label=None,
-        signature="serving_default",
-        confidence=False,
-        deadline=DEADLINE,
-        credentials=None,
-    ):
+        version: int | None = None,
+        label: str | None = None,
+        signature: str = "serving_default",
+        confidence: bool = False,
+        deadline: float = DEADLINE,
+        credentials: grpc.ChannelCredentials | None = None,
+    ) -> None:
+        if version is not None and not 0 <= version <= LARGEST_VERSION:
+            raise UsageError(
+                f"version: expected a whole number from 0 to {LARGEST_VERSION}, got {version}"
+            )
         self.address = address
         self.confidence = confidence
         self.deadline = deadline
