@@ -108,9 +108,16 @@ TRAINING = [
     Mutant(
         "cli/train.py",
         "a configuration beside --resume is laid over the defaults",
-        "below=as_dictionary(saved_config(saved))",
+        "below=as_dictionary(before)",
         "below=None",
         ("training/test_resume_says.py::test_a_configuration_beside_resume_changes_what_run_has",),
+    ),
+    Mutant(
+        "cli/train.py",
+        "one text replaces a mixture on resuming",
+        "if arguments.pairs and before.data.corpora:",
+        "if False:",
+        ("cli/test_train_from.py::test_one_text_does_not_replace_a_mixture_on_resuming",),
     ),
     Mutant(
         "files/writing.py",
