@@ -80,12 +80,12 @@ TEXT = ["The door is white.", "She goes to the hotel."]
     "words",
     [
         "translate",
-        "translate --n-best 2",
-        "translate --output-type json",
+        pytest.param("translate --n-best 2", marks=pytest.mark.slow),
+        pytest.param("translate --output-type json", marks=pytest.mark.slow),
         "score",
-        "rescore --source S N",
-        "align",
-        "sample -n 2",
+        pytest.param("rescore --source S N", marks=pytest.mark.slow),
+        pytest.param("align", marks=pytest.mark.slow),
+        pytest.param("sample -n 2", marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.parametrize("ending", ["", ".gz"])

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 from reference import systems
 from tiny_rnnsearch import END, PAIRS, batch
-from tiny_systems import SYSTEMS, tiny_system
+from tiny_systems import SYSTEMS, others_slow, tiny_system
 
 NEAR = dict(rtol=0, atol=1e-10)
 SINGLE = dict(rtol=0, atol=2e-6)  # `step` returns float32: 7 digits of log-probabilities below 10
@@ -45,7 +45,7 @@ def test_logits_and_losses(name):
         )
 
 
-@each_system
+@pytest.mark.parametrize("name", others_slow(SYSTEMS))
 def test_in_a_graph(name):
     model = tiny_system(name)
     np.testing.assert_allclose(

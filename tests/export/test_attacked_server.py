@@ -78,7 +78,10 @@ def memory_of_the_models():
     return max(sizes)
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("combining marks", marks=pytest.mark.slow), *list(ATTACKS)[1:]],
+)
 def test_others_are_served_meanwhile(channel, name):
     health = health_pb2_grpc.HealthStub(channel)
     most = 0

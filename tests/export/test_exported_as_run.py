@@ -49,7 +49,11 @@ def near(found, expected):
 
 @pytest.mark.parametrize(
     "words",
-    [[], ["--alignment", "hard"], ["--output-type", "json", "--alignment", "soft"]],
+    [
+        pytest.param([], marks=pytest.mark.slow),
+        pytest.param(["--alignment", "hard"], marks=pytest.mark.slow),
+        ["--output-type", "json", "--alignment", "soft"],
+    ],
     ids=str,
 )
 def test_the_same_output(capsys, run_folder, exported, source, words):
@@ -102,7 +106,17 @@ def said_of_text(error):
 
 @pytest.mark.parametrize(
     "words",
-    [[], ["--n-best", 2], ["--output-type", "json", "--alignment", "soft"], ["--term-marks"]],
+    [
+        [],
+        *(
+            pytest.param(words, marks=pytest.mark.slow)
+            for words in (
+                ["--n-best", 2],
+                ["--output-type", "json", "--alignment", "soft"],
+                ["--term-marks"],
+            )
+        ),
+    ],
     ids=str,
 )
 def test_unlike_text_is_said_as_of_the_run(capsys, run_folder, exported, tmp_path, words):

@@ -67,6 +67,7 @@ def test_options_of_the_search(form, options):
     assert_equal_searches(form, searches.model("rnnsearch"), config)
 
 
+@pytest.mark.slow
 @every_format
 def test_shortlist(form):
     config = SearchConfig(beam_size=3, nbest=2, maximum_length_ratio=2.0)

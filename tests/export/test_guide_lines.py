@@ -37,6 +37,7 @@ def server(exported):
         yield server
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 def test_curl(server):
     for words in lines("curl"):

@@ -19,6 +19,7 @@ REQUESTS = [
 ]
 
 
+@pytest.mark.slow
 def test_every_signature_answers_as_in_the_stock_session(exported, session):
     lazy = LazySession(exported)
     for signature, inputs in [*REQUESTS, REQUESTS[0]]:

@@ -196,6 +196,7 @@ def test_other_words_of_the_same_scores_are_a_tie():
             compare("file", [answer | wrong], [answer])
 
 
+@pytest.mark.slow
 def test_small_weights_without_development_text(tmp_path):
     """What they cost cannot be measured; the file is written all the same."""
     settings = ["data.corpus=files", "data.train_source=gone", "data.train_target=gone"]

@@ -53,6 +53,7 @@ def test_rest(server, expected):
     assert all(row["constraints_met"] for row in answer["predictions"])
 
 
+@pytest.mark.slow
 def test_grpc(server, expected):
     request = predict_pb2.PredictRequest()
     request.model_spec.name = "mine"

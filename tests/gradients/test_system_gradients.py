@@ -25,7 +25,7 @@ def gradients(model, inputs):
     ]
 
 
-@each_system
+@pytest.mark.parametrize("name", others_slow(SYSTEMS))
 def test_slope_along_a_direction_of_every_weight(name):
     model = tiny_system(name)
     inputs = batch(PAIRS[:3], extra_source=1)
@@ -55,7 +55,7 @@ def test_gradient_of_a_batch_is_the_sum_over_its_sentences(name):
         np.testing.assert_allclose(whole, sum(parts), rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize("name", READ_THE_SOURCE)
+@pytest.mark.parametrize("name", others_slow(READ_THE_SOURCE))
 def test_words_that_do_not_occur_get_exact_zeros(name):
     """Padding (id 0), unused words and the last word, which nothing is predicted from; and no NaN
     from an empty row.

@@ -2,6 +2,13 @@ import pytest
 from imported_models import MODELS, of_fixture
 
 
-@pytest.fixture(scope="module", params=MODELS)
+SLOW = {"joeynmt-gru-tied", "joeynmt-lstm-last"}
+"""Twelve seconds each; the other two of Joey NMT remain."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in MODELS],
+)
 def imported(request):
     return of_fixture(request.param)

@@ -91,10 +91,10 @@ def test_eagerly_it_changes_nothing():
     "name, dtype",
     [
         *(
-            pytest.param(name, "float32", marks=[] if name in THREE else pytest.mark.slow)
+            pytest.param(name, "float32", marks=[] if name == "rnnsearch" else pytest.mark.slow)
             for name in ONE_OF_EACH
         ),
-        ("rnnsearch", "mixed_bfloat16"),
+        pytest.param("rnnsearch", "mixed_bfloat16", marks=pytest.mark.slow),
     ],
 )
 def test_the_product_of_few_rows_split_is_the_product(name, dtype):

@@ -18,7 +18,7 @@ each_system = pytest.mark.parametrize("name", SYSTEMS)
 one_of_each = pytest.mark.parametrize("name", ONE_OF_EACH)
 
 
-@each_system
+@pytest.mark.parametrize("name", others_slow(SYSTEMS))
 def test_keras_file_gives_the_same_numbers(name, tmp_path):
     model = tiny_system(name, "float32")
     model.save(tmp_path / "model.keras")

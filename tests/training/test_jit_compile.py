@@ -69,7 +69,7 @@ def test_there_are_few_shapes():
     assert [len(x["source_ids"]) for x in with_few_shapes(dataset(), ROWS)] == [ROWS] * len(BATCHES)
 
 
-def history(name, jit_compile, reduction="token_mean"):
+def compiled_model(name, jit_compile, reduction="token_mean"):
     config = Config(model=system_config(name))
     training = dataclasses.replace(
         config.training, jit_compile=jit_compile, loss_reduction=reduction, precision="float64"
@@ -77,6 +77,11 @@ def history(name, jit_compile, reduction="token_mean"):
     config = dataclasses.replace(config, training=training)
     model = build_model(config, SOURCE_SIZE, TARGET_SIZE)
     compile_model(model, config)
+    return model
+
+
+def history(name, jit_compile, **options):
+    model = compiled_model(name, jit_compile, **options)
     found = []
     batches = with_few_shapes(dataset(), ROWS) if jit_compile else dataset()
     for _ in range(2):
@@ -97,7 +102,9 @@ def assert_same_numbers(name, **options):
         np.testing.assert_allclose(one, other, 1e-7, 1e-9, err_msg=other.path)
 
 
-@pytest.mark.parametrize("reduction", ["token_mean", "batch_mean"])
+@pytest.mark.parametrize(
+    "reduction", ["token_mean", pytest.param("batch_mean", marks=pytest.mark.slow)]
+)
 def test_compiled_updates_are_the_same(reduction):
     assert_same_numbers("rnnsearch", reduction=reduction)
 
@@ -109,7 +116,8 @@ def test_those_of_every_other_system(name):
 
 
 def test_the_last_compile_counts(monkeypatch):
-    model, _ = history("rnnsearch", True)
+    model = compiled_model("rnnsearch", True)
+    assert model.compiled_update is not None
     model.compile(model.optimizer, loss=model.loss)
     assert model.compiled_update is None
     replicas = types.SimpleNamespace(num_replicas_in_sync=2)
@@ -126,6 +134,7 @@ def test_several_workers_are_refused():
             _check_workers(training, workers, resume)
 
 
+@pytest.mark.slow
 def test_a_training_has_few_shapes(tmp_path, monkeypatch):
     """`rt.train` pads its batches, and XLA compiles their updates."""
     seen = []

@@ -179,9 +179,10 @@ def of_replicas(folder, *names) -> str:
     return done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "names",
-    [["accumulate", "traced"], pytest.param(list(worker.COMBINATIONS), marks=pytest.mark.slow)],
+    [["accumulate", "traced"], list(worker.COMBINATIONS)],
     ids="-".join,
 )
 def test_replicas_together_make_the_updates_of_one_process(tmp_path, names):
