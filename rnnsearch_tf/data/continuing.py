@@ -21,7 +21,7 @@ from rnnsearch_tf.config import (
 )
 from rnnsearch_tf.data.corpus import open_corpus, training_corpora, with_default_evaluations
 from rnnsearch_tf.data.inspection.fitting import held_out_size
-from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.data.pairs import Pairs, as_pairs
 from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.reading import exists
@@ -42,6 +42,7 @@ def continued_config(
     overrides: Sequence[str] = (),
     mix: float | None = None,
     workers: int = 1,
+    pairs: Any = None,
 ) -> Config:
     """The configuration of a RUN, changed by the values of a file and of overrides.
 
@@ -58,6 +59,8 @@ def continued_config(
             pair, before the length limits.
         workers: number of processes that will train; for one, ``training.worker_gradients`` is
             reset to its default.
+        pairs: the new training text, if :func:`train` is given it as ``pairs``: Pairs, or what
+            ``Pairs(pairs)`` takes; a generator is read to its end, so make Pairs of it first.
 
     Raises:
         UserError: the folder is not a RUN, or the RUN's training text, needed for `mix`, is gone.
@@ -69,7 +72,7 @@ def continued_config(
     named = named_options(path, overrides)
     below = as_dictionary(before)
     new_text = named & {f"data.{name}" for name in TRAINING_TEXT}
-    if new_text:
+    if new_text or pairs is not None:
         below["data"] |= {name: getattr(DataConfig, name) for name in TEXTS}
         below["data"]["corpus"] = "phrase_table" if "data.phrase_table" in named else "files"
     limits = names_with(TrainingConfig, "limits_training")
@@ -79,11 +82,10 @@ def continued_config(
         below["training"]["worker_gradients"] = default_of("training.worker_gradients")
     config = load_config(path, overrides, below=below)
     check_continues(config, before, trained)
-    text_in_files = config.data.corpus == "files" and (
-        config.data.corpora or config.data.train_source  # neither of pairs that train is given
-    )
-    if new_text and text_in_files and not named & {f"data.{name}" for name in DEVELOPMENT_TEXT}:
-        config = _with_development_text(config)
+    text_in_files = config.data.corpus == "files" and config.data.prepared is None
+    needs_development = pairs is not None or (new_text and text_in_files)
+    if needs_development and not named & {f"data.{name}" for name in DEVELOPMENT_TEXT}:
+        config = _with_development_text(config, pairs)
     config = with_default_evaluations(config, named)
     if mix is None:
         return config
@@ -133,13 +135,21 @@ def new_pairs(config: Config, before: Config) -> list[Pairs]:
     return new or [pairs for pairs, _ in corpora]
 
 
-def _with_development_text(config: Config) -> Config:
-    """Hold out a development text of the new training text, and print a note about it."""
-    first, _ = open_corpus(config, "train").corpora[0]
+def _with_development_text(config: Config, given: Any) -> Config:
+    """Hold out a development text of the new training text, and print a note about it.
+
+    Args:
+        config: the configuration.
+        given: the text, if it is held in Python; None: the configuration names it.
+    """
+    pairs = (
+        open_corpus(config, "train") if given is None else as_pairs(given, config.data.on_bad_line)
+    )
+    first, _ = pairs.corpora[0]
+    of = f"pairs of {first.name('source')}" if given is None else "of the given pairs"
     size = held_out_size(first.check().kept)
     print(
-        f"development text: none is named; about {size:,} pairs of {first.name('source')} are held"
-        " out for it (data.held_out)",
+        f"development text: none is named; about {size:,} {of} are held out for it (data.held_out)",
         file=sys.stderr,
     )
     return _with_data(config, held_out=size)

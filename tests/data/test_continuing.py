@@ -134,6 +134,20 @@ def test_new_text_takes_the_place_of_all_text(run, new, capsys, development):
     assert "about 20 pairs of " in capsys.readouterr().err
 
 
+def test_new_text_may_be_pairs_in_python(run, capsys):
+    pairs = [(f"new {number} en", f"new {number} fr") for number in range(400)]
+    data = continued_config(run, pairs=pairs).data
+    assert (data.corpus, data.train_source, data.folder, data.held_out) == ("files", None, None, 20)
+    assert "about 20 of the given pairs are held out" in capsys.readouterr().err
+    assert continued_config(run, overrides=["data.held_out=0"], pairs=pairs).data.held_out == 0
+    assert capsys.readouterr().err == ""
+    with pytest.raises(UsageError, match="--mix: expected new text beside that of .*, got none"):
+        continued_config(run, pairs=pairs, mix=1.0)
+    no_text = ["data.train_source=null", "data.train_target=null"]
+    with pytest.raises(UsageError, match="data.train_source: expected a text file, got none"):
+        continued_config(run, overrides=no_text)
+
+
 def test_a_development_text_that_is_named_counts(run, new, tmp_path, capsys):
     named = [
         f"data.development_source={tmp_path / 'old.en'}",

@@ -284,16 +284,17 @@ def test_everything_but_the_weights_begins_anew_and_stands_by_itself(
 
 def test_the_new_text_may_be_pairs_in_python(tmp_path, language_model):
     """Read once for its new words, and once to write it."""
-    nothing = ["data.train_source=null", "data.train_target=null", "training.maximum_updates=1"]
-    settings = continued_config(language_model, overrides=nothing)
+    pairs = [*NEW * 9, *zip(*phrasebook(40, 2, "train"))]
+    settings = continued_config(language_model, None, ["training.maximum_updates=1"], pairs=pairs)
     run = Run(tmp_path / "run")
-    train(settings, run, start_from=language_model, new_words=1, pairs=iter(NEW))
+    train(settings, run, start_from=language_model, new_words=1, pairs=iter(pairs))
+    assert records(run.path, "development")[0]["batches"] == 0  # the start is scored
     added = [
         set(load_text(folder, "source", settings.source).vocabulary.tokens)
         for folder in (language_model, run)
     ]
     assert added[1] - added[0] == {"zebra"}
-    assert run.given_text("train", "source").read_text().splitlines() == [line for line, _ in NEW]
+    assert run.given_text("train", "source").read_text().splitlines() == [line for line, _ in pairs]
 
 
 @pytest.mark.slow
