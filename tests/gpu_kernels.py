@@ -15,12 +15,16 @@ PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 
 LOOPS = ("While", "StatelessWhile")
 
+DEVICES = ("GPU", "DEFAULT")
+XLA = ("XLA_GPU_JIT",)
 
-def without_kernel(concrete_function) -> set:
+
+def without_kernel(concrete_function, devices=DEVICES) -> set:
     """Names of operations, with their data types, that have none.
 
     Args:
         concrete_function: a traced tf.function.
+        devices: types of devices; a kernel for one of them is enough.
 
     Returns:
         set of (operation, its data types in words, whether it stands in a loop).
@@ -41,21 +45,21 @@ def without_kernel(concrete_function) -> set:
         missing |= {
             (node.op, _types(node), name in in_loops)
             for node in nodes
-            if node.op not in bodies and not has_kernel(node)
+            if node.op not in bodies and not has_kernel(node, devices)
         }
     return missing
 
 
-def has_kernel(node) -> bool:
+def has_kernel(node, devices=DEVICES) -> bool:
     """Whether a node has a kernel for a GPU, or one for every device, for its data types."""
     return node.op not in PYTHON and any(
         all(_fits(node.attr[name], types, texts) for name, types, texts in limits)
-        for limits in _kernels(node.op)
+        for limits in _kernels(node.op, devices)
     )
 
 
 @functools.cache
-def _kernels(operation):
+def _kernels(operation, devices):
     """For every such kernel of an operation, [(attribute, data types, texts)]: one of the types or
     texts is asked for.
     """
@@ -66,7 +70,7 @@ def _kernels(operation):
             for limit in kernel.constraint
         ]
         for kernel in found
-        if kernel.device_type in ("GPU", "DEFAULT") and not kernel.label
+        if kernel.device_type in devices and not kernel.label
     ]
 
 

@@ -84,6 +84,8 @@ class RecurrentUnit(PaperLayer):
     forget_bias: float = 0.0
     normalized: str = "recurrent"
 
+    may_use_cudnn = True  # False in a graph that XLA compiles, which has no calls of cuDNN
+
     limits = PaperLayer.limits | {"unit": {"choices": tuple(GATES)}}
 
     def __post_init__(self) -> None:
@@ -148,6 +150,7 @@ class RecurrentUnit(PaperLayer):
         p = [f"p{gate}" for gate in gates[1:]]  # [p_input | p_forget | p_output]
         self.p = self.matrix("p", (3 * n,), draw("peephole"), p) if self.peepholes else None
         self.output_size = n
+        self.supports_jit = not self._fits_cudnn()  # Keras asks before it compiles a user's model
         self.built = True
 
     def _matrix(
@@ -332,9 +335,10 @@ class RecurrentUnit(PaperLayer):
         return kernel(inputs, state, self.state_weights(), mask, self.product_dtype)
 
     def _fits_cudnn(self) -> bool:
-        """Whether a GPU is available and cuDNN implements this unit."""
+        """Whether a GPU is available, and cuDNN implements this unit and may be used."""
         plain = (
-            self.unit == "gru_reset_after"
+            self.may_use_cudnn
+            and self.unit == "gru_reset_after"
             and not self.layer_normalization
             and self.product_dtype is None
         )

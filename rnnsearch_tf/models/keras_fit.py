@@ -19,6 +19,7 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.data.batching import shares
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.models.loss import TranslationLoss
 from rnnsearch_tf.runtime.keras_internals import BuiltModel
 
@@ -100,6 +101,9 @@ class KerasMethods(BuiltModel):
                     f" TranslationLoss, got {loss!r}; compile with TranslationLoss()"
                 )
             self.compiled_update = tf.function(self.update, autograph=False, jit_compile=True)
+        for layer in self.all_layers():
+            if isinstance(layer, RecurrentUnit):
+                layer.may_use_cudnn = self.compiled_update is None
         if not isinstance(loss, TranslationLoss):
             refuse_probabilities("loss", loss)
             refuse_probabilities("metrics", metrics)

@@ -9,14 +9,14 @@ it is handed is compared with what Keras hands over for its own layer.
 import numpy as np
 import pytest
 import tensorflow as tf
-from gpu_kernels import without_kernel
+from gpu_kernels import XLA, without_kernel
 from reference import systems
 from tiny_rnnsearch import PAIRS, batch, randomize
 from tiny_systems import tiny_system
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.config import Config, SearchConfig
-from rnnsearch_tf.layers import recurrent_unit
+from rnnsearch_tf.config import Config, SearchConfig, TrainingConfig
+from rnnsearch_tf.layers import Encoder, recurrent_unit
 from rnnsearch_tf.layers.kernels import gru_reset_after
 from rnnsearch_tf.layers.kernels.gru_reset_after import right_padded
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
@@ -234,6 +234,25 @@ def test_the_graphs_on_a_machine_with_a_gpu(monkeypatch, name, options):
     assert "CudnnRNNV3" not in operations(search) and {"While", "StatelessWhile"} & operations(
         search
     )
+
+
+def test_xla_compiles_the_loop(monkeypatch):
+    """It has no call of cuDNN, neither in a compiled update nor in a user's model."""
+    monkeypatch.setattr(recurrent_unit, "gpu_with_cudnn", lambda: True)
+    model = tiny_system("rnnencdec", "float32", **UNIT)
+    compile_model(model, Config(training=TrainingConfig(jit_compile=True)))
+    ids = tf.TensorSpec([None, None], tf.int32)
+    batches = {"source_ids": ids, "target_ids": ids}
+    traced = model.compiled_update.get_concrete_function(batches)
+    arguments = {"Placeholder", "FakeParam"}
+    assert {operation for operation, *_ in without_kernel(traced, XLA)} <= arguments
+    compile_model(model, Config())
+    update = tf.function(model.train_step, autograph=False).get_concrete_function(batches)
+    assert "CudnnRNNV3" in operations(update)
+    encoder = Encoder(N, **UNIT)
+    encoder.build((None, None, M))
+    with pytest.warns(UserWarning, match="doesn't support `jit_compile=True`"):
+        keras.Sequential([encoder]).compile(jit_compile=True)
 
 
 def test_products_in_bfloat16_and_normalized_ones_are_the_loops(monkeypatch):

@@ -36,6 +36,13 @@ JIT = [
         NUMBERS,
     ),
     Mutant(
+        "models/keras_fit.py",
+        "XLA is given calls of cuDNN, which it cannot compile",
+        "layer.may_use_cudnn = self.compiled_update is None",
+        "layer.may_use_cudnn = True",
+        ("equations/test_reset_after.py::test_xla_compiles_the_loop",),
+    ),
+    Mutant(
         "training/fit.py",
         "several workers compile",
         "if workers.count > 1 and training.jit_compile:",
