@@ -39,6 +39,8 @@ class StopAtNonFiniteGradient(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
         logs = logs or {}
+        if "gradient_norm" not in logs:  # with a loss of Keras
+            logs = {"gradient_norm": self.model.optimizer.gradient_norm.numpy()}
         values = {name: float(logs[name]) for name in ("loss", "gradient_norm") if name in logs}
         if self.model.stop_training or all(map(math.isfinite, values.values())):
             return
@@ -118,9 +120,9 @@ class KerasMethods(BuiltModel):
     def fit(self, *arguments: Any, **keywords: Any) -> keras.callbacks.History:
         """Keras's ``fit``.
 
-        ``sample_weight`` [B] multiplies the losses of sentences. If the model was created in the
-        scope of a ``tf.distribute.MirroredStrategy``, each replica gets a share of every batch of a
-        dataset.
+        ``sample_weight`` [B], also the third of ``validation_data``, multiplies the losses of
+        sentences. If the model was created in the scope of a ``tf.distribute.MirroredStrategy``,
+        each replica gets a share of every batch of a dataset.
 
         Raises:
             UsageError: ``class_weight`` is given.
@@ -130,6 +132,11 @@ class KerasMethods(BuiltModel):
         given = bind_arguments(super().fit, arguments, keywords).arguments
         refuse_class_weight("fit", given.pop("class_weight", None))
         weights_as_input(given)
+        validation = given.get("validation_data")
+        if isinstance(validation, (tuple, list)) and len(validation) == 3:
+            part = dict(zip(("x", "y", "sample_weight"), validation))
+            weights_as_input(part)
+            given["validation_data"] = tuple(part.values())
         x = given.get("x")
         if isinstance(x, tf.data.Dataset):
             given.setdefault("shuffle", False)
@@ -140,11 +147,7 @@ class KerasMethods(BuiltModel):
                 split = self.distribute_strategy.distribute_datasets_from_function
                 inputs = x.map(_inputs_of_element)
                 given["x"] = split(lambda _: shares(inputs, replicas))
-        if (
-            self.compiled
-            and getattr(self.optimizer, "non_finite_gradient", None) == "error"
-            and not self._has_keras_loss()
-        ):
+        if self.compiled and getattr(self.optimizer, "non_finite_gradient", None) == "error":
             callbacks = given.get("callbacks") or []
             if isinstance(callbacks, keras.callbacks.CallbackList):
                 callbacks = callbacks.callbacks

@@ -82,6 +82,13 @@ def test_fit_before_compile():
         tiny_model("float32").fit(dataset([PAIRS]), verbose=0)
 
 
+def test_fit_raises_with_a_loss_of_keras_too():
+    model = plain(optimizer=build_optimizer(TrainingConfig()))
+    model.output_layer.b_softmax.assign(np.full(TARGET_SIZE, np.nan))
+    with pytest.raises(UserError, match="got gradient_norm nan in batch 1"):
+        model.fit(arrays(), LABELS, verbose=0)
+
+
 def test_terminate_on_nan_stops_first():
     history = (
         broken()
@@ -162,6 +169,16 @@ def test_sample_weights_multiply_the_losses_of_sentences():
     assert reported["perplexity"] == pytest.approx(np.exp(plain), rel=1e-5)
     trained = model.train_on_batch(arrays(), sample_weight=weights, return_dict=True)
     assert trained["loss"] == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("form", [tuple, list])
+def test_those_of_a_validation_text_too(form):
+    model = fused(optimizer="sgd", learning_rate=0.0001)
+    weights = np.array([0.0, 2.0, 0.5, 1.0])
+    validation = form([arrays(), None, weights])
+    history = model.fit(arrays(), validation_data=validation, verbose=0).history
+    expected = (word_losses(model) * weights[:, np.newaxis])[REAL].sum() / REAL.sum()
+    assert history["val_loss"] == [pytest.approx(expected, rel=1e-5)]
 
 
 def test_sample_weights_beside_a_dataset_are_refused():

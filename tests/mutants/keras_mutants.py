@@ -24,6 +24,20 @@ KERAS = [
         (f"{FIT}::test_fit_raises_where_keras_would_go_on",),
     ),
     Mutant(
+        CHECKS,
+        "a loss of Keras has no watch for NaN",
+        'logs = {"gradient_norm": self.model.optimizer.gradient_norm.numpy()}',
+        "logs = {}",
+        (f"{FIT}::test_fit_raises_with_a_loss_of_keras_too",),
+    ),
+    Mutant(
+        CHECKS,
+        "weights of a validation text are dropped",
+        "weights_as_input(part)",
+        "pass",
+        (f"{FIT}::test_those_of_a_validation_text_too",),
+    ),
+    Mutant(
         "models/metrics.py",
         "a mean of nothing is 0",
         "return tf.convert_to_tensor(self.total) / tf.convert_to_tensor(self.count)",
