@@ -18,6 +18,7 @@ REFUSED_CALLBACKS = {
     "LearningRateScheduler": _RATE,
     "ReduceLROnPlateau": _RATE,
     "BackupAndRestore": "the checkpoints of the RUN are its backup, and resume=True continues",
+    "SwapEMAWeights": "the optimizer has no averages of weights; training.average makes some",
 }
 """Keras callbacks that a training would contradict, and why."""
 
@@ -39,6 +40,12 @@ def listed_callbacks(callbacks: Any) -> list[keras.callbacks.Callback]:
                     f"train: expected no {name} among the callbacks, got one; leave it out:"
                     f" {reason}"
                 )
+        if getattr(callback, "restore_best_weights", False):
+            raise UsageError(
+                f"train: expected {type(callback).__name__} without restore_best_weights, got it;"
+                " leave it out: RUN/best has the best weights, and a checkpoint those of its"
+                " optimizer"
+            )
     return found
 
 

@@ -94,6 +94,11 @@ def test_the_epochs_are_one_fit_of_the_callbacks(tmp_path):
             [keras.callbacks.BackupAndRestore("backup")],
             "expected no BackupAndRestore among the callbacks, got one; .* resume=True",
         ),
+        (keras.callbacks.SwapEMAWeights(), "expected no SwapEMAWeights .* training.average"),
+        (
+            [keras.callbacks.EarlyStopping("loss", restore_best_weights=True)],
+            "expected EarlyStopping without restore_best_weights, got it; .*RUN/best",
+        ),
     ],
 )
 def test_callbacks_that_a_training_cannot_obey(tmp_path, callbacks, message):
