@@ -94,7 +94,8 @@ def train(
             number of workers.
         pairs: the training text; ``config`` must then name none. Pairs, or what ``Pairs(pairs)``
             takes, such as a list of (source, target). It is written to RUN/text, so that
-            ``resume`` needs no pairs.
+            ``resume`` needs no pairs. Corpora with weights are refused: name them in
+            data.corpora.
         development: the development text, likewise.
         callbacks: further Keras callbacks, for the chief: a list of them, or one. They see the
             training's metrics, but no development scores.

@@ -9,8 +9,8 @@ import itertools
 import os
 from typing import Any
 
-from rnnsearch_tf.config import Config
-from rnnsearch_tf.data.pairs import SIDES, as_pairs
+from rnnsearch_tf.config import Config, DataConfig, saved_config
+from rnnsearch_tf.data.pairs import SIDES, Pairs, as_pairs
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.atomic import make_folder, replacing
 from rnnsearch_tf.runs.folder import Run
@@ -19,7 +19,8 @@ _LINES = 1024  # written at once
 
 
 def naming_given(config: Config, run: Run, given: dict[str, Any], resume: bool) -> Config:
-    """The configuration that names the given pairs as files of the RUN.
+    """The configuration that names the given pairs as files of the RUN, or, if it is resumed, those
+    that it was given.
 
     Args:
         config: the configuration, which names no other text of these parts.
@@ -28,7 +29,8 @@ def naming_given(config: Config, run: Run, given: dict[str, Any], resume: bool) 
         resume: whether the training is resumed, with the pairs that the RUN has.
 
     Raises:
-        UsageError: the configuration names such a text too, or the training is resumed.
+        UsageError: the configuration names such a text too, the training is resumed, or the corpora
+            of a mixture have weights.
     """
     if resume and any(pairs is not None for pairs in given.values()):
         raise UsageError(
@@ -39,15 +41,28 @@ def naming_given(config: Config, run: Run, given: dict[str, Any], resume: bool) 
         "train": ("train_source", "train_target", "corpora", "prepared", "train_alignments"),
         "development": ("development_source", "development_target", "held_out"),
     }
+    if isinstance(given["train"], Pairs):
+        weights = [f"{weight:g}" for _, weight in given["train"].corpora]
+        if set(weights) != {"1"}:
+            raise UsageError(
+                "train: expected pairs without weights, got corpora of weight"
+                f" {', '.join(weights)}; name them in data.corpora, and leave pairs out"
+            )
+    saved = resume and run.config.exists()
+    before = saved_config(run.config).data if saved else DataConfig()
     data = config.data
     for part, pairs in given.items():
-        if pairs is None:
-            continue
+        paths: dict[str, Any] = {
+            f"{part}_{side}": os.path.abspath(run.given_text(part, side)) for side in SIDES
+        }
         others = [f"data.{name}" for name in names[part] if getattr(data, name)]
         without = [f"{name}={0 if name == 'data.held_out' else 'null'}" for name in others]
         if data.corpus != "files":
             others.append(f"data.corpus={data.corpus}")
             without.append("data.corpus=files")
+        written = getattr(before, f"{part}_source") == paths[f"{part}_source"]
+        if pairs is None and (others or not written):
+            continue
         if others:
             argument = "pairs" if part == "train" else part
             raise UsageError(
@@ -55,9 +70,6 @@ def naming_given(config: Config, run: Run, given: dict[str, Any], resume: bool) 
                 f" {', '.join(others)}; leave {argument} out, or load the configuration with"
                 f" overrides={without}"
             )
-        paths: dict[str, Any] = {
-            f"{part}_{side}": os.path.abspath(run.given_text(part, side)) for side in SIDES
-        }
         data = dataclasses.replace(data, **paths)
     return dataclasses.replace(config, data=data)
 

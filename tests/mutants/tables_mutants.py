@@ -86,6 +86,20 @@ COLUMNS = [
         ("training/test_given_pairs.py::test_text_twice_and_bad_pairs_are_refused",),
     ),
     Mutant(
+        "training/given_pairs.py",
+        "the weights of a mixture are dropped",
+        'if set(weights) != {"1"}:',
+        "if False:",
+        ("training/test_given_pairs.py::test_text_twice_and_bad_pairs_are_refused",),
+    ),
+    Mutant(
+        "training/given_pairs.py",
+        "a resumed training has no text unless it is named",
+        "if pairs is None and (others or not written):",
+        "if pairs is None:",
+        ("training/test_given_pairs.py::test_pairs_in_python_train_as_the_same_pairs_in_files",),
+    ),
+    Mutant(
         "data/inspection/fitting.py",
         "the languages change sides",
         'as_pairs(pairs, "skip"), (source_language, target_language)',

@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from test_driver import LANGUAGE_MODEL, TINY, config, language_model
 
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.config import load_config, saved_config
+from rnnsearch_tf.data.mixture import MixedPairs
+from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runs.folder import Run
@@ -60,6 +62,12 @@ def test_pairs_in_python_train_as_the_same_pairs_in_files(tmp_path):
         train(load_config(given.config), given, resume=True, pairs=TRAIN)
     more = load_config(given.config, ["training.maximum_updates=4"])
     assert train(more, given, resume=True)["batches"] == 4
+    # the configuration that it was started with names no text
+    same = load_config(overrides=[*FILES, "training.maximum_updates=5"])
+    assert train(same, given, resume=True)["batches"] == 5
+    data = saved_config(given.config).data
+    assert data.train_target == str(given.given_text("train", "target"))
+    assert data.development_source == str(given.given_text("development", "source"))
 
 
 def test_the_epochs_are_one_fit_of_the_callbacks(tmp_path):
@@ -122,5 +130,8 @@ def test_text_twice_and_bad_pairs_are_refused(tmp_path):
         train(held_out, tmp_path / "a", pairs=TRAIN, development=DEVELOPMENT)
     with pytest.raises(UserError, match="source:2: expected a sentence, got an empty line"):
         train(plain, tmp_path / "b", pairs=[("a", "b"), ("", "c")], development=DEVELOPMENT)
+    weighted = MixedPairs([(Pairs(TRAIN), 1.0), (Pairs(TRAIN), 0.5)])
+    with pytest.raises(UsageError, match="got corpora of weight 1, 0.5; name them in data.corpora"):
+        train(plain, tmp_path / "c", pairs=weighted, development=DEVELOPMENT)
     with pytest.raises(UsageError, match="expected a pair .source, target. of str"):
         train(plain, tmp_path / "c", pairs=["a cat", "un chat"], development=DEVELOPMENT)
