@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runs.limits import reached_limit
 from rnnsearch_tf.training.callbacks import Logs, Schedule
 from rnnsearch_tf.training.checkpoint import TrainingState
@@ -20,6 +21,10 @@ class TrainingSchedule(Schedule):
 
     Give one to each training. In a second ``fit`` it continues where the first one ended.
 
+    Raises:
+        UsageError: the model is compiled with ``steps_per_execution``: Keras then calls no callback
+            before every batch.
+
     Args:
         config: the ``training`` section of a configuration.
 
@@ -34,6 +39,12 @@ class TrainingSchedule(Schedule):
 
     def on_train_begin(self, logs: Logs = None) -> None:
         self._last = time.monotonic()
+        steps = self.model.steps_per_execution
+        if steps > 1:
+            raise UsageError(
+                "TrainingSchedule: expected a model compiled with steps_per_execution=1, got"
+                f" {steps}; leave it out: the learning rate is set before every batch"
+            )
 
     def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
         self.state.batches += 1

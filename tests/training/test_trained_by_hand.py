@@ -12,6 +12,7 @@ import zipfile
 import numpy as np
 import pytest
 import rnnsearch_tf as rt
+import tensorflow as tf
 from test_driver import language_model
 from tiny_run import SETTINGS
 
@@ -111,7 +112,7 @@ def test_fit_with_the_schedule_trains_as_train_does(tmp_path):
 def test_the_schedule_ends_at_every_limit(limits, batches):
     """Of three batches an epoch; the test of the training itself ends at its updates."""
     schedule = rt.TrainingSchedule(load_config(values={"training": limits}).training)
-    model = types.SimpleNamespace(stop_training=False)
+    model = types.SimpleNamespace(stop_training=False, steps_per_execution=1)
     schedule.set_model(model)
     schedule.on_train_begin()
     for epoch in range(4):
@@ -121,6 +122,15 @@ def test_the_schedule_ends_at_every_limit(limits, batches):
         if not model.stop_training:
             schedule.on_epoch_end(epoch)
     assert schedule.state.batches == batches
+
+
+def test_the_schedule_is_called_before_every_batch():
+    """Keras would call it once for several, and updates would be counted too few."""
+    config = language_model("training.maximum_updates=2")
+    model = by_hand(config).model
+    model.compile(model.optimizer, loss=model.loss, steps_per_execution=2)
+    with pytest.raises(UsageError, match="TrainingSchedule: .* steps_per_execution=1, got 2; lea"):
+        model.fit(tf.data.Dataset.range(1), callbacks=[rt.TrainingSchedule(config.training)])
 
 
 def test_what_python_made_is_a_run(made, kept):
