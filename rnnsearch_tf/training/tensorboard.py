@@ -73,12 +73,12 @@ def attention_image(alignment: np.ndarray) -> np.ndarray:
     """Draw attention weights as an image: source words from left to right, target words downwards.
 
     Args:
-        alignment: float [I, J], from 0 (black) to 1 (white).
+        alignment: float [I, J], from 0 (black) to 1 (white); those of windows may be larger.
 
     Returns:
         uint8 [1, CELL · I, CELL · J, 1].
     """
-    gray = np.round(255 * np.asarray(alignment)).astype(np.uint8)
+    gray = np.round(255 * np.minimum(1, alignment)).astype(np.uint8)
     square = np.ones((CELL, CELL), np.uint8)
     return np.kron(gray, square)[np.newaxis, :, :, np.newaxis]
 

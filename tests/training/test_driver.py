@@ -22,6 +22,7 @@ from rnnsearch_tf.training import development
 from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.fit import train
 from rnnsearch_tf.training.checkpoint import load_state
+from rnnsearch_tf.training.tensorboard import CELL, attention_image
 from rnnsearch_tf.translation import Translator
 
 TINY = [
@@ -336,6 +337,12 @@ def test_tensorboard_has_curves_and_attention(tmp_path):
         for value in event.summary.value
     }
     assert {"training/loss", "training/perplexity", "training/learning_rate", "attention/0"} <= tags
+
+
+def test_a_picture_of_attention_is_white_above_1():
+    """The weights of Gaussian windows have no sum."""
+    [image] = attention_image(np.array([[0.0, 0.5, 1.0, 1.2]]))
+    assert image[0, ::CELL, 0].tolist() == [0, 128, 255, 255]
 
 
 def test_a_trained_folder_is_not_trained_over(tmp_path):
