@@ -59,7 +59,9 @@ def test_a_run_goes_to_a_preset_and_back(run, tmp_path, capsys):
     assert texts(after.translate(TEXTS)) == texts(before.translate(TEXTS))
     data = after.config.data
     assert (data.maximum_source_length, data.maximum_target_length) == (40, 12)
-    assert "from_preset" in (tmp_path / "preset" / "README.md").read_text(encoding="utf-8")
+    card = (tmp_path / "preset" / "README.md").read_text(encoding="utf-8")
+    assert "from_preset" in card
+    assert 'language: ["en", "fr"]\n' in card  # YAML reads a bare no, Norwegian, as False
     assert command(["preset", str(run), str(tmp_path / "preset")]) == 1
     assert "expected a new folder, found an existing one" in capsys.readouterr().err
     with pytest.raises(UserError):

@@ -20,7 +20,7 @@ CARD = """\
 ---
 library_name: keras-hub
 pipeline_tag: translation
-language: [{source}, {target}]
+language: ["{source}", "{target}"]
 ---
 # {system}, {source} to {target}
 
