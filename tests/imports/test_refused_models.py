@@ -198,6 +198,14 @@ def test_any_number_of_layers_of_joey_nmt(tmp_path):
         ("x = 1", "found no RNNEncoder"),
         ("RNNEncoder(2, size)", "found no AttentionalRNNDecoder"),
         ("RNNEncoder(2, size); AttentionalRNNDecoder(2, 8)", "num_units: expected"),
+        (
+            "RNNEncoder(2, 8); RNNDecoder(2, 8, LuongAttention)",
+            "no AttentionalRNNDecoder, but RNND",
+        ),
+        (
+            "e = LSTMEncoder(2, 8); d = AttentionalRNNDecoder(2, 8, C, tfa.seq2seq.LuongAttention)",
+            "or one of the catalogue .* found no RNNEncoder, but LSTMEncoder",
+        ),
     ],
 )
 def test_other_descriptions_of_opennmt_tf(tmp_path, text, message):
@@ -262,11 +270,19 @@ def test_a_checkpoint_of_opennmt_tf_with_other_embeddings(tmp_path):
         describe("opennmt-tf", [given, *files[1:]])
 
 
-def test_the_catalogue_of_opennmt_tf(tmp_path):
-    """The description that the program writes for a model of its catalogue."""
+@pytest.mark.parametrize(
+    "text",
+    [
+        # what the program writes
+        'from opennmt import models\nmodel = lambda: models.get_model_from_catalog("NMTSmallV1")\n',
+        "from opennmt.models import catalog\nmodel = lambda: catalog.NMTSmallV1()\n",
+    ],
+)
+def test_the_catalogue_of_opennmt_tf(tmp_path, text):
+    """Descriptions of a model of its catalogue."""
     files = files_of("opennmt-tf-luong")
     path = tmp_path / "model_description.py"
-    path.write_text("from opennmt.models import catalog\nmodel = lambda: catalog.NMTSmallV1()\n")
+    path.write_text(text)
     with pytest.raises(UserError, match=r"rnn/cell/cells/0/layer/kernel: expected \(8, 2,048\)"):
         describe("opennmt-tf", [files[0], str(path), *files[2:]])
 

@@ -37,12 +37,13 @@ BRIDGES = {
     "DenseBridge(tanh)": "dense_tanh",
     "DenseBridge(activation=tanh)": "dense_tanh",
 }
+CLASSES = ("RNNEncoder", "AttentionalRNNDecoder")
 ENCODER = ("num_layers", "num_units", "bidirectional", "residual_connections", "dropout", "reducer",
            "cell_class")  # fmt: skip
 DECODER = ("num_layers", "num_units", "bridge_class", "attention_mechanism_class", "cell_class",
            "dropout", "residual_connections", "first_layer_attention",
            "attention_layer_activation")  # fmt: skip
-"""Arguments of RNNEncoder and AttentionalRNNDecoder, in their order."""
+"""The classes of encoder and decoder, and their arguments in their order."""
 
 DEFAULTS: Sequence[Mapping[str, Any]] = (
     dict(bidirectional=False, residual_connections=False, reducer="ConcatReducer",
@@ -117,17 +118,20 @@ def parse_description(path: AnyPath, text: str) -> list[dict[str, Any]]:
 def _arguments(path: AnyPath, tree: ast.AST) -> list[dict[str, Any]]:
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     by_name = {_name(call): call for call in calls}
+    # the program itself writes the name of a model of the catalogue as a string
+    named = {
+        node.value if isinstance(node, ast.Constant) else _name(node) for node in ast.walk(tree)
+    }
     for name, sides in CATALOGUE.items():
-        if any(_name(node) == name for node in ast.walk(tree)) and "RNNEncoder" not in by_name:
+        if name in named and by_name.keys().isdisjoint(CLASSES):
             return [{**default, **side} for default, side in zip(DEFAULTS, sides)]
     found = []
-    for name, names, default in zip(
-        ("RNNEncoder", "AttentionalRNNDecoder"), (ENCODER, DECODER), DEFAULTS
-    ):
+    for name, names, default in zip(CLASSES, (ENCODER, DECODER), DEFAULTS):
         if name not in by_name:
+            others = [other for other in by_name if other.endswith(name[-len("Encoder") :])]
             raise UserError(
-                f"{path}: expected a model with RNNEncoder and AttentionalRNNDecoder, or one of the"
-                f" catalogue ({', '.join(CATALOGUE)}), found no {name}"
+                f"{path}: expected a model with {' and '.join(CLASSES)}, or one of the catalogue"
+                f" ({', '.join(CATALOGUE)}), found no {', but '.join([name, *others])}"
             )
         call = by_name[name]
         given = dict(zip(names, map(_value, call.args)))
