@@ -75,6 +75,19 @@ def test_options_of_version_0_3_have_other_names(tmp_path):
         np.testing.assert_array_equal(found.weights[weight](), read())
 
 
+def test_dropout_of_dl4mt(tmp_path):
+    """It has one option: half of the values before the output matrix are dropped, and it halves
+    them when it translates.
+    """
+    kinds = ("embedding", "hidden", "source", "target")
+    absent = [(f"dropout_{kind}", f"no_{kind}") for kind in kinds]
+    files = options_changed(tmp_path, "nematus-plain", absent, use_dropout=True)
+    found, expected = (describe("nematus", each) for each in (files, files_of("nematus-plain")))
+    for weight, read in expected.weights.items():
+        factor = 0.5 if weight == "W_o" else 1.0
+        np.testing.assert_array_equal(found.weights[weight](), factor * read(), weight)
+
+
 def marian_changed(tmp_path, *changes, name="marian-s2s"):
     """Files of a model of Marian with other text in its options."""
     files = files_of(name)

@@ -185,7 +185,8 @@ def conditional_gru(
     if not normalizes:  # one bias is enough
         reader.add_up("b_o", ("b_o", "b_V", "b_C"))
     if not tied:
-        reader.output_matrix((m, sizes[1]), lambda W: target.columns(W) * hidden)
+        output = reader.kept("dropout_output")
+        reader.output_matrix((m, sizes[1]), lambda W: target.columns(W) * output)
     reader.take("b_softmax", "ff_logit_b", (sizes[1],), target.biases)
     model = dict(
         system="rnnsearch",
@@ -235,6 +236,9 @@ def as_theano(options: Mapping[str, Any], path: AnyPath) -> dict[str, Any]:
     if "embedding_size" in options:  # no TensorFlow version has the early dropout
         given["model_version"] = 0.1
     given |= {name: value for name, value in options.items() if value is not None}
+    # dl4mt, which lacks this option, drops half of the values before the output matrix
+    dl4mt = options.get("dropout_hidden") is None
+    given["dropout_output"] = 0.5 if dl4mt else given["dropout_hidden"]
     sizes = given.get("source_vocab_sizes")
     if isinstance(sizes, Sequence) and len(sizes) == 1:
         given["source_vocab_sizes"] = sizes[0]
