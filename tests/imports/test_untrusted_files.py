@@ -1,5 +1,6 @@
 """Files of others: nothing in them runs, damage and other programs' files end in a clear error."""
 
+import collections
 import importlib
 import io
 import json
@@ -54,6 +55,60 @@ def test_strings_of_python_2(tmp_path):
     path = tmp_path / "vocab.pkl"
     path.write_bytes(b"(dp0\nS'\\xc3\\xa9t\\xc3\\xa9'\np1\nI7\ns.")
     assert read_pickle(path) == {"été": 7}
+
+
+def ordered(words):
+    """An OrderedDict as Python 2 pickles it: of a list of lists."""
+    pairs = [f"(lS{repr(word.encode())[1:]}\naI{number}\naa" for word, number in words.items()]
+    return f"ccollections\nOrderedDict\np0\n((l{''.join(pairs)}tp1\nRp2\n.".encode()
+
+
+def test_the_dictionaries_of_dl4mt(tmp_path):
+    """Options and vocabularies are pickles of Python 2, the vocabularies of an OrderedDict."""
+    weights, *others = files_of("nematus-plain")
+    files = [weights]
+    for path, pickled in zip(others, (lambda tree: pickle.dumps(tree, 0), ordered, ordered)):
+        tree = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+        files.append(str(tmp_path / f"{pathlib.Path(path).stem}.pkl"))
+        pathlib.Path(files[-1]).write_bytes(pickled(tree))
+        assert read_pickle(files[-1]) == tree
+    found, expected = (describe("nematus", each) for each in (files, [weights, *others]))
+    assert found.target.tokens == expected.target.tokens and found.values == expected.values
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 2, 3])
+def test_an_ordered_dictionary_of_python_3(tmp_path, protocol):
+    value = collections.OrderedDict(b=1, a=2)
+    path = tmp_path / "vocab.pkl"
+    path.write_bytes(pickle.dumps(value, protocol))
+    assert read_pickle(path) == dict(value)
+
+
+def test_no_copies_of_an_ordered_dictionary(tmp_path):
+    """A few bytes could make another copy of a large dictionary each."""
+    path = tmp_path / "vocab.pkl"
+    again = ordered({"a": 1})[:-1] + b"g0\ng1\nRl."
+    path.write_bytes(b"(" + again)
+    assert read_pickle(path) == [{"a": 1}, {}]
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"ccollections\nCounter\n(tR.", r"got the instruction GLOBAL b'collections\\nCounter"),
+        (b"ccollections.abc\nOrderedDict\n(tR.", "got the instruction GLOBAL"),
+        (b"(icollections\nOrderedDict\n.", "got the instruction INST"),
+        (b"ccollections\nOrderedDict\n(I1\ntR.", "damaged or other file"),
+        (b"ccollections\nOrderedDict\n(I1\nI2\ntR.", "damaged or other file"),
+        (b"ccollections\nOrderedDict\n(S'a'\ntR.", "damaged or other file"),
+        (b"(S'a'\n(tR.", "damaged or other file"),
+    ],
+)
+def test_nothing_but_an_ordered_dictionary_is_called(tmp_path, data, message):
+    path = tmp_path / "vocab.pkl"
+    path.write_bytes(data)
+    with pytest.raises(UserError, match=message):
+        read_pickle(path)
 
 
 def test_a_pickle_that_reserves_memory(tmp_path):

@@ -2,7 +2,8 @@
 
 The programs of 2014 kept options and vocabularies as Python 2 pickles. A pickle is a program that
 may call any function; here only the instructions that make dictionaries, lists, strings and numbers
-are allowed, and all instructions are looked at before the first is carried out.
+are allowed, and all instructions are looked at before the first is carried out. An OrderedDict, for
+which a pickle calls its class, becomes a dictionary.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ PLAIN = frozenset(
 )
 """The instructions that make plain values."""
 
+ORDERED_DICT = "GLOBAL", b"collections\nOrderedDict\n"
+"""The instruction that names an OrderedDict: the only thing that REDUCE can call here."""
+
 INSTRUCTIONS = {code.code: code for code in pickletools.opcodes}
 LENGTHS = {
     pickletools.TAKEN_FROM_ARGUMENT1: 1,
@@ -53,14 +57,24 @@ LENGTHS = {
 """Number of bytes of the length of an argument."""
 
 
+def _ordered_dict(*pairs: Any) -> dict[Any, Any]:
+    """A dictionary of a list of pairs, which is emptied: no file makes many copies of one list."""
+    found = dict(*pairs)
+    for each in pairs:
+        each.clear()
+    return found
+
+
 class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == ("collections", "OrderedDict"):
+            return _ordered_dict
         raise pickle.UnpicklingError(f"{module}.{name}")
 
 
 def read_pickle(path: AnyPath) -> Any:
-    """Read a pickle that consists of dictionaries, lists, tuples, strings, numbers, True, False and
-    None.
+    """Read a pickle that consists of dictionaries, also those of the class OrderedDict, lists,
+    tuples, strings, numbers, True, False and None.
 
     Args:
         path: the file. Strings of Python 2 are read as UTF-8; invalid bytes become U+FFFD.
@@ -80,7 +94,7 @@ def read_pickle(path: AnyPath) -> Any:
         raise UserError(
             f"{path}: expected a pickle, got: {error.strerror}; check the path"
         ) from None
-    check_instructions(path, data, PLAIN)
+    check_instructions(path, data, PLAIN | {"REDUCE"})
     try:
         return _PlainUnpickler(io.BytesIO(data), encoding="utf-8", errors="replace").load()
     except Exception as error:  # a damaged pickle may raise anything
@@ -107,7 +121,7 @@ def check_instructions(path: AnyPath, data: bytes, allowed: Container[str]) -> N
                     f"{path}: refused: expected at most {MOST_INSTRUCTIONS:,} instructions and"
                     f" {MOST_TUPLES:,} tuples, got more at byte {position}; is the file damaged?"
                 )
-            if name not in allowed:
+            if name not in allowed and (name, argument) != ORDERED_DICT:
                 raise UserError(
                     f"{path}: refused: expected dictionaries, lists, strings and numbers, got the"
                     f" instruction {name} {argument[:60]!r} at byte {position}; nothing of this"
