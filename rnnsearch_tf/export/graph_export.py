@@ -149,7 +149,7 @@ class GraphExport:
         search = dataclasses.asdict(self.search)
         settings: dict[str, Any] = {
             "format": SETTINGS_FORMAT,
-            "name": self.runs[0].path.name,
+            "name": self.runs[0].path.resolve().name,
             "source": text_settings(translator.source_text),
             "target": text_settings(translator.target_text),
             "maximum_source_length": self.options.maximum_source_length,

@@ -55,7 +55,7 @@ def version_folder(output: str | os.PathLike[str], version: int | None = None) -
     if Run(output).config.exists():
         raise UserError(
             f"{output}: expected a folder for versions of a served model, got a RUN; name another,"
-            f" such as served/{output.name}"
+            f" such as served/{output.resolve().name}"
         )
     highest = max(_versions(output), default=0)
     if version is None and highest == LARGEST_VERSION:

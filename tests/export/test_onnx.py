@@ -13,10 +13,12 @@ from tiny_run import write_run
 from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.graph_check import compare
+from rnnsearch_tf.export.graph_export import GraphExport
+from rnnsearch_tf.export.publishing import version_folder
 from rnnsearch_tf.extras.onnx.graph import search_onnx
 from rnnsearch_tf.extras.onnx.loops import hoist_constants
 from rnnsearch_tf.extras.onnx.weights import store_weights
-from rnnsearch_tf.extras.onnx.writer import export_onnx
+from rnnsearch_tf.extras.onnx.writer import ONNX, export_onnx
 from rnnsearch_tf.runs.folder import Run
 
 
@@ -39,6 +41,14 @@ def run(tmp_path_factory):
 @pytest.fixture(scope="module")
 def exported(run, tmp_path_factory):
     return export_onnx(run, tmp_path_factory.mktemp("onnx") / "served", overrides=["weights=int8"])
+
+
+def test_the_name_of_the_current_folder(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(run)
+    export = GraphExport("export", ONNX, ".", tmp_path, None, None, [], "probabilities")
+    assert export.settings["name"] == "run"
+    with pytest.raises(UserError, match=r"got a RUN; name another, such as served/run$"):
+        version_folder(".")
 
 
 def test_a_run_becomes_a_version(exported):
