@@ -1,5 +1,5 @@
 """The exported page in a real Chromium: its tokens are those of the package, and its translations
-those of the Translator, without a network.
+those of the Translator, with their confidence, without a network.
 
 Skipped where there is no Chromium, or no playwright to drive it. The tests that translate also need
 the npm package onnxruntime-web, a .tgz or its folder, named by RNNSEARCH_ONNXRUNTIME_WEB.
@@ -8,7 +8,9 @@ the npm package onnxruntime-web, a .tgz or its folder, named by RNNSEARCH_ONNXRU
 import functools
 import http.server
 import json
+import math
 import os
+import re
 import threading
 
 import pytest
@@ -17,8 +19,11 @@ from unusual_text import CONFIGS, LINES, RUNS_OF_SIGNS, SHIPPED, is_moses, text_
 
 import rnnsearch_tf as rt
 from rnnsearch_tf.data.phrasebook import phrasebook
+from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.export.graph_export import text_settings
+from rnnsearch_tf.export.writer import calibration_of, opened_runs
 from rnnsearch_tf.extras.web import writer
+from rnnsearch_tf.runs.folder import Run
 
 LIBRARY = os.environ.get("RNNSEARCH_ONNXRUNTIME_WEB")
 WAIT = 60_000  # milliseconds, for a busy machine
@@ -120,7 +125,7 @@ ANSWERS = """async (sentences) => {
 }"""
 
 
-def assert_same_answers(page, translator, sentences):
+def assert_same_answers(page, translator, sentences, calibration):
     answers = page.evaluate(ANSWERS, sentences)
     for answer, expected in zip(answers, translator.translate(sentences, nbest=3)):
         best = answer["best"]
@@ -133,21 +138,30 @@ def assert_same_answers(page, translator, sentences):
             assert answer["list"]["translation"] == [[each.text for each in expected.nbest]]
             scores = [each.score for each in expected.nbest]
             assert answer["list"]["score"][0] == pytest.approx(scores, abs=1e-4)
+        length = len(expected.tokens) + 1
+        features = 1.0, expected.log_probability / length, math.log(length)
+        x = sum(weight * feature for weight, feature in zip(calibration, features))
+        confidence = 1 / (1 + math.exp(-x)) if expected.source_tokens else 0.0
+        assert answer["sure"] == {"confidence": [pytest.approx(confidence, abs=1e-4)]}
 
 
 @needs_library
 def test_a_tiny_model_with_unknown_words(open_folder, tmp_path):
     space = ["source.tokenization=space", "target.tokenization=space"]
     run = write_run(tmp_path / "run", [*space, "search.replace_unknown=true"])
+    weights = [0.5, 2.0, -0.25]
+    Calibration([1.0] * 4, [1.0] * 3, 60, "nothing", weights).save(Run(run))
     settings = ["search.nbest=3", "maximum_source_length=6"]
     folder = writer.export_web(run, tmp_path / "p", overrides=settings, library=LIBRARY).folder
     translator = rt.Translator.load(run)
     sentences = [*phrasebook(20, 3, "test")[0], "", "two unseen words"]
     short = [sentence for sentence in sentences if len(sentence.split()) <= 6]
     page = open_folder(folder)
-    assert_same_answers(page, translator, short)
+    assert_same_answers(page, translator, short, weights)
     panel = translated(page, "the " * 9)
     assert panel.locator(".cut").inner_text().startswith("The sentence is longer than the model")
+    sureness = panel.locator(".sureness").inner_text()
+    assert re.match(r"\d+\u202f% sure of the sentence\. The sentence seems unlike", sureness)
     assert page.locator("#asking fieldset").is_hidden()
 
 
@@ -176,7 +190,8 @@ def test_the_shipped_model_in_float32(open_folder, tmp_path):
     ).folder
     translator = rt.Translator.load("tatoeba-en-fr", precision="float32")
     sentences = [*phrasebook(100, 3, "test")[0], "日本語", "aaaa 11111", ""]
-    assert_same_answers(open_folder(folder), translator, sentences)
+    calibration = calibration_of(opened_runs("tatoeba-en-fr")).total
+    assert_same_answers(open_folder(folder), translator, sentences, calibration)
 
 
 @needs_library

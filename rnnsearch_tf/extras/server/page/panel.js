@@ -56,8 +56,8 @@ export class Panel {
     this.source = wordsOf(tokens("source_tokens"));
     this.target = wordsOf(best.target_tokens ? tokens("target_tokens") : text.split(/\s+/).filter(Boolean));
     this.matrix = attentionOfWords(JSON.parse(best.alignment?.[0] ?? "[]"), this.source, this.target);
-    const numbers = sure && JSON.parse(sure.word_confidences[0]);
-    this.confidences = sure && confidenceOfWords(this.target, sure.words[0].split(" "), numbers);
+    const numbers = JSON.parse(sure?.word_confidences?.[0] ?? "null"); // a web page has none
+    this.confidences = numbers && confidenceOfWords(this.target, sure.words[0].split(" "), numbers);
     this.aligned = this.matrix.some((row) => row.some((weight) => weight > 0));
     this.#hint = this.aligned ? HINT : "This model aligns nothing: it has no attention, or its export leaves it out.";
     this.#part(".readout").textContent = this.#hint;
@@ -102,9 +102,10 @@ export class Panel {
   }
 
   #sureness(sure) {
+    const words = this.confidences ? " The line below a word is as long as the model is sure of it; dots: it is not." : "";
     const unlike = sure && sure.confidence[0] < UNLIKE ? " The sentence seems unlike those that the model knows: try other or fewer words." : "";
     this.#part(".sureness").textContent = sure
-      ? `${percent(sure.confidence[0])} sure of the sentence. The line below a word is as long as the model is sure of it; dots: it is not.${unlike}`
+      ? `${percent(sure.confidence[0])} sure of the sentence.${words}${unlike}`
       : "How sure the model is, it cannot say: its export has no calibration.";
   }
 

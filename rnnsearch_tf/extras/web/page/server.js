@@ -53,7 +53,7 @@ export class Server {
         alignment: [JSON.stringify(best.alignment)],
         source_truncated: [tokens.length < all.length],
       },
-      sure: null, // the file has no calibration
+      sure: confidenceOf(best, tokens, model.confidence ?? []),
       list: list.length < 2 ? null : {
         translation: [list.map((each) => each.text)],
         length: [list.map((each) => each.length)],
@@ -120,6 +120,17 @@ function nbest({ ids, lengths, log_probabilities, scores, alignments }, source, 
   }
   if (!Number.isFinite(hypotheses[0]?.score)) throw new Problem("The model's probabilities are no numbers: export another model.");
   return hypotheses;
+}
+
+/**
+ * {confidence} of a sentence, σ(w · [1, mean log p, log length]) with the end symbol counted, and 0 without words; null without w: the
+ * RUN was not calibrated.
+ */
+function confidenceOf({ tokens, logProbability }, source, w) {
+  if (!w.length) return null;
+  const length = tokens.length + 1;
+  const x = w[0] + (w[1] * logProbability) / length + w[2] * Math.log(length);
+  return { confidence: [source.length ? 1 / (1 + Math.exp(-x)) : 0] };
 }
 
 /** Each unknown word replaced by the source word with the largest attention weight, or by its translation in the lexicon. */
