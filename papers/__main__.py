@@ -26,6 +26,7 @@ from argparse import ArgumentParser, Namespace
 from rnnsearch_tf.cli.main import run_module
 from rnnsearch_tf.cli.shared import sigterm_raises, whole_number
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.files.atomic import locked
 from rnnsearch_tf.runtime.optional import THOT, require
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.runtime.progress import duration
@@ -90,9 +91,11 @@ def run(arguments: Namespace) -> None:
         import_tensorflow()
         from rnnsearch_tf.runtime.cores import use_one_thread_per_op
 
-        for number, step in enumerate(steps, start=1):
-            _say(f"step {number} of {len(steps)}: {step}")
-            step.make()
+        if steps:
+            with locked(work.data):
+                for number, step in enumerate(steps, start=1):
+                    _say(f"step {number} of {len(steps)}: {step}")
+                    step.make()
         # The smallest model decides: a command that trains two large models among many small ones
         # is faster with it, also after a stop.
         if configs:

@@ -14,6 +14,7 @@ from wmt14_copies import NAMES, QUICK, command, join, known, lines, pack, pairs_
 
 from papers.__main__ import main as reproduce
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files.atomic import locked
 from papers import downloads
 from papers import steps
 from papers import wmt14
@@ -191,6 +192,15 @@ def test_what_is_missing_is_said_at_the_first_download(server, data, capsys):
         "11 steps before the trainings" in said
         and "5 models to train, about 1072 h 58 min of two cores in all, 18.5 GB" in said
     )
+
+
+def test_two_commands_do_not_write_the_same_data(data, capsys, monkeypatch):
+    """Either would remove and replace what the other has half downloaded or joined."""
+    monkeypatch.setattr(wmt14, "join_test_sets", lambda *_: pytest.fail("a step was made"))
+    with locked(data):
+        assert reproduce(command(data)) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"{data}: expected to be the only process that writes it, got another one; wait" in said
 
 
 def test_without_mtdata_the_extra_is_named(data, monkeypatch):
