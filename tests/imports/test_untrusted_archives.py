@@ -115,11 +115,13 @@ def tensor(storage=STORAGE, offset=0, shape=(3, 4), strides=(4, 1)):
     return Called("torch._utils\n_rebuild_tensor_v2", (storage, offset, shape, strides, False, {}))
 
 
-def torch_file(path, tree, method=zipfile.ZIP_STORED, data=np.arange(12, dtype="<f4").tobytes()):
+def torch_file(
+    path, tree, method=zipfile.ZIP_STORED, data=np.arange(12, dtype="<f4").tobytes(), fast=True
+):
     """A file of torch.save with one storage of 12 numbers."""
     description = io.BytesIO()
     pickler = Names(description, 2)
-    pickler.fast = True
+    pickler.fast = fast
     pickler.dump(tree)
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr("archive/data.pkl", description.getvalue())
@@ -148,6 +150,7 @@ def test_a_tensor_of_pytorch(tmp_path):
         dict(shape=(1, 1), strides=(1 << 62, 1 << 62)),
         dict(shape=5),
         dict(shape=(3, "4")),
+        dict(shape=[3, 4]),  # would be copied for each tensor
         dict(offset=None),
         dict(storage="0"),
     ],
@@ -164,6 +167,15 @@ def test_attributes_of_objects_of_pytorch_are_ignored(tmp_path):
     tree = Called("collections\nOrderedDict", ([("model_state", state)],), {"get": 5})
     path = torch_file(tmp_path / "F.ckpt", tree)
     assert TorchFile(path, "model_state").shapes == {"W": (3, 4)}
+
+
+def test_no_copies_of_a_dictionary_of_pytorch(tmp_path):
+    """A few bytes could make another copy of a large one each."""
+    pairs = [("W", tensor())]
+    one, other = (Called("collections\nOrderedDict", (pairs,)) for _ in range(2))
+    path = torch_file(tmp_path / "F.ckpt", {"one": one, "other": other}, fast=False)
+    assert TorchFile(path, "one").shapes == {"W": (3, 4)}
+    assert TorchFile(path, "other").shapes == {}
 
 
 def test_a_description_changes_no_class(tmp_path):

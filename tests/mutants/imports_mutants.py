@@ -357,7 +357,7 @@ IMPORTING = [
     Mutant(
         TORCH,
         "attributes replace the methods of a dictionary",
-        "            return _Dictionary\n",
+        "            return OrderedDict\n",
         "            return __import__('collections').OrderedDict\n",
         (f"{ARCHIVES}::test_attributes_of_objects_of_pytorch_are_ignored",),
     ),

@@ -57,18 +57,26 @@ LENGTHS = {
 """Number of bytes of the length of an argument."""
 
 
-def _ordered_dict(*pairs: Any) -> dict[Any, Any]:
-    """A dictionary of a list of pairs, which is emptied: no file makes many copies of one list."""
-    found = dict(*pairs)
-    for each in pairs:
-        each.clear()
-    return found
+class OrderedDict(dict):
+    """Stands for ``collections.OrderedDict``; its attributes are ignored. The pairs that it is made
+    of are removed from their list, so that no file makes many copies of one.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, *pairs: Any) -> None:
+        super().__init__(*pairs)
+        for each in pairs:
+            each.clear()
+
+    def __setstate__(self, state: Any) -> None:
+        pass
 
 
 class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) == ("collections", "OrderedDict"):
-            return _ordered_dict
+            return OrderedDict
         raise pickle.UnpicklingError(f"{module}.{name}")
 
 

@@ -20,7 +20,7 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.untrusted import MOST_EXPANSION, SMALL_ARCHIVE
 from rnnsearch_tf.extras.importing.arrays import DAMAGE, ArrayFile, Shape
-from rnnsearch_tf.extras.importing.pickles import MOST_BYTES, PLAIN, check_instructions
+from rnnsearch_tf.extras.importing.pickles import MOST_BYTES, PLAIN, OrderedDict, check_instructions
 
 OBJECTS = PLAIN | {"GLOBAL", "STACK_GLOBAL", "REDUCE", "NEWOBJ", "BUILD", "BINPERSID"}
 """The instructions of a description: plain values, objects and storages."""
@@ -54,11 +54,12 @@ def _tensor(storage: Any, offset: Any, shape: Any, strides: Any) -> _Tensor:
     sizes = (offset, *shape, *strides)
     if (
         not isinstance(storage, _Storage)
+        or {type(shape), type(strides)} != {tuple}  # a list would be copied
         or len(shape) != len(strides)
         or not all(type(size) is int and 0 <= size < 1 << 40 for size in sizes)
     ):
         raise pickle.UnpicklingError("a tensor of other parts")
-    return _Tensor(storage, offset, tuple(shape), tuple(strides))
+    return _Tensor(storage, offset, shape, strides)
 
 
 class _Ignored:
@@ -71,19 +72,10 @@ class _Ignored:
         pass
 
 
-class _Dictionary(dict):
-    """An OrderedDict; its attributes are ignored."""
-
-    __slots__ = ()
-
-    def __setstate__(self, state: Any) -> None:
-        pass
-
-
 class _Description(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) == ("collections", "OrderedDict"):
-            return _Dictionary
+            return OrderedDict
         if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
             return lambda *parts: _tensor(*parts[:4])
         if (module, name) == ("torch._utils", "_rebuild_parameter"):
