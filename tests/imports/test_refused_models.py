@@ -88,6 +88,21 @@ def test_dropout_of_dl4mt(tmp_path):
         np.testing.assert_array_equal(found.weights[weight](), factor * read(), weight)
 
 
+def test_early_dropout_of_tied_embeddings(tmp_path):
+    """The output matrix is scaled, the embedding is not."""
+    early = dict(use_dropout=True, dropout_hidden=0.25, model_version=0)
+    found, expected = (
+        describe("nematus", files)
+        for files in (options_changed(tmp_path, **early), files_of("nematus-wmt17"))
+    )
+    assert expected.values["model"]["tie_target_embeddings"]
+    assert not found.values["model"]["tie_target_embeddings"]
+    E = expected.weights["E_target"]()
+    np.testing.assert_array_equal(found.weights["E_target"](), E)
+    np.testing.assert_array_equal(found.weights["W_o"]()[:, 1:], 0.75 * E[1:].T)
+    built(found)
+
+
 def marian_changed(tmp_path, *changes, name="marian-s2s"):
     """Files of a model of Marian with other text in its options."""
     files = files_of(name)

@@ -184,8 +184,11 @@ def conditional_gru(
     reader.layer("C_o", "b_C", "ff_logit_ctx", (2 * n, m), hidden)
     if not normalizes:  # one bias is enough
         reader.add_up("b_o", ("b_o", "b_V", "b_C"))
-    if not tied:
-        output = reader.kept("dropout_output")
+    output = reader.kept("dropout_output")
+    if tied and output != 1.0:  # the embedding is not scaled
+        tied = False
+        reader.take("W_o", "Wemb_dec", (sizes[1], m), lambda E: target.columns(E.T) * output)
+    elif not tied:
         reader.output_matrix((m, sizes[1]), lambda W: target.columns(W) * output)
     reader.take("b_softmax", "ff_logit_b", (sizes[1],), target.biases)
     model = dict(
