@@ -200,6 +200,37 @@ IMPORTING = [
     ),
     Mutant(
         NEMATUS,
+        "the dropout of dl4mt is not scaled",
+        "0.5 if dl4mt else",
+        "0.0 if dl4mt else",
+        (f"{REFUSED}::test_dropout_of_dl4mt",),
+    ),
+    Mutant(
+        NEMATUS,
+        "early dropout of tied embeddings is not scaled",
+        "if tied and output != 1.0:",
+        "if False:",
+        (f"{REFUSED}::test_early_dropout_of_tied_embeddings",),
+    ),
+    Mutant(
+        "extras/importing/opennmt_tf.py",
+        "only names of classes name a model of the catalogue",
+        "node.value if isinstance(node, ast.Constant) else _name(node)",
+        "_name(node)",
+        (f"{REFUSED}::test_the_catalogue_of_opennmt_tf",),
+    ),
+    Mutant(
+        PICKLES,
+        "a few bytes copy a dictionary",
+        "            each.clear()\n",
+        "            pass\n",
+        (
+            f"{FILES}::test_no_copies_of_an_ordered_dictionary",
+            f"{ARCHIVES}::test_no_copies_of_a_dictionary_of_pytorch",
+        ),
+    ),
+    Mutant(
+        NEMATUS,
         "a bias of the second unit outside of the normalization",
         'gates = "b_U" if self.options["layer_normalisation"] else "b"',
         'gates = "b"',
