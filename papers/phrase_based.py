@@ -116,15 +116,13 @@ def tokens(lines, language) -> list:
     """Lines as lower-cased Moses tokens separated by spaces; list[str]."""
     import tensorflow as tf
 
+    from rnnsearch_tf.text.casing import lower
     from rnnsearch_tf.text.moses import tokenize
     from rnnsearch_tf.text.pipeline import clean, normalize
 
-    rows = tf.strings.lower(
-        tokenize(clean(normalize(tf.constant(lines, tf.string))), language), "utf-8"
-    )
-    return [
-        line.decode("utf-8") for line in tf.strings.reduce_join(rows, axis=1, separator=" ").numpy()
-    ]
+    rows = tokenize(clean(normalize(tf.constant(lines, tf.string))), language)
+    joined = lower(tf.strings.reduce_join(rows, axis=1, separator=" "))
+    return [line.decode("utf-8") for line in joined.numpy()]
 
 
 def bleu(texts, references) -> float:

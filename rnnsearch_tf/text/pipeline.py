@@ -20,6 +20,7 @@ from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.text import subwords
+from rnnsearch_tf.text.casing import lower
 from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, MARK, SPACE
 from rnnsearch_tf.text.counting import Line, TokenCounts, count_tokens
 from rnnsearch_tf.text.escapes import CHARACTERS, HYPHENS, escapes_of
@@ -478,7 +479,7 @@ def _tokenize(
     if config.tokenization == "moses":
         # lower-case afterwards, since the rules about periods depend on case
         tokens = tokenize(_cleaned(texts, config), config.language, config.split_hyphens)
-        tokens = tf.strings.lower(tokens, "utf-8") if config.lowercase else tokens
+        tokens = tokens.with_values(lower(tokens.values)) if config.lowercase else tokens
         tokens = escape(tokens) if config.escape else tokens
     else:
         texts = _prepare(texts, config)
@@ -496,7 +497,7 @@ def _cleaned(texts: tf.Tensor, config: TextConfig) -> tf.Tensor:
 
 def _prepare(texts: tf.Tensor, config: TextConfig) -> tf.Tensor:
     texts = _cleaned(texts, config)
-    return tf.strings.lower(texts, "utf-8") if config.lowercase else texts
+    return lower(texts) if config.lowercase else texts
 
 
 def token_counts(config: TextConfig, most_lines: int | None = None) -> TokenCounts | None:

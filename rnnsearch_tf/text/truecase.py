@@ -19,6 +19,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.text.casing import capitals, lower
 
 MOST_BYTES = 1 << 28
 """Most bytes of a truecasing model; one million words take about 20 million."""
@@ -53,7 +54,7 @@ class Truecaser(tf.Module):
         casings = read_casings(data, where)
         best = tf.constant([casing[0] for casing in casings])
         # of two lines with the same letters the last counts, as in truecase.perl
-        keys = tf.strings.lower(best, "utf-8").numpy().tolist()
+        keys = lower(best).numpy().tolist()
         items = dict(zip(keys, best.numpy().tolist()))
         self._best = _table(list(items), list(items.values()), "")
         others = sorted({other for casing in casings for other in casing[1:]} | {""})
@@ -67,7 +68,7 @@ class Truecaser(tf.Module):
             begins: whether a sentence begins with each line.
         """
         words = tokens.values  # [T]
-        best = self._best.lookup(tf.strings.lower(words, "utf-8"))
+        best = self._best.lookup(lower(words))
         kept = ~_starts(tokens, begins) & (self._known.lookup(words) != "")
         kept |= (best == "") | tf.strings.regex_full_match(words, _MARKUP)
         return tokens.with_values(tf.where(kept, words, best))
@@ -84,7 +85,7 @@ def detruecase(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
     words = tokens.values  # [T]
     first = tf.strings.substr(words, 0, 1, "UTF8_CHAR")
     rest = tf.strings.substr(words, tf.strings.length(first), tf.strings.length(words))
-    capital = tf.strings.join([tf.strings.upper(first, "utf-8"), rest])
+    capital = tf.strings.join([capitals(first), rest])
     return tokens.with_values(tf.where(_starts(tokens, markup=False), capital, words))
 
 
