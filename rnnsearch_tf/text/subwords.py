@@ -29,7 +29,8 @@ class Subwords(tf.Module):
         where: its name in errors.
 
     Raises:
-        UserError: the bytes are not a model, or the special tokens are not its first pieces.
+        UserError: the bytes are not a model, the special tokens are not its first pieces, or its
+            words do not begin with the symbol of a space.
     """
 
     def __init__(self, model: bytes, where: AnyPath = "SentencePiece model") -> None:
@@ -59,6 +60,12 @@ class Subwords(tf.Module):
             raise UserError(
                 f"{where}: expected pieces of text, got those of bytes, which are written as they"
                 " are; train it with byte_fallback=false"
+            )
+        pieces = b"".join(self._op.tokenize(["a"]).values.numpy()).decode("utf-8")
+        if not pieces.startswith(WORD_START):
+            raise UserError(
+                f"{where}: expected a space before each word, got the pieces of {pieces!r} for 'a';"
+                " train it with add_dummy_prefix=true and treat_whitespace_as_suffix=false"
             )
 
     @property

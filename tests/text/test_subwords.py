@@ -174,6 +174,16 @@ def test_a_model_of_bytes_is_refused(tmp_path):
         build_text(config(vocabulary=path), [])
 
 
+@pytest.mark.parametrize(
+    "option", [dict(add_dummy_prefix=False), dict(treat_whitespace_as_suffix=True)]
+)
+def test_a_model_without_a_space_before_the_first_word_is_refused(tmp_path, option):
+    """Its first word would be the end of a word: for links, constraints and sampling."""
+    path = other_model(tmp_path, vocab_size=45, **option)
+    with pytest.raises(UserError, match="other.model: expected a space before each word, got"):
+        build_text(config(vocabulary=path), [])
+
+
 def test_what_only_a_unigram_model_can_do(tmp_path):
     path = other_model(tmp_path, vocab_size=60, model_type="bpe")
     text = build_text(config(vocabulary=path, sampling=0.3), [])
