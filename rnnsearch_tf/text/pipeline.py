@@ -158,9 +158,12 @@ class Text(tf.Module):
         [B, None].
         """
         spaces = dataclasses.replace(self.config, tokenization="space")
-        undone = ([] if self._has_hyphens else HYPHENS) + ([] if self._is_escaped else CHARACTERS)
+        moses = self.config.tokenization == "moses"
+        kept = self._is_escaped and not moses
+        undone = ([] if self._has_hyphens else HYPHENS) + ([] if kept else CHARACTERS)
         texts = tf.strings.reduce_join(unescape(_split(texts), undone), axis=1, separator=" ")
         words = _tokenize(texts, spaces, None)
+        words = with_escapes(words, self._is_escaped, False) if moses else words
         return self.rules.truecase(words) if self.rules else words
 
     def as_in_tokens(self, words: tf.RaggedTensor) -> tf.RaggedTensor:

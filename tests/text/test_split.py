@@ -44,6 +44,12 @@ def test_a_model_keeps_the_escapes_that_its_own_tokens_have(escape, split_hyphen
     assert words(text, "l&apos; homme bien @-@ être &#124; a") == [t.decode() for t in tokens]
 
 
+def test_a_model_of_escaped_tokens_reads_tokens_without_escapes():
+    for line in ("l' homme | R&D &", "l&apos; homme &#124; R&amp;D &amp;"):
+        assert words(moses(escape=True), line) == "l&apos; homme &#124; R&amp;D &amp;".split()
+    assert words(moses(escape=True, unicode_form="NFKC"), "＜ a") == ["&lt;", "a"]
+
+
 def test_a_vocabulary_of_escaped_words_reads_escaped_words():
     """Trained on tokens with escapes, by ``tokenization: space``, a model knows them so."""
     special = ["<pad>", "</s>", "<unk>"]
