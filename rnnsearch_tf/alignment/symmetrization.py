@@ -92,7 +92,9 @@ def check_same_words(translator: Any, reverse: Any) -> None:
 def _word_splitter(text: Text) -> str:
     """What splits a side into the words that links number."""
     config = text.config
-    if config.tokenization != "moses":
-        return "spaces"
-    hyphens = ", split at hyphens" if config.split_hyphens else ""
-    return f"Moses rules of {base(config.language)!r}{hyphens}"
+    moses = config.tokenization == "moses"
+    rules = [f"Moses rules of {base(config.language)!r}" if moses else "spaces"]
+    rules += ["split at hyphens"] if config.split_hyphens else []
+    rules += [f"unicode_form={config.unicode_form}"] if config.unicode_form != "NFC" else []
+    rules += ["remove_invisible=true"] if config.remove_invisible else []
+    return ", ".join(rules)

@@ -198,3 +198,19 @@ def test_the_same_words_are_those_of_the_same_rules():
         UsageError, match="target side by Moses rules of 'pt' like .* split at hyph"
     ):
         check_same_words(model(french, pt), model(hyphens, french))
+
+
+@pytest.mark.parametrize("option", [{"unicode_form": "none"}, {"remove_invisible": True}])
+@pytest.mark.parametrize("tokenization", ["moses", "space"])
+def test_the_same_words_are_those_of_the_same_characters(option, tokenization):
+    """A mark that is not composed with its letter is a Moses token; an invisible character may be
+    a word.
+    """
+    texts = [
+        types.SimpleNamespace(config=TextConfig(language="fr", tokenization=tokenization, **each))
+        for each in ({}, option)
+    ]
+    ours, other = (types.SimpleNamespace(source_text=a, target_text=a) for a in texts)
+    check_same_words(ours, ours)
+    with pytest.raises(UsageError, match="got .*(unicode_form=none|remove_invisible=true); use"):
+        check_same_words(ours, other)
