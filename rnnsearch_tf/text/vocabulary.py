@@ -155,9 +155,10 @@ def shortfall(vocabulary: Vocabulary, side: str, config: TextConfig) -> str | No
     if config.vocabulary is not None or vocabulary.size >= config.vocabulary_size:
         return None
     fewer = _fewer(vocabulary)
+    frequent = f" that occur {config.minimum_count} times" if config.minimum_count > 1 else ""
     return (
         f"{side} vocabulary: {vocabulary.size:,} of the {config.vocabulary_size:,} entries"
-        f" that {side}.vocabulary_size asks for: the text has no more"
+        f" that {side}.vocabulary_size asks for: the text has no more{frequent}"
         + (
             f"; subwords this rare are hard to learn: set {side}.vocabulary_size={fewer}"
             if config.tokenization == "sentencepiece" and fewer < vocabulary.size

@@ -80,3 +80,12 @@ def test_the_advice_for_a_small_vocabulary_can_be_followed():
     advice = shortfall(text.vocabulary, "source", config)
     assert advice.endswith("set source.vocabulary_size=300"), advice  # half would be too few
     rt.build_text(dataclasses.replace(config, vocabulary_size=300), lines)
+
+
+@pytest.mark.parametrize("count, words", [(1, 3), (2, 2)])
+def test_a_small_vocabulary_is_not_blamed_on_the_text_alone(count, words):
+    config = TextConfig(language="en", vocabulary_size=90, minimum_count=count)
+    text = rt.build_text(config, ["a a b b c"])
+    said = "the text has no more" + (" that occur 2 times" if count == 2 else "")
+    advice = shortfall(text.vocabulary, "source", config)
+    assert advice.startswith(f"source vocabulary: {3 + words} of the 90") and advice.endswith(said)
