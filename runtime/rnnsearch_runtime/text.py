@@ -92,8 +92,8 @@ class Text:
                 raise ValueError(f"unicode_form {self.unicode_form!r}")
         except ImportError as error:
             raise ModelError(
-                f"{where}: expected sacremoses for tokenization moses, got: {error}; pip install"
-                ' "rnnsearch-runtime[moses]"'
+                f"{where}: expected {error.name} for tokenization {self.tokenization}, got:"
+                f' {error}; pip install "rnnsearch-runtime[moses]"'
             ) from None
         except (LookupError, TypeError, ValueError, RuntimeError) as error:
             raise ModelError(
