@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import typing
 
 import tensorflow as tf
@@ -131,10 +132,10 @@ def sample(
 
 def check_temperature(temperature: float) -> None:
     """Raise UsageError unless the temperature is a finite number above 0."""
-    if not 0 < temperature < float("inf"):
+    if not (isinstance(temperature, numbers.Real) and 0 < temperature < float("inf")):
         raise UsageError(
-            f"temperature: expected a finite number above 0, got {temperature}; 1.0 draws from the"
-            " model's own probabilities"
+            f"temperature: expected a finite number above 0, got {temperature!r}; 1.0 draws from"
+            " the model's own probabilities"
         )
 
 

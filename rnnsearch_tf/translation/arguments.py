@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -52,6 +53,19 @@ def checked_lengths(config: Config, lengths: Mapping[str, int] | None) -> dict[s
         option = f"data.maximum_{side}_length"
         checked[side] = check_value(option, length, f"maximum_lengths[{side!r}]")
     return checked
+
+
+def samples_and_seed(number: int, seed: int) -> tuple[int, int]:
+    """Check the number of samples of a sentence and their seed.
+
+    Raises:
+        UsageError: one is no whole number, or out of range.
+    """
+    if not (isinstance(number, numbers.Integral) and number >= 1):
+        raise UsageError(f"number: expected a whole number of samples, at least 1, got {number!r}")
+    if not (isinstance(seed, numbers.Integral) and 0 <= seed < 2**31):
+        raise UsageError(f"seed: expected a whole number from 0 to {2**31 - 1}, got {seed!r}")
+    return int(number), int(seed)
 
 
 def constraint_lines(constraints: Iterable[Iterable[Line]], texts: Sequence[Line]) -> list[bytes]:

@@ -40,6 +40,7 @@ from rnnsearch_tf.text.vocabulary import padded
 from rnnsearch_tf.translation.arguments import (
     checked_lengths,
     constraint_lines,
+    samples_and_seed,
     search_options,
     too_many_tokens,
 )
@@ -356,10 +357,7 @@ class Translator:
         """
         texts = list_of_texts(texts, "texts")
         check_temperature(temperature)
-        if number < 1:
-            raise UsageError(f"number: expected at least 1 sample a sentence, got {number}")
-        if not 0 <= seed < 2**31:
-            raise UsageError(f"seed: expected a whole number from 0 to {2**31 - 1}, got {seed}")
+        number, seed = samples_and_seed(number, seed)
         graph = self._graph(sample_graph, self.config.search)
         nothing = [Sample("", 0.0, [])] * number
         return [

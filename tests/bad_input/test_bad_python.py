@@ -126,12 +126,32 @@ def test_a_generator_is_read_like_a_list(translator):
     assert [len(samples) for samples in translator.sample(iter(lines), 2)] == [2, 2, 2]
 
 
-@pytest.mark.parametrize("temperature", [0, -1.0, float("nan"), float("inf"), np.float32(0)])
+@pytest.mark.parametrize(
+    "temperature", [0, -1.0, float("nan"), float("inf"), np.float32(0), "1", None]
+)
 def test_temperatures_that_are_none(translator, temperature):
     with pytest.raises(UsageError, match="temperature: expected a finite number above 0, got"):
         translator.sample(["a"], 1, temperature=temperature)
-    with pytest.raises(UsageError, match="number: expected at least 1 sample a sentence, got 0"):
-        translator.sample(["a"], 0)
+
+
+@pytest.mark.parametrize("number", [0, 2.5, "2", None])
+def test_numbers_of_samples_that_are_none(translator, number):
+    with pytest.raises(UsageError, match=r"number: expected .* samples, at least 1, got '?[02N]"):
+        translator.sample(["a"], number)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**31, 1.5, "1", None])
+def test_seeds_that_are_none(translator, seed):
+    with pytest.raises(UsageError, match="seed: expected a whole number from 0 to 2147483647, got"):
+        translator.sample(["a"], 1, seed=seed)
+
+
+def test_a_seed_of_numpy_is_a_seed(translator):
+    lines = ["The door is white.", "She goes."]
+    assert translator.sample(lines, 2, seed=7) == translator.sample(
+        lines, np.int8(2), seed=np.int32(7)
+    )
+    assert translator.sample(lines, 2, seed=7) != translator.sample(lines, 2, seed=8)
 
 
 def test_weights_that_are_nan(tmp_path):
