@@ -474,11 +474,17 @@ def _confidence(
     from rnnsearch_tf.evaluation.bleu import sentence_chrf
     from rnnsearch_tf.evaluation.confidence import Calibration, agreement
 
+    lowercase = arguments.lowercase or translator.config.target.lowercase
     if arguments.calibrate:
-        calibration = Calibration.fit(translator, sources, translations, references[0], name)
+        calibration = Calibration.fit(
+            translator, sources, translations, references[0], name, lowercase
+        )
         calibration.save(Run.open(arguments.model[0]))
     confidences = calibration(translator, sources, translations)
-    chrf = [sentence_chrf(*texts) / 100 for texts in zip(translations, *references)]
+    texts = [translations, *references]
+    if lowercase:
+        texts = [[line.lower() for line in lines] for lines in texts]
+    chrf = [sentence_chrf(*lines) / 100 for lines in zip(*texts)]
     return agreement([c.sentence for c in confidences], chrf) | {
         "calibrated on": f"{calibration.sentences} sentences of {calibration.source}"
     }

@@ -73,6 +73,7 @@ class Calibration:
         translations: Sequence[str],
         references: Sequence[str],
         source: str,
+        lowercase: bool = False,
     ) -> Calibration:
         """Fit to translated development text.
 
@@ -80,12 +81,17 @@ class Calibration:
             translator: Translator that made the translations.
             sources, translations, references: one line for each sentence.
             source: name of the text, stored with the weights.
+            lowercase: whether case is ignored, as it always is for a model that writes lower case.
 
         Raises:
             UserError: there are too few sentences.
         """
         cls.check_enough(sources, source)
         sentence_features, word_features = zip(*_features(translator, sources, translations))
+        if lowercase or translator.target_text.config.lowercase:
+            translations, references = (
+                [line.lower() for line in lines] for lines in (translations, references)
+            )
         chrf = [
             sentence_chrf(text, reference) / 100
             for text, reference in zip(translations, references)

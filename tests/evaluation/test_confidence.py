@@ -145,6 +145,20 @@ def test_separable_labels_do_not_break_it():
     is_at_its_maximum(found.word, of_words, hits_of(texts, references))
 
 
+@pytest.mark.parametrize("of_model", [True, False])
+def test_capitals_of_a_reference_do_not_count_where_case_is_ignored(of_model):
+    """A model of lower case, or the argument."""
+    texts = ["the dog barks", "a cat", "the end"] * 20
+    cased = ["The Dog sleeps", "Peter", "THE END"] * 20
+    logs = [-np.arange(1.0, len(text.split()) + 2) * (1 + n % 3) for n, text in enumerate(texts)]
+    scorer = Scorer([text.split() for text in texts], logs, lowercase=of_model)
+    arguments = (scorer, texts, texts, cased, "dev")
+    found = Calibration.fit(*arguments) if of_model else Calibration.fit(*arguments, lowercase=True)
+    assert found == Calibration.fit(
+        scorer, texts, texts, [reference.lower() for reference in cased], "dev"
+    )
+
+
 def test_the_features_of_pieces_are_those_of_words():
     """'▁the ▁c at </s>': log-probabilities by hand; and an empty translation."""
     logs = np.log([0.5, 0.25, 0.5, 0.8])
@@ -250,6 +264,24 @@ def test_evaluate_says_what_sacrebleu_and_numpy_say(calibrated, capsys):
         f"confidence: correlation with sentence chrF {report['correlation']:.3f}"
         in capsys.readouterr().out
     )
+
+
+def test_evaluate_ignores_case(calibrated, tmp_path, capsys):
+    """In references, and in a calibration."""
+    run, folder, _ = calibrated
+    before = run.confidence.read_bytes()
+    reference = (folder / "reference").read_text()
+    reports = []
+    for name, text in (("lower", reference.lower()), ("upper", reference.upper())):
+        (tmp_path / name).write_text(text)
+        files = ["--source", str(folder / "source"), "--reference", str(tmp_path / name)]
+        for flag in ("--confidence", "--calibrate"):
+            words = ["evaluate", "--model", str(run), *files, flag, "--lowercase", "--json"]
+            assert rnnsearch(words) == 0
+            reports.append(json.loads(capsys.readouterr().out)["confidence"])
+            reports[-1]["weights"] = run.confidence.read_text().replace(name, "")
+            run.confidence.write_bytes(before)
+    assert reports[:2] == reports[2:] and reports[0]["mean_chrf"] > 0.05
 
 
 def test_what_is_missing_or_damaged_is_said(calibrated, tmp_path, capsys):
