@@ -314,17 +314,24 @@ class RecurrentUnit(PaperLayer):
             return self._read_by_cudnn(values, state, mask, backward)
         turn = (lambda x: tf.reverse(x, [1])) if backward else tf.identity
         states = self.all_steps(
-            self.inputs(turn(values)), state, None if mask is None else turn(mask)
+            self.inputs(turn(values)), state, None if mask is None else turn(mask), training
         )
         return tf.nest.map_structure(turn, states)
 
-    def all_steps(self, inputs: tf.Tensor, state: State, mask: tf.Tensor | None = None) -> State:
+    def all_steps(
+        self,
+        inputs: tf.Tensor,
+        state: State,
+        mask: tf.Tensor | None = None,
+        training: bool = True,
+    ) -> State:
         """:meth:`advance` at every position.
 
         Args:
             inputs: float [B, T, 3n or 4n], from :meth:`inputs`.
             state: state before the first position, from :meth:`initial_state`.
             mask: bool [B, T] or None. Where it is False, the state does not change.
+            training: whether a gradient is needed.
 
         Returns:
             A dictionary like ``state`` of float [B, T, n].
@@ -332,7 +339,7 @@ class RecurrentUnit(PaperLayer):
         kernel = KERNELS.get((self.unit, self.layer_normalization, None))
         if kernel is None:
             return scan(self.advance, inputs, state, mask)
-        return kernel(inputs, state, self.state_weights(), mask, self.product_dtype)
+        return kernel(inputs, state, self.state_weights(), mask, self.product_dtype, training)
 
     def _fits_cudnn(self) -> bool:
         """Whether a GPU is available, and cuDNN implements this unit and may be used."""

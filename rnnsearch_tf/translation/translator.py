@@ -53,6 +53,8 @@ log = logging.getLogger("rnnsearch_tf")
 SAMPLES_AT_ONCE = 64
 """Samples of one sentence that are drawn in one batch."""
 
+MOST_GRAPHS = 16
+"""Traced functions that a Translator keeps; each takes about 20 MB."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -106,8 +108,10 @@ class Translator:
         self._sources = [TracedText(text) for text in self.source_texts]
         self._target = TracedText(target_text, translations=True)
         self._shards = shard_count()
-        # lexicons, shortlists and traced functions, by what they are made from
+        # lexicons and shortlists, by what they are made from
         self._cache: dict[tuple[Any, ...], Any] = {}
+        # traced functions, the one that was used last at the end
+        self._graphs: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._cache_lock = threading.Lock()
 
     @classmethod
@@ -408,20 +412,24 @@ class Translator:
     def _graph(
         self, build: Callable[..., Any], config: SearchConfig | None = None, *more: Any
     ) -> Callable[..., Any]:
-        """The traced function of one task under one search configuration; traced once."""
+        """The traced function of one task under one search configuration; traced once while it is
+        among the MOST_GRAPHS used last.
+        """
         not_in_graph = dict(batch_size=1, lexicon=None, replace_unknown=False)
         options = config and tuple((vars(config) | not_in_graph).values())
-        return self._cached(
-            build, self.model, config, len(self.source_texts), *more, key=(build, options, *more)
-        )
+        key = build, options, *more
+        with self._cache_lock:
+            graph = self._graphs.pop(key, None) or build(
+                self.model, config, len(self.source_texts), *more
+            )
+            self._graphs[key] = graph
+            if len(self._graphs) > MOST_GRAPHS:
+                del self._graphs[next(iter(self._graphs))]
+        return graph
 
-    def _cached(
-        self, make: Callable[..., Any], *arguments: Any, key: tuple[Any, ...] | None = None
-    ) -> Any:
-        """``make(*arguments)``, computed once, by the first thread that asks for it. `key`:
-        what the result depends on, if not on all arguments.
-        """
-        key = key or (make, *arguments)
+    def _cached(self, make: Callable[..., Any], *arguments: Any) -> Any:
+        """``make(*arguments)``, computed once, by the first thread that asks for it."""
+        key = make, *arguments
         with self._cache_lock:
             if key not in self._cache:
                 self._cache[key] = make(*arguments)

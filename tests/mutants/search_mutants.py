@@ -434,8 +434,8 @@ SEARCH = [
     Mutant(
         "translation/translator.py",
         "two threads make the same twice",
-        "        with self._cache_lock:\n",
-        "        if True:\n",
+        "        with self._cache_lock:\n            if key",
+        "        if True:\n            if key",
         (f"{SHARDS}::test_what_two_threads_ask_for_is_made_once",),
     ),
     Mutant(

@@ -117,8 +117,8 @@ VARIANTS = [
     Mutant(
         "layers/recurrent_unit.py",
         "padding moves the state",
-        "None if mask is None else turn(mask)\n        )",
-        "None)",
+        "None if mask is None else turn(mask), training",
+        "None, training",
         (LOGITS,),
     ),
     Mutant(

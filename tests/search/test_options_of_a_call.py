@@ -1,10 +1,15 @@
 """Options of the search that a call of the Translator sets."""
 
+import gc
+import weakref
+
 import pytest
+import tensorflow as tf
 from tiny_run import write_run
 
 import rnnsearch_tf as rt
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.translation import translator as module
 
 
 @pytest.fixture(scope="module")
@@ -22,3 +27,20 @@ def test_only_what_a_call_sets_must_have_an_effect(translator):
     assert config.shortlist is None and config.shortlist_frequent == 7
     with pytest.raises(UsageError, match="search.shortlist_frequent: has no effect"):
         translator.search_config(shortlist=None, shortlist_frequent=9)
+
+
+def test_only_the_graphs_used_last_are_kept(translator, monkeypatch):
+    """A server's clients may ask for any number of searches."""
+    start = translator.model.start
+    traced = []
+
+    def noted(*values):
+        traced.append(weakref.ref(tf.compat.v1.get_default_graph()))
+        return start(*values)
+
+    monkeypatch.setattr(type(translator.model), "start", lambda _, *values: noted(*values))
+    monkeypatch.setattr(module, "MOST_GRAPHS", 2)
+    for beam_size in (1, 2, 1, 3, 1, 2):
+        assert translator.translate("The door is white.", beam_size=beam_size).tokens
+    gc.collect()
+    assert [graph() is not None for graph in traced] == [True, False, False, True]

@@ -31,7 +31,14 @@ from typing import Any, TypeAlias
 import tensorflow as tf
 
 from rnnsearch_tf.layers.attention import AttentionMemory, additive_attention, alignment_hidden
-from rnnsearch_tf.layers.base import State, batched_matmul, cast_weights, matmul, weight_gradient
+from rnnsearch_tf.layers.base import (
+    State,
+    batched_matmul,
+    cast_weights,
+    matmul,
+    weight_gradient,
+    with_gradient,
+)
 from rnnsearch_tf.runtime.tensorflow_internals import sigmoid_gradient, tanh_gradient
 
 Gates: TypeAlias = tuple[tf.Tensor, tf.Tensor, tf.Tensor]
@@ -102,6 +109,7 @@ def gru(
     weights: Mapping[str, tf.Tensor],
     mask: tf.Tensor | None = None,
     dtype: str | None = None,
+    training: bool = True,
 ) -> State:
     """The states after every position.
 
@@ -111,6 +119,7 @@ def gru(
         weights: dictionary of the tensors U [n, n] and U_gates [n, 2n], which is [U_z | U_r].
         mask: bool [B, T] or None. Where it is False, the state does not change.
         dtype: operand dtype of the products.
+        training: whether a gradient is needed.
 
     Returns:
         {"state": float [B, T, n]}.
@@ -122,7 +131,6 @@ def gru(
     )
     real = tf.transpose(real, [1, 0, 2])  # [T, B, 1]
 
-    @tf.custom_gradient
     def run(
         inputs: tf.Tensor, first: tf.Tensor, U: tf.Tensor, U_gates: tf.Tensor
     ) -> tuple[tf.Tensor, Callable[..., tuple[tf.Tensor, ...]]]:
@@ -146,7 +154,9 @@ def gru(
 
         return states, gradient
 
-    states = run(tf.transpose(inputs, [1, 0, 2]), state["state"], weights["U"], weights["U_gates"])
+    states = with_gradient(run, training)(
+        tf.transpose(inputs, [1, 0, 2]), state["state"], weights["U"], weights["U_gates"]
+    )
     return {"state": tf.transpose(states, [1, 0, 2])}
 
 

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import tensorflow as tf
 
-from rnnsearch_tf.layers.base import State, cast_weights, matmul, weight_gradient
+from rnnsearch_tf.layers.base import State, cast_weights, matmul, weight_gradient, with_gradient
 
 Gates: TypeAlias = tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]
 """g, i, f and o of a step, each float [..., n]."""
@@ -58,6 +58,7 @@ def lstm(
     weights: Mapping[str, tf.Tensor],
     mask: tf.Tensor | None = None,
     dtype: str | None = None,
+    training: bool = True,
 ) -> State:
     """The states and cells after every position.
 
@@ -68,6 +69,7 @@ def lstm(
         weights: dictionary of the tensors U [n, 4n] and p [3n] or None, see :func:`lstm_unit`.
         mask: bool [B, T] or None. Where it is False, state and cell do not change.
         dtype: operand dtype of the products.
+        training: whether a gradient is needed.
 
     Returns:
         {"state", "cell"}: float [B, T, n].
@@ -84,7 +86,6 @@ def lstm(
         else weights["p"]
     )
 
-    @tf.custom_gradient
     def run(
         inputs: tf.Tensor, state: tf.Tensor, cell: tf.Tensor, U: tf.Tensor, p: tf.Tensor
     ) -> tuple[tuple[tf.Tensor, tf.Tensor], Callable[..., tuple[tf.Tensor, ...]]]:
@@ -107,7 +108,7 @@ def lstm(
 
         return (states, cells), gradient
 
-    states, cells = run(
+    states, cells = with_gradient(run, training)(
         tf.transpose(inputs, [1, 0, 2]), state["state"], state["cell"], weights["U"], p
     )
     return {"state": tf.transpose(states, [1, 0, 2]), "cell": tf.transpose(cells, [1, 0, 2])}
