@@ -420,8 +420,8 @@ class SearchConfig:
     )
     replace_unknown: bool = option(
         False,
-        "replace each unknown word by the most attended source word, or by its translation in the"
-        " lexicon",
+        "replace each unknown word by the most attended source word (of a source cut into subwords:"
+        " by the piece), or by its translation in the lexicon",
         only_with={"model.system": ATTENDING},
     )
     lexicon: str | None = option(

@@ -313,6 +313,11 @@ class Translator:
         for name in ("replace_unknown", "coverage_penalty"):
             if getattr(config, name):
                 self.require_attention(name)
+        if config.lexicon and self.source_text.subword_model is not None:
+            raise UsageError(
+                "search.lexicon: expected a source of words, got one of SentencePiece pieces, which"
+                " no lexicon of words has; leave it out"
+            )
         return config
 
     def _changed(self, changes: Mapping[str, Any]) -> SearchConfig:

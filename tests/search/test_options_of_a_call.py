@@ -44,3 +44,18 @@ def test_only_the_graphs_used_last_are_kept(translator, monkeypatch):
         assert translator.translate("The door is white.", beam_size=beam_size).tokens
     gc.collect()
     assert [graph() is not None for graph in traced] == [True, False, False, True]
+
+
+def test_a_lexicon_of_words_has_no_pieces(tmp_path):
+    """Its words are not found among pieces; the most attended piece may be copied."""
+    pieces = ["source.tokenization=sentencepiece", "source.vocabulary_size=150"]
+    run = write_run(tmp_path / "run", pieces)
+    translator = rt.Translator.load(run)
+    assert translator.search_config(replace_unknown=True).replace_unknown
+    message = "search.lexicon: expected a source of words, got one of SentencePiece pieces"
+    with pytest.raises(UsageError, match=message):
+        translator.search_config(replace_unknown=True, lexicon="lexicon")
+    with pytest.raises(UsageError, match=message):
+        rt.export_model(
+            run, tmp_path / "served", overrides=["search.replace_unknown=true", "search.lexicon=f"]
+        )
