@@ -204,8 +204,8 @@ class Run:
         return run
 
     def refuse_training(self) -> None:
-        """Raise UsageError if a new training would overwrite a model or a training that has
-        learned from at least one batch.
+        """Raise UsageError if a new training would overwrite a model, a training that has learned
+        from at least one batch, or files in a folder without checksums, which no training wrote.
         """
         if any(path.exists() and _batches(path) != 0 for path in (self.state, self.previous_state)):
             raise UsageError(
@@ -216,6 +216,12 @@ class Run:
             raise UsageError(
                 f"{self}: expected a folder without a model, found {found[0]}; choose another"
                 " --output"
+            )
+        others = [self.config, self.checkpoints, self.model_card, *self.text_files()]
+        if not self.checksums.exists() and (found := [path for path in others if path.exists()]):
+            raise UsageError(
+                f"{self}: expected a new folder, or that of a training, found {found[0]} without"
+                f" {CHECKSUMS}; choose another --output"
             )
 
     def refuse_resuming(self) -> None:
@@ -235,11 +241,13 @@ class Run:
 
     def clear(self) -> None:
         """Remove the files of a training that has not completed a batch: its vocabularies may come
-        from other settings or another text.
+        from other settings or another text. The empty list of checksums marks the folder of a
+        training.
         """
         shutil.rmtree(self.checkpoints, ignore_errors=True)
         for path in self.text_files():
             path.unlink()
+        self._write_checksums({})
 
     def __fspath__(self) -> str:
         return str(self.model_file or self.path)

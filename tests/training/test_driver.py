@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import scoring_batches
 from rnnsearch_tf.errors import UsageError, UserError
@@ -18,7 +18,7 @@ from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import load_text
-from rnnsearch_tf.training import development
+from rnnsearch_tf.training import development, fit
 from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.fit import train
 from rnnsearch_tf.training.checkpoint import load_state
@@ -499,6 +499,27 @@ def test_a_model_without_its_checkpoints_is_not_overwritten(tmp_path, name):
     ):
         train(language_model(), tmp_path)
     assert not (tmp_path / "config.yaml").exists()
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "checkpoints/mine.pt", "vocabulary.source.txt"])
+def test_files_that_no_training_wrote_are_left_alone(tmp_path, name):
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("mine")
+    with pytest.raises(UsageError, match="expected a new folder, or that of a training, found "):
+        train(language_model(), tmp_path)
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == [path]
+
+
+def test_a_training_that_was_killed_at_its_beginning_may_begin_again(tmp_path, monkeypatch):
+    def save_and_stop(config, path):
+        save_config(config, path)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(fit, "save_config", save_and_stop)
+        train(language_model(), tmp_path)
+    train(language_model("training.maximum_updates=1"), tmp_path)
 
 
 def test_a_run_has_one_training_at_a_time(tmp_path):
