@@ -319,14 +319,16 @@ def _delimited_rows(path: str, delimiter: str) -> Iterator[list[bytes]]:
             yield line.removesuffix(b"\r").split(b"\t")
         return
     reader = csv.reader(
-        (line.decode("utf-8", "surrogateescape") + "\n" for line in lines), delimiter=delimiter
+        (line.decode("utf-8", "surrogateescape") + "\n" for line in lines),
+        delimiter=delimiter,
+        strict=True,  # otherwise a quotation mark that nothing closes swallows rows
     )
     try:
         for row in reader:
             yield [cell.encode("utf-8", "surrogateescape") for cell in row]
     except csv.Error as error:
         hint = "look for a quotation mark that nothing closes"
-        if "field larger" not in str(error):  # a carriage return in a cell without quotation marks
+        if "new-line" in str(error):  # a carriage return in a cell without quotation marks
             hint = "end the lines with line feeds"
         raise UserError(
             f"{path}:{reader.line_num}: expected values separated by {delimiter!r}, got: {error};"

@@ -204,6 +204,15 @@ def test_the_rows_tell_what_separates_the_cells(tmp_path, content, pair):
     assert tuple(read_all(f"{path}#{column}")[0] for column in (1, 2)) == pair
 
 
+def test_a_quotation_mark_that_nothing_closes_swallows_no_rows(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"Yes {number},Oui {number}\n" for number in range(300)]
+    for end in ("", 'No,"Non"\n'):
+        path.write_text("".join([*rows, 'Yes,"Oui\n', *rows, end]))
+        with pytest.raises(UserError, match=r"t.csv:60[12]: .*quotation mark that nothing closes"):
+            read_all(f"{path}#2")
+
+
 def test_two_columns_of_one_name_have_numbers(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("text,text\na cat,un chat\n")
