@@ -110,7 +110,9 @@ def check_outputs(names: Mapping[str, OutputFile], inputs: Iterable[Any] = ()) -
 
 
 def _check_name(name: OutputFile, inputs: Iterable[Any]) -> None:
-    """Refuse the name of an input, and that of a compression which is not written."""
+    """Refuse the name of an input or of standard input's file, and that of a compression which is
+    not written.
+    """
     ending = pathlib.Path(name or "").suffix
     if ending in NOT_WRITTEN:
         raise UsageError(
@@ -118,10 +120,8 @@ def _check_name(name: OutputFile, inputs: Iterable[Any]) -> None:
             " to standard output and pipe it into the program that compresses"
         )
     if name not in STANDARD_OUTPUT and pathlib.Path(name).is_file():
-        for other in inputs:
-            if other in STANDARD_OUTPUT:
-                continue
-            path, _ = tables.split(os.fspath(other))  # of a table's column: the table
+        files = [tables.split(other)[0] for other in inputs if other not in STANDARD_OUTPUT]
+        for path in (0, *files):  # 0: standard input; of a table's column: the table
             if os.path.exists(path) and os.path.samefile(name, path):
                 raise UsageError(
                     f"{name}: expected another file than the input, got the same; write elsewhere"

@@ -252,6 +252,17 @@ def test_a_file_that_is_read_is_not_written_over(tmp_path):
         output.write(["two"])
 
 
+def test_standard_input_is_not_written_over(tmp_path):
+    name = write(tmp_path / "a.txt", b"one\n")
+    program = "import sys; from rnnsearch_tf.files.writing import Output; Output(sys.argv[1])"
+    with open(name) as lines:
+        done = subprocess.run(
+            [sys.executable, "-c", program, name], stdin=lines, capture_output=True, text=True
+        )
+    assert "a.txt: expected another file than the input, got the same" in done.stderr
+    assert read_all(name) == ["one"]
+
+
 def packed(kind, data):
     """Bytes as a program of that kind compresses them."""
     if kind == "zip":
