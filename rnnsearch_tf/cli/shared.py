@@ -176,7 +176,9 @@ def pairs_settings(arguments: argparse.Namespace) -> list[str]:
     pair = pair_of_columns(arguments)
     if pair is None:
         return []
-    sides = [f"data.train_{side}={json.dumps(text)}" for side, text in zip(SIDES, pair)]
+    # plain where a setting keeps it as it is: JSON has two escapes for one character beyond U+FFFF
+    texts = [text if text == text.strip() else json.dumps(text) for text in pair]
+    sides = [f"data.train_{side}={text}" for side, text in zip(SIDES, texts)]
     return ["data.corpus=files", "data.corpora=null", "data.prepared=null", *sides]
 
 

@@ -68,6 +68,10 @@ def test_train(trained):
     complete("train", table, {"--resume", "--skip-batch", "--from", "--mix", "--new-words"})
     plain = compare(trained, "train", base, table)
     assert plain == settings(load_config("phrasebook"))
+    for name in ("\U0001f600.tsv", "\udcff.tsv"):  # beyond U+FFFF; not UTF-8
+        pathlib.Path(name).write_text("a\tb\n")
+        data = trained("train", *base, "--pairs", name)["config"].data
+        assert data.train_source == os.path.abspath(f"{name}#1")
     found = trained("train", *base, "--distribute", "multi-worker")
     assert found == plain | {"distribute": "multi-worker"}
 
