@@ -393,12 +393,22 @@ class Parser(argparse.ArgumentParser):
             if word == "--":
                 break
             name = word.partition("=")[0]
-            if name.startswith("--") and name not in self.option_names:
+            if name.startswith("--") and " " not in name and name not in self.option_names:
                 raise UsageError(
                     f"unknown option {name}{_nearest(name, self.option_names)}; see {self.prog}"
                     " --help"
                 )
-        return self.parse_args(argv)
+        arguments = self.parse_args(argv)
+        for action in self.actions:
+            value = getattr(arguments, action.dest, None)
+            values = value if isinstance(value, list) else [value]
+            may_be_empty = action.default == "" or action.dest == "sentence"
+            if action.option_strings and "" in values and not may_be_empty:
+                raise UsageError(
+                    f"{action.option_strings[0]}: expected a value, got an empty one; give one, or"
+                    " leave the option out"
+                )
+        return arguments
 
     def print_help(self, file: Any = None) -> None:
         # argparse's own method ignores that the reader is gone

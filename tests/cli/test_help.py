@@ -12,7 +12,7 @@ import types
 
 import pytest
 
-from rnnsearch_tf.cli.main import VERBS, run
+from rnnsearch_tf.cli.main import VERBS, parser_of, run
 from rnnsearch_tf.errors import UserError
 
 HEAVY = ("tensorflow", "keras", "numpy", "sacrebleu", "matplotlib")
@@ -152,6 +152,9 @@ def test_help_in_a_plain_c_locale_is_still_utf8():
         (["train", "--output", "x"], ["expected --config"]),
         (["train", "--config", "no.yaml", "--output", "x"], ["no.yaml", "found none"]),
         (["fidelity", "--config", "no.yaml"], ["no.yaml", "found none"]),
+        (["average", "x", "--output", ""], ["--output: expected a value, got an empty one"]),
+        (["evaluate", "--model", "x", "--reference", ""], ["--reference: expected a value"]),
+        (["client", "--server=x:1", "--model-name=x", "--tls-ca="], ["--tls-ca: expected a value"]),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_2(capsys, words, parts):
@@ -161,6 +164,12 @@ def test_wrong_usage_is_one_line_and_exit_2(capsys, words, parts):
     assert captured.err.startswith("rnnsearch: error: ") and captured.err.count("\n") == 1
     for part in parts:
         assert part in captured.err
+
+
+def test_a_sentence_may_begin_like_an_option_and_may_be_empty():
+    sentences = ["-- Bonjour, dit-il.", ""]
+    words = [word for sentence in sentences for word in ("--sentence", sentence)]
+    assert parser_of("sample").parse(["--model", "x", *words]).sentence == sentences
 
 
 @pytest.fixture
