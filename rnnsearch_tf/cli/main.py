@@ -518,7 +518,7 @@ def _stopped(stop: KeyboardInterrupt | Terminated) -> str:
     """What is said of a command that a signal has stopped."""
     if isinstance(stop, KeyboardInterrupt):
         return "interrupted"
-    return f"stopped by {str(stop) or 'SIGTERM'}; it can be resumed"
+    return f"stopped by {str(stop) or 'SIGTERM'}; what is saved can be resumed"
 
 
 def _say(message):

@@ -2,7 +2,8 @@
 checkpoint on the development set in RUN/best.
 
 Ctrl-C saves the training and prints the command to resume it; --resume resumes it. SIGTERM does the
-same, with exit code 75, so that a scheduler can start the same command with --resume.
+same, with exit code 75, so that a scheduler can start the same command with --resume. Before the
+first update, while vocabularies are built, nothing is saved: start again without --resume.
 RUN/checkpoints has the last two checkpoints; if the last one is damaged, the previous one is used.
 
 If the gradient of a batch is NaN or infinite, training stops before the update and prints the files

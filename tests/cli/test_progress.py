@@ -172,8 +172,8 @@ def test_a_log_file_has_everything_with_its_time(verb, terminal, tmp_path):
     "stop, code, line",
     [
         (KeyboardInterrupt(), 130, "interrupted"),
-        (Terminated(), 75, "stopped by SIGTERM; it can be resumed"),
-        (PeerLost("a lost worker"), 75, "stopped by a lost worker; it can be resumed"),
+        (Terminated(), 75, "stopped by SIGTERM; what is saved can be resumed"),
+        (PeerLost("a lost worker"), 75, "stopped by a lost worker; what is saved can be resumed"),
     ],
 )
 def test_a_log_file_ends_with_what_stopped_the_command(verb, tmp_path, capsys, stop, code, line):

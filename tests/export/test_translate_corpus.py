@@ -196,7 +196,7 @@ def test_terminated_it_leaves_whole_files_and_says_that_it_can_be_resumed(
     out, errors = translate_corpus(
         capsys, run_folder, corpus, tmp_path / "out", "--workers", 1, code=75
     )
-    assert not out and "stopped by SIGTERM; it can be resumed" in errors
+    assert not out and "stopped by SIGTERM; what is saved can be resumed" in errors
     assert sorted(os.listdir(tmp_path / "out")) == [
         "bad-lines",
         "part-1.txt",
