@@ -1,8 +1,8 @@
 """Plot learned vectors of words, phrases or sentences; those that the model treats alike are close.
 
 words      rows of the word embedding: the most frequent words of --side
-phrases    encodings of the distinct lines of FILE (Cho et al. 2014a, Figure 5)
-sentences  encodings of all lines of FILE (Sutskever et al. 2014, Figure 2)
+phrases    encodings of the first distinct lines of FILE (Cho et al. 2014a, Figure 5)
+sentences  encodings of the first lines of FILE (Sutskever et al. 2014, Figure 2)
 
 The encoding of a sentence is the mean of its annotations for a model with attention, the fixed
 context for RNNencdec and the RNN Encoder-Decoder, and the states of all layers after the last word
@@ -14,6 +14,7 @@ out. Needs the extra `plots`.
 """
 
 import itertools
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import Any
@@ -111,10 +112,15 @@ def _lines(arguments) -> list:
     texts: Iterable[str] = filter(None, read)
     if arguments.what == "phrases":
         texts = dict.fromkeys(texts)
-    lines = list(itertools.islice(texts, arguments.number))
+    lines = list(itertools.islice(texts, arguments.number + 1))
     if not lines:
         raise UserError(
             f"{' '.join(arguments.files) or 'standard input'}: expected {arguments.what}, got no"
             " line with text"
         )
-    return lines
+    if len(lines) > arguments.number:
+        print(
+            f"plotting the first {arguments.number} {arguments.what}; raise --number for more",
+            file=sys.stderr,
+        )
+    return lines[: arguments.number]

@@ -7,6 +7,7 @@ import types
 import numpy as np
 from flag_tables import GONE, MODELS, check, complete
 
+from rnnsearch_tf.cli import main
 from rnnsearch_tf.config import load_config
 
 
@@ -93,7 +94,7 @@ def test_average(observe, monkeypatch):
     assert plain == {"run": "run", "last": None} | facts("run/averaged")
 
 
-def test_embed(observe, monkeypatch):
+def test_embed(observe, monkeypatch, capsys):
     from rnnsearch_tf.extras.plots import alignment as plots
     from rnnsearch_tf.extras.plots import vectors
 
@@ -143,8 +144,11 @@ def test_embed(observe, monkeypatch):
         "vectors/sentences-tsne", ["x y"] * 2
     )
     assert observe("embed", "--model", "run", "phrases", "ss")["sentences"] == ("en", ["x y"])
-    found = observe("embed", "--model", "run", "--number", "1", "sentences", "s")
+    found = observe("embed", "--model", "run", "--number", "1", "sentences", "ss")
     assert found["sentences"] == ("en", ["x y"])
+    for file, told in (("ss", True), ("u", False)):
+        assert main.run(["embed", "--model", "run", "--number", "1", "sentences", file]) == 0
+        assert ("plotting the first 1 sentences; " in capsys.readouterr().err) == told
 
 
 class FakeIds(list):
