@@ -8,6 +8,7 @@ is resumed. Any other training in DIR is left untouched.
 
 import contextlib
 import pathlib
+import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
@@ -156,16 +157,17 @@ def _served(version, sources, translations):
 
 
 def _next_steps(folder):
+    run, pictures, served = (
+        shlex.quote(str(path))
+        for path in (folder, folder / "attention", folder.resolve() / "served")
+    )
     print("next:")
-    print(f"  echo 'My sister sells an old book.' | rnnsearch translate --model {folder}")
+    print(f"  echo 'My sister sells an old book.' | rnnsearch translate --model {run}")
     print(
-        f"  echo 'My sister sells an old book.' | rnnsearch plot-attention --model {folder}"
-        f" --output {folder}/attention"
+        f"  echo 'My sister sells an old book.' | rnnsearch plot-attention --model {run}"
+        f" --output {pictures}"
     )
-    print(
-        "  rnnsearch serve --model-name demo --model-base-path"
-        f" {pathlib.Path(folder).resolve() / 'served'} &"
-    )
+    print(f"  rnnsearch serve --model-name demo --model-base-path {served} &")
     print(
         "  echo 'My sister sells an old book.' | rnnsearch client --server 127.0.0.1:8500"
         " --model-name demo"

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import types
 
@@ -259,6 +260,9 @@ def test_demo(observe, monkeypatch, tmp_path, capsys):
     assert plain["asked"] == ("127.0.0.1:8500", "demo")
     assert len(plain["translated"][0][0]) > 6
     assert observe("demo")["trained"] == "runs/demo"
+    commands = [line for line in observe("demo", "--output", "a b")["output"] if "--model" in line]
+    paths = ["a b", "a b/attention", str(tmp_path / "a b" / "served")]
+    assert all(any(path in shlex.split(line) for line in commands) for path in paths)
     cleaned = Run(tmp_path / "cleaned")  # runs --clean has deleted the checkpoints
     cleaned.best_weights.parent.mkdir(parents=True)
     cleaned.best_weights.write_text("")
