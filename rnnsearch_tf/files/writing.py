@@ -120,12 +120,12 @@ def _check_name(name: OutputFile, inputs: Iterable[Any]) -> None:
             " to standard output and pipe it into the program that compresses"
         )
     if name not in STANDARD_OUTPUT and pathlib.Path(name).is_file():
-        files = [tables.split(other)[0] for other in inputs if other not in STANDARD_OUTPUT]
-        for path in (0, *files):  # 0: standard input; of a table's column: the table
-            if os.path.exists(path) and os.path.samefile(name, path):
-                raise UsageError(
-                    f"{name}: expected another file than the input, got the same; write elsewhere"
-                )
+        read: list[int | str] = [0]  # standard input; of a table's column: the table
+        read += [tables.split(other)[0] for other in inputs if other not in STANDARD_OUTPUT]
+        if any(os.path.exists(path) and os.path.samefile(name, path) for path in read):
+            raise UsageError(
+                f"{name}: expected another file than the input, got the same; write elsewhere"
+            )
 
 
 @contextlib.contextmanager
