@@ -194,7 +194,11 @@ def test_the_first_row_may_lack_a_cell_or_begin_with_a_brace(tmp_path, first):
         ("Oui, madame, oui;Yes, madam\nNon;No\n1;2\n", ("Oui, madame, oui", "Yes, madam")),
         ("Oui, a;Yes, a, b\nNon, b;No, b\nNon;No\n", ("Oui, a", "Yes, a, b")),
         ("Oui; non; si,Yes\nNon,No\n1,2\n", ("Oui; non; si", "Yes")),
-        ('"two\nlines, one",b\nc,d\n"e\n', ("two lines, one", "b")),
+        # a cell with a line break at the end of the lines that are looked at
+        (
+            '"two\nlines, one",b\n' + "c,d\n" * (tables.LOOKED_AT - 3) + '"e\nf",g\n',
+            ("two lines, one", "b"),
+        ),
         ("one,only\nthis\nand,that\n", ("one", "only")),
     ],
 )
