@@ -124,8 +124,8 @@ def test_names_that_the_host_header_may_have(host, names, expected):
             [BASE, BASE, "--model_name=a", "--model_name=a"],
             "--model_name: expected different names, got a, a",
         ),
-        (["--model_base_path="], "expected a name and a base path, got 'default' and ''"),
-        ([BASE, "--model_name="], "expected a name and a base path, got '' and '/m'"),
+        (["--model_base_path="], "--model-base-path: expected a value, got an empty one"),
+        ([BASE, "--model_name="], "--model-name: expected a value, got an empty one"),
         (
             [BASE, "--tls_key=k"],
             "expected --tls_certificate and --tls_key together, got one of them",
@@ -192,3 +192,9 @@ def test_flags_are_checked_in_python_too():
         flags.Flags({"m": "/m"}, max_request_rows=0)
     free = flags.Flags({"m": "/m"}, port=flags.FREE, rest_api_port=flags.FREE)
     assert free.port == free.rest_api_port == -1
+
+
+@pytest.mark.parametrize("models", [{"": "/m"}, {"default": ""}])
+def test_a_model_needs_a_name_and_a_path(models):
+    with pytest.raises(UsageError, match="expected a name and a base path, got"):
+        flags.Flags(models)
