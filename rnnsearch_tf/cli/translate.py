@@ -64,7 +64,7 @@ from rnnsearch_tf.cli.shared import (
     option_value,
     search_changes,
 )
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.about import read_about, read_training_text
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
@@ -179,7 +179,7 @@ def run(arguments: Namespace) -> None:
     ]
     signs, read = _warning_signs(translator, arguments, exported)
     languages = _languages(translator, exported) if arguments.split_sentences else ("", "")
-    number = 0
+    number = done = 0  # sentences, lines
     inputs = _constrained(
         input_batches(arguments.files, config.batch_size), phrase_lines, arguments
     )
@@ -191,7 +191,11 @@ def run(arguments: Namespace) -> None:
         for texts, constraints in inputs:
             cut = [split_sentences(text, languages[0]) for text in texts] if languages[0] else None
             sentences = list(itertools.chain.from_iterable(cut)) if cut else texts
-            translations = translator.translate(sentences, constraints, **changes)
+            try:
+                translations = translator.translate(sentences, constraints, **changes)
+            except UserError as error:  # it counts from the first sentence here
+                raise type(error)(f"lines {done + 1} to {done + len(texts)}: {error}") from None
+            done += len(texts)
             confidences = (
                 calibration(translator, sentences, [t.text for t in translations])
                 if calibration

@@ -154,6 +154,13 @@ def test_too_many_tokens_are_refused_with_their_line(rnnsearch, run_folder, sour
     )
 
 
+def test_an_error_names_the_lines_of_its_batch(rnnsearch, run_folder, source, tmp_path):
+    phrases = written(tmp_path / "phrases.txt", ["", "", "chat", "un " * 65, ""])
+    words = ["--constraints", phrases, "--batch-size", 3, source]
+    _, err = rnnsearch("translate", "--model", run_folder, *words, code=1)
+    assert "lines 4 to 5: constraints[0] ('un un" in err
+
+
 @pytest.mark.parametrize(
     "name, message",
     [
