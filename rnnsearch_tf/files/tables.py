@@ -323,16 +323,17 @@ def _delimited_rows(path: str, delimiter: str) -> Iterator[list[bytes]]:
         delimiter=delimiter,
         strict=True,  # otherwise a quotation mark that nothing closes swallows rows
     )
+    first = 1  # line of the row
     try:
         for row in reader:
+            first = reader.line_num + 1
             yield [cell.encode("utf-8", "surrogateescape") for cell in row]
     except csv.Error as error:
         hint = "look for a quotation mark that nothing closes"
         if "new-line" in str(error):  # a carriage return in a cell without quotation marks
             hint = "end the lines with line feeds"
         raise UserError(
-            f"{path}:{reader.line_num}: expected values separated by {delimiter!r}, got: {error};"
-            f" {hint}"
+            f"{path}:{first}: expected values separated by {delimiter!r}, got: {error}; {hint}"
         ) from None
 
 
