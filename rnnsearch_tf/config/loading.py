@@ -52,6 +52,9 @@ from rnnsearch_tf.files.atomic import write_file
 
 SectionT = typing.TypeVar("SectionT")
 
+_FEWEST: Tree = {"search": {"nbest": 1}}
+"""Goes with any beam size, whose limit is checked where all layers are merged."""
+
 
 def load_config(
     path: AnyPath | None = None,
@@ -88,12 +91,12 @@ def load_config(
     where = where if called is None else str(called)
     named = set(_names(tree))
     for layer in layers:
-        _, below_it = _sections(tree, below, where)
+        _, below_it = _sections(_merge(tree, _FEWEST), below, where)
         changed = set(_names(layer))
         # an option that lost its effect is reset to its default
         named = changed | (named & names_without_effect(below_it))
         tree = _merge(tree, layer)
-        _, sections = _sections(tree, below, where)
+        _, sections = _sections(_merge(tree, _FEWEST), below, where)
         if names_development_text(below_it["data"]) and not names_development_text(
             sections["data"]
         ):

@@ -315,3 +315,11 @@ def test_numbers_and_paths_as_they_are_written(tmp_path):
     assert load_config(
         overrides=["data.train_source=[a, b]", "data.train_target=x #1"]
     ).data.train_source == ("a", "b")
+
+
+def test_an_override_mends_what_the_file_has(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("search:\n  nbest: 20\n", encoding="utf-8")
+    assert load_config(path, ["search.beam_size=30"]).search.nbest == 20
+    assert load_config(path, ["search.nbest=2"]).search.nbest == 2
+    assert "nbest: expected at most" in message(tmp_path, path.read_text(), ["search.beam_size=19"])
