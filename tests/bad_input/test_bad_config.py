@@ -323,3 +323,5 @@ def test_an_override_mends_what_the_file_has(tmp_path):
     assert load_config(path, ["search.beam_size=30"]).search.nbest == 20
     assert load_config(path, ["search.nbest=2"]).search.nbest == 2
     assert "nbest: expected at most" in message(tmp_path, path.read_text(), ["search.beam_size=19"])
+    with pytest.raises(UsageError, match="search: expected a section"):
+        load_config(values={"search": 3}, overrides=["search.nbest=2"])
