@@ -427,7 +427,7 @@ class SearchConfig:
     lexicon: str | None = option(
         None,
         "file of `source-word target-word` lines for replace_unknown",
-        only_with={"replace_unknown": (True,)},
+        only_with={"replace_unknown": (True,), "source.tokenization": ("moses", "space")},
         facts=("is_file",),
         flag="--lexicon",
     )

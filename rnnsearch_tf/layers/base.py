@@ -15,7 +15,7 @@ import math
 import random
 import typing
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -506,17 +506,6 @@ def batched_matmul(
         right = tf.cast(right, dtype)
     result = tf.matmul(left, right, transpose_a=transpose_left, transpose_b=transpose_right)
     return tf.cast(result, result_dtype)
-
-
-def with_gradient(function: Callable[..., Any], training: bool) -> Callable[..., Any]:
-    """A function with its handwritten gradient in training, and otherwise with TensorFlow's:
-    TensorFlow keeps every graph that has a handwritten gradient until the process ends.
-
-    Args:
-        function: returns (results, function of their gradients), as for ``tf.custom_gradient``.
-        training: whether a gradient is needed.
-    """
-    return tf.custom_gradient(function) if training else lambda *values: function(*values)[0]
 
 
 def weight_gradient(inputs: tf.Tensor, deltas: tf.Tensor, dtype: str | None = None) -> tf.Tensor:

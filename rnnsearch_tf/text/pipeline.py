@@ -482,7 +482,7 @@ def _tokenize(
     if config.tokenization == "moses":
         # lower-case afterwards, since the rules about periods depend on case
         tokens = tokenize(_cleaned(texts, config), config.language, config.split_hyphens)
-        tokens = tokens.with_values(lower(tokens.values)) if config.lowercase else tokens
+        tokens = tf.ragged.map_flat_values(lower, tokens) if config.lowercase else tokens
         tokens = escape(tokens) if config.escape else tokens
     else:
         texts = _prepare(texts, config)

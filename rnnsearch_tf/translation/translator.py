@@ -8,6 +8,7 @@ import logging
 import math
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
@@ -53,8 +54,7 @@ log = logging.getLogger("rnnsearch_tf")
 SAMPLES_AT_ONCE = 64
 """Samples of one sentence that are drawn in one batch."""
 
-MOST_GRAPHS = 16
-"""Traced functions that a Translator keeps; each takes about 20 MB."""
+MOST_GRAPHS = 16  # traced functions that a Translator keeps, about 20 MB each
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -108,10 +108,9 @@ class Translator:
         self._sources = [TracedText(text) for text in self.source_texts]
         self._target = TracedText(target_text, translations=True)
         self._shards = shard_count()
-        # lexicons and shortlists, by what they are made from
+        # by what they are made from: lexicons and shortlists; traced functions, the last used last
         self._cache: dict[tuple[Any, ...], Any] = {}
-        # traced functions, the one that was used last at the end
-        self._graphs: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._graphs: OrderedDict[tuple[Any, ...], Callable[..., Any]] = OrderedDict()
         self._cache_lock = threading.Lock()
 
     @classmethod
@@ -313,18 +312,13 @@ class Translator:
         for name in ("replace_unknown", "coverage_penalty"):
             if getattr(config, name):
                 self.require_attention(name)
-        if config.lexicon and self.source_text.subword_model is not None:
-            raise UsageError(
-                "search.lexicon: expected a source of words, got one of SentencePiece pieces, which"
-                " no lexicon of words has; leave it out"
-            )
         return config
 
     def _changed(self, changes: Mapping[str, Any]) -> SearchConfig:
         old = self.config.search
         config = dataclasses.replace(old, **changes)
         new = {f"search.{name}" for name, value in changes.items() if value != getattr(old, name)}
-        check_effects({"search": config}, new)
+        check_effects({"search": config, "source": self.config.source}, new)
         return config
 
     def require_attention(self, purpose: str) -> None:
@@ -417,20 +411,17 @@ class Translator:
     def _graph(
         self, build: Callable[..., Any], config: SearchConfig | None = None, *more: Any
     ) -> Callable[..., Any]:
-        """The traced function of one task under one search configuration; traced once while it is
-        among the MOST_GRAPHS used last.
-        """
+        """The traced function of one task under one search configuration."""
         not_in_graph = dict(batch_size=1, lexicon=None, replace_unknown=False)
-        options = config and tuple((vars(config) | not_in_graph).values())
-        key = build, options, *more
+        key = build, config and str(vars(config) | not_in_graph), *more
         with self._cache_lock:
             graph = self._graphs.pop(key, None) or build(
                 self.model, config, len(self.source_texts), *more
             )
             self._graphs[key] = graph
             if len(self._graphs) > MOST_GRAPHS:
-                del self._graphs[next(iter(self._graphs))]
-        return graph
+                self._graphs.popitem(last=False)
+            return graph
 
     def _cached(self, make: Callable[..., Any], *arguments: Any) -> Any:
         """``make(*arguments)``, computed once, by the first thread that asks for it."""

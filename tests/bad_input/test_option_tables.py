@@ -366,6 +366,11 @@ COMPANY = [
     ("search.no_repeat_ngram=3", "model.system=luong", "model.system=cslm"),
     ("search.replace_unknown=true", "model.system=luong", "model.system=rnnencdec"),
     ("search.lexicon=f", "search.replace_unknown=true", "search.replace_unknown=false"),
+    (
+        "search.lexicon=f",
+        "search.replace_unknown=true source.tokenization=space",
+        "source.tokenization=sentencepiece search.replace_unknown=true",
+    ),
     ("search.shortlist_frequent=9", "search.shortlist=f", "search.shortlist=null"),
     ("search.shortlist_translations=9", "search.shortlist=f", "search.shortlist=null"),
 ]

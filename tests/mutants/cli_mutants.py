@@ -273,14 +273,14 @@ TRANSLATOR = [
     Mutant(
         "translation/translator.py",
         "a whole section is refused",
-        'check_effects({"search": config}, new)',
+        'check_effects({"search": config, "source": self.config.source}, new)',
         'check_effects({"search": config})',
         ("search/test_options_of_a_call.py::test_only_what_a_call_sets_must_have_an_effect",),
     ),
     Mutant(
         "translation/translator.py",
         "an option without the one it needs",
-        'check_effects({"search": config}, new)',
+        'check_effects({"search": config, "source": self.config.source}, new)',
         "pass",
         ("cli/test_evaluate_more.py::test_what_is_wrong_is_said_before_anything_is_translated",),
     ),

@@ -266,8 +266,8 @@ HAND_WRITTEN_GRADIENTS = [
     Mutant(
         "layers/kernels/gru.py",
         "U's gradient without the reset gate",
-        "reset_state = gates[1] * before",
-        "reset_state = before",
+        "weight_gradient(gates[1] * before, deltas[..., :n], dtype),",
+        "weight_gradient(before, deltas[..., :n], dtype),",
         (f"{HAND}::test_gru", f"{GRADIENTS}::test_every_weight_by_central_differences"),
     ),
     Mutant(

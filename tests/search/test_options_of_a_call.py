@@ -40,6 +40,8 @@ def test_only_the_graphs_used_last_are_kept(translator, monkeypatch):
 
     monkeypatch.setattr(type(translator.model), "start", lambda _, *values: noted(*values))
     monkeypatch.setattr(module, "MOST_GRAPHS", 2)
+    texts = translator.source_text, translator.target_text
+    translator = rt.Translator(translator.model, *texts, translator.config)
     for beam_size in (1, 2, 1, 3, 1, 2):
         assert translator.translate("The door is white.", beam_size=beam_size).tokens
     gc.collect()
@@ -52,7 +54,7 @@ def test_a_lexicon_of_words_has_no_pieces(tmp_path):
     run = write_run(tmp_path / "run", pieces)
     translator = rt.Translator.load(run)
     assert translator.search_config(replace_unknown=True).replace_unknown
-    message = "search.lexicon: expected a source of words, got one of SentencePiece pieces"
+    message = "search.lexicon: has no effect with source.tokenization=sentencepiece"
     with pytest.raises(UsageError, match=message):
         translator.search_config(replace_unknown=True, lexicon="lexicon")
     with pytest.raises(UsageError, match=message):

@@ -31,14 +31,7 @@ from typing import Any, TypeAlias
 import tensorflow as tf
 
 from rnnsearch_tf.layers.attention import AttentionMemory, additive_attention, alignment_hidden
-from rnnsearch_tf.layers.base import (
-    State,
-    batched_matmul,
-    cast_weights,
-    matmul,
-    weight_gradient,
-    with_gradient,
-)
+from rnnsearch_tf.layers.base import State, batched_matmul, cast_weights, matmul, weight_gradient
 from rnnsearch_tf.runtime.tensorflow_internals import sigmoid_gradient, tanh_gradient
 
 Gates: TypeAlias = tuple[tf.Tensor, tf.Tensor, tf.Tensor]
@@ -119,7 +112,8 @@ def gru(
         weights: dictionary of the tensors U [n, n] and U_gates [n, 2n], which is [U_z | U_r].
         mask: bool [B, T] or None. Where it is False, the state does not change.
         dtype: operand dtype of the products.
-        training: whether a gradient is needed.
+        training: whether to use the handwritten gradient; TensorFlow keeps a graph with one
+            until the process ends.
 
     Returns:
         {"state": float [B, T, n]}.
@@ -143,20 +137,17 @@ def gru(
             deltas, first_gradient = _backward(
                 states_gradient, before, gates, real, U, U_gates, dtype
             )
-            reset_state = gates[1] * before
-            U_gradient = weight_gradient(reset_state, deltas[..., :n], dtype)
             return (
                 deltas,
                 first_gradient,
-                U_gradient,
+                weight_gradient(gates[1] * before, deltas[..., :n], dtype),
                 weight_gradient(before, deltas[..., n:], dtype),
             )
 
         return states, gradient
 
-    states = with_gradient(run, training)(
-        tf.transpose(inputs, [1, 0, 2]), state["state"], weights["U"], weights["U_gates"]
-    )
+    arguments = tf.transpose(inputs, [1, 0, 2]), state["state"], weights["U"], weights["U_gates"]
+    states = tf.custom_gradient(run)(*arguments) if training else run(*arguments)[0]
     return {"state": tf.transpose(states, [1, 0, 2])}
 
 

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import tensorflow as tf
 
-from rnnsearch_tf.layers.base import State, cast_weights, matmul, weight_gradient, with_gradient
+from rnnsearch_tf.layers.base import State, cast_weights, matmul, weight_gradient
 
 Gates: TypeAlias = tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]
 """g, i, f and o of a step, each float [..., n]."""
@@ -69,7 +69,8 @@ def lstm(
         weights: dictionary of the tensors U [n, 4n] and p [3n] or None, see :func:`lstm_unit`.
         mask: bool [B, T] or None. Where it is False, state and cell do not change.
         dtype: operand dtype of the products.
-        training: whether a gradient is needed.
+        training: whether to use the handwritten gradient; TensorFlow keeps a graph with one
+            until the process ends.
 
     Returns:
         {"state", "cell"}: float [B, T, n].
@@ -108,9 +109,8 @@ def lstm(
 
         return (states, cells), gradient
 
-    states, cells = with_gradient(run, training)(
-        tf.transpose(inputs, [1, 0, 2]), state["state"], state["cell"], weights["U"], p
-    )
+    arguments = tf.transpose(inputs, [1, 0, 2]), state["state"], state["cell"], weights["U"], p
+    states, cells = tf.custom_gradient(run)(*arguments) if training else run(*arguments)[0]
     return {"state": tf.transpose(states, [1, 0, 2]), "cell": tf.transpose(cells, [1, 0, 2])}
 
 
