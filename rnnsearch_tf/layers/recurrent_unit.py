@@ -343,13 +343,13 @@ class RecurrentUnit(PaperLayer):
 
     def _fits_cudnn(self) -> bool:
         """Whether a GPU is available, and cuDNN implements this unit and may be used."""
-        plain = (
+        return (
             self.may_use_cudnn
             and self.unit == "gru_reset_after"
             and not self.layer_normalization
             and self.product_dtype is None
+            and gpu_with_cudnn()
         )
-        return plain and gpu_with_cudnn()
 
     def _read_by_cudnn(
         self, values: tf.Tensor, state: State, mask: tf.Tensor | None, backward: bool
