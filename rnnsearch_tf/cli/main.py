@@ -399,9 +399,10 @@ class Parser(argparse.ArgumentParser):
                     " --help"
                 )
         arguments = self.parse_args(argv)
-        for action in self.actions:
+        for action in self.actions:  # of a variable that is not set, a shell makes an empty value
             value = getattr(arguments, action.dest, None)
             values = value if isinstance(value, list) else [value]
+            # a sentence may be empty, and so may a flag of `serve` that is empty by default
             may_be_empty = action.default == "" or action.dest == "sentence"
             if action.option_strings and "" in values and not may_be_empty:
                 raise UsageError(
