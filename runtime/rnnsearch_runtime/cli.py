@@ -129,15 +129,15 @@ def _batches(size: int) -> Iterator[list[bytes]]:
     while chunk := os.read(0, 1 << 16):
         *complete, rest = (rest + chunk).split(b"\n")
         lines += complete
-        if len(rest) > _LONGEST_LINE:
-            yield from [lines] if lines else []
+        too_long = len(rest) > _LONGEST_LINE
+        while len(lines) >= size or (lines and (too_long or not _can_read_now())):
+            yield lines[:size]
+            del lines[:size]
+        if too_long:
             raise ValueError(
                 f"standard input: expected lines of at most {_LONGEST_LINE:,} bytes, got a longer"
                 " one; break it, or take it out"
             )
-        while len(lines) >= size or (lines and not _can_read_now()):
-            yield lines[:size]
-            del lines[:size]
     lines += [rest] if rest else []
     if lines:
         yield lines

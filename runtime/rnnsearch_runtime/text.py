@@ -92,8 +92,7 @@ class Text:
                 raise ValueError(f"unicode_form {self.unicode_form!r}")
         except ImportError as error:
             raise ModelError(
-                f"{where}: expected {error.name} for tokenization {self.tokenization}, got:"
-                f' {error}; pip install "rnnsearch-runtime[moses]"'
+                f'{where}: expected {error.name}, got none; pip install "rnnsearch-runtime[moses]"'
             ) from None
         except (LookupError, TypeError, ValueError, RuntimeError) as error:
             raise ModelError(

@@ -94,12 +94,12 @@ def test_moses_rules_are_those_of_sacremoses() -> None:
 def test_moses_rules_need_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sacremoses", None)
     side = SIDE | {"tokenization": "moses"}
-    with pytest.raises(ModelError, match=r"source: expected sacremoses .*pip install .*\[moses\]"):
+    with pytest.raises(ModelError, match=r"source: expected sacremoses, .*pip install .*\[moses\]"):
         Text(side, "source")
 
 
 def test_pieces_need_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
     side = SIDE | {"tokenization": "sentencepiece", "subword_model": ""}
-    with pytest.raises(ModelError, match="expected sentencepiece for tokenization sentencepiece"):
+    with pytest.raises(ModelError, match="source: expected sentencepiece, got none"):
         Text(side, "source")
