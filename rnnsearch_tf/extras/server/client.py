@@ -137,8 +137,8 @@ class Client:
     ) -> None:
         if version is not None and not 0 <= version <= LARGEST_VERSION:
             raise UsageError(
-                f"version: expected a whole number from 0 to {LARGEST_VERSION}, got {version}; leave"
-                " it out for the latest"
+                f"version: expected a whole number from 0 to {LARGEST_VERSION}, got {version};"
+                " leave it out for the latest"
             )
         self.address = address
         self.confidence = confidence
