@@ -104,6 +104,87 @@ def _sutskever():
     yield "lstm-reversed-2", dataclasses.replace(lstm, member=1, first_seed=True)
 
 
+CAPTIONS = (
+    "source.vocabulary_size=10000",
+    "target.vocabulary_size=10000",
+    *(f"{side}.lowercase=true" for side in ("source", "target")),
+    *(
+        f"data.development_{side}=val.{language}.gz"
+        for side, language in (("source", "en"), ("target", "fr"))
+    ),
+    "data.batch_size=80",
+)
+"""The texts and batches of multi30k-en-fr-words."""
+
+BUILT_IN = (
+    *(f"{side}.vocabulary_size=1000" for side in ("source", "target")),
+    "data.corpus=phrasebook",
+    *(
+        f"data.{part}_{side}=null"
+        for part in ("train", "development")
+        for side in ("source", "target")
+    ),
+    "data.folder=null",
+)
+"""The text of phrasebook."""
+
+
+def _small(embedding, hidden, others):
+    """Settings of the size of a model; the authors' rank of the output is that of embeddings."""
+    return (
+        f"model.embedding_size={embedding}",
+        f"model.hidden_size={hidden}",
+        f"model.maxout_size={others}",
+        f"model.output_rank={embedding}",
+    )
+
+
+def _authors():
+    """The recipe of the authors' program, preset groundhog, at the sizes of our configurations,
+    beside these. Trained until five evaluations bring no better BLEU of the development text.
+    """
+    stop = (
+        "training.epochs=1000",
+        "training.evaluate_every=1000",
+        "training.evaluate_beam_size=1",
+        "training.evaluate_sentences=500",
+        "training.patience=5",
+        "training.checkpoint_every_minutes=5",
+    )
+    captions = (*CAPTIONS, *_small(256, 256, 256), *stop, "training.maximum_updates=30000")
+    built_in = (*BUILT_IN, *stop, "training.maximum_updates=40000")
+    search = "model.alignment_size=256"
+    yield (
+        "captions-rnnsearch-authors",
+        Recipe("rnnsearch-50", (*captions, search), "captions", minutes=120),
+    )
+    yield "captions-rnnsearch", Recipe("multi30k-en-fr-words", (), "captions", minutes=30)
+    yield (
+        "phrasebook-rnnsearch-authors",
+        Recipe(
+            "rnnsearch-50",
+            (
+                *built_in,
+                *_small(64, 96, 64),
+                "model.alignment_size=64",
+                "data.phrasebook_size=4000",
+            ),
+            "phrasebook",
+            minutes=30,
+        ),
+    )
+    yield (
+        "phrasebook-rnnencdec-authors",
+        Recipe(
+            "rnnencdec-50",
+            (*built_in, *_small(64, 192, 64), "data.phrasebook_size=40000"),
+            "phrasebook",
+            minutes=30,
+        ),
+    )
+    yield "phrasebook-rnnencdec", Recipe("phrasebook-rnnencdec", (), "phrasebook", minutes=10)
+
+
 FEW_WORDS = "source.vocabulary_size=5000", "target.vocabulary_size=5000"
 PHRASES = (
     "source.tokenization=space",
@@ -201,7 +282,7 @@ GUIDED = (
 )
 """Models that are also trained with guided alignment."""
 
-RECIPES = dict([*_bahdanau(), *_sutskever(), *_cho(), *_attending(), *_luong(), *_subwords()])
+RECIPES = dict([*_bahdanau(), *_authors(), *_sutskever(), *_cho(), *_attending(), *_luong(), *_subwords()])
 RECIPES |= {f"{name}-guided": dataclasses.replace(RECIPES[name], guided=1.0) for name in GUIDED}
 
 OPERATIONS = {
