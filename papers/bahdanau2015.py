@@ -19,6 +19,7 @@ from rnnsearch_tf.files.reading import read_all
 from papers import phrase_based
 from papers.corpora import LANGUAGES
 from papers.page import Page, over_seeds
+from papers.resampling import Counts, counts_of
 
 BEAM = 12
 SCORED = 500
@@ -28,7 +29,8 @@ SHOWN_LENGTHS = 10, 20, 30, 40
 """Lengths, in words, of the sentences whose alignments are plotted."""
 
 PHRASE_BASED = "table1-phrase-based"
-"""Key of the measurement of the phrase-based system."""
+PHRASE_BASED_TEXTS = "translations-phrase-based"
+"""Keys of the measurement of the phrase-based system and of its translations."""
 
 ENOUGH = 50
 """Number of sentences of a length that makes its BLEU meaningful."""
@@ -56,24 +58,91 @@ def test_text(work):
 
 
 def translations(work, name, seed, forbid_unknown=False) -> dict:
-    """{"tokens": separated by spaces, "source_lengths": in tokens} of the translated test text.
+    """The translated test text.
+
+    Returns:
+        {"tokens": separated by spaces, "source_lengths": in tokens, "counts": see
+        resampling.counts_of, "units": the unit of each sentence, or None if each is one,
+        "single_sentences": as of the texts}. Claims need no more than this.
 
     BLEU is of the tokens that the model wrote. They cannot be recovered from the detokenized text:
     Moses's rules split off a full stop inside a line only if a capital follows, and these models
     write lower case.
     """
-    sources, _ = test_text(work)
 
     def translate():
+        from rnnsearch_tf.evaluation.words import tokenized
+
+        sources, references = test_text(work)
+        translator = work.translator(name, seed)
         changes = {"allow_unknown": False} if forbid_unknown else {}
-        found = work.translator(name, seed).translate(sources, beam_size=BEAM, **changes)
+        found = translator.translate(sources, beam_size=BEAM, **changes)
+        texts = [" ".join(each.tokens) for each in found]
+        side = translator.target_text
         return {
-            "tokens": [" ".join(each.tokens) for each in found],
+            "tokens": texts,
             "source_lengths": [len(each.source_tokens) for each in found],
+            **_counted(work, texts, tokenized(side, references), side.config.lowercase),
         }
 
-    return work.output(
-        f"translations{'-no-unk' if forbid_unknown else ''}-{name}-{seed}", translate
+    return work.output(_key(name, seed, forbid_unknown), translate)
+
+
+def _key(name, seed, forbid_unknown=False):
+    return f"translations{'-no-unk' if forbid_unknown else ''}-{name}-{seed}"
+
+
+def _counted(work, texts, references, lowercase):
+    return {
+        "counts": counts_of(texts, references, lowercase),
+        "units": work.texts.units,
+        "single_sentences": work.texts.single_sentences,
+    }
+
+
+def kept_counts(work, name, forbid_unknown=False) -> list:
+    """[Counts of each seed whose translations were kept]: all seeds, or none."""
+    kept = [
+        work.kept_output(_key(name, seed, forbid_unknown)) for seed in work.seeds_of(name)
+    ]
+    return [] if None in kept else [Counts(each["counts"]) for each in kept]
+
+
+def kept_counts_of_phrases(work) -> list:
+    """[Counts of the phrase-based system], or none."""
+    kept = work.kept_output(PHRASE_BASED_TEXTS)
+    return [] if kept is None else [Counts(kept["counts"])]
+
+
+def kept_units(work, name):
+    """The unit of each sentence of the test text, to be resampled; None if nothing was kept."""
+    kept = work.kept_output(_key(name, work.seeds[0]))
+    if kept is None:
+        return None
+    return list(range(len(kept["counts"]))) if kept["units"] is None else kept["units"]
+
+
+def kept_single_sentences(work, name):
+    """Number of sentences of the test text that are one caption; None if nothing was kept."""
+    kept = work.kept_output(_key(name, work.seeds[0]))
+    return None if kept is None else kept["single_sentences"]
+
+
+def kept_ends(work, name, buckets) -> tuple:
+    """(positions of the shortest, of the longest sentences) of lengths with ENOUGH of them.
+
+    Args:
+        name: a model.
+        buckets: of measured_lengths, for one seed.
+    """
+    kept = work.kept_output(_key(name, work.seeds[0]))
+    if kept is None:
+        return [], []
+    lengths = np.array(kept["source_lengths"])
+    first, *_, last = with_enough_sentences(buckets)
+    return tuple(
+        np.flatnonzero((lengths >= end["shortest"]) & (lengths <= end["longest"]))
+        for end in (first, last)
     )
 
 
@@ -140,7 +209,12 @@ def _phrase_based(work, models):
     sources, references = (
         phrase_based.tokens(lines, language) for lines, language in zip(test_text(work), LANGUAGES)
     )
-    texts = phrase_based.translated(work.phrase_based(), sources)
+
+    def translate():
+        texts = phrase_based.translated(work.phrase_based(), sources)
+        return {"tokens": texts, **_counted(work, texts, references, lowercase=False)}
+
+    texts = work.output(PHRASE_BASED_TEXTS, translate)["tokens"]
     few = known(work, models)
 
     def score(chosen):

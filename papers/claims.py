@@ -1,13 +1,14 @@
-"""The papers' claims, one a line: held, not held, or undecided here, with the measured number.
+"""The papers' claims, one a line: held, suggestive, undecided or not held here, with the number.
 
-A claim is a difference that is above zero if the claim is true. With several seeds it is held, or
-not held, if zero is outside the 95 % confidence interval of the mean difference (Student's t), and
-undecided otherwise. With one seed there is only the sign.
+A claim is a difference that is above zero if the claim is true. resampling.py decides whether it
+is, over the seeds and over resamples of the test text. Claims about a test text whose translations
+were not kept are decided over the seeds alone.
 """
 
 from __future__ import annotations
 
-import statistics
+import dataclasses
+from collections.abc import Callable, Sequence
 
 from papers import bahdanau2015
 from papers import cho2014
@@ -15,12 +16,34 @@ from papers import cho2014_figures
 from papers import monotone
 from papers import sutskever2014
 from papers import sutskever2014_figures
-from papers.page import Page, over_seeds
+from papers.page import Page
+from papers.resampling import LEVEL, RESAMPLES, Difference, verdicts
 
 ASKED_HERE = "asked here"
 
 FLAT = 0.1
-"""The share of BLEU that a flat system may lose from the shortest to the longest sentences."""
+"""The share of BLEU that a flat system may lose from the shortest to the longest sentences; chosen
+here, no paper gives one.
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """A claim and what was found.
+
+    Attributes:
+        paper: the paper, or ASKED_HERE.
+        says: the claim.
+        measure: what the difference is of.
+        difference: Difference.
+        in_paper: the same difference in the paper; "" if it is read from a figure or not given.
+    """
+
+    paper: str
+    says: str
+    measure: str
+    difference: Difference
+    in_paper: str = ""
 
 
 def claims(work, models) -> Page:
@@ -35,141 +58,276 @@ def claims(work, models) -> Page:
         *_sutskever(work, models[5:-2], models[3]),
         *_cho(work, models[-2:]),
     ]
+    judged = verdicts([claim.difference for claim in found])
     rows = [
         {
-            "claim": claim,
-            "paper": paper,
-            "difference": difference,
-            "found": over_seeds(values),
-            "verdict": verdict(values),
+            "paper": claim.paper,
+            "claim": claim.says,
+            "measured as": claim.measure,
+            "paper's": claim.in_paper,
+            "ours": _with_margin(claim.difference),
+            "agrees?": verdict,
         }
-        for paper, claim, difference, values in found
+        for claim, verdict in zip(found, judged)
+    ]
+    numbers = [
+        {
+            "claim": claim.says,
+            "values": claim.difference.values,
+            "variance over the text": claim.difference.variance,
+            "units of the text": claim.difference.units,
+            "probability": claim.difference.probability,
+        }
+        for claim in found
     ]
     return Page(
         "The papers' claims",
         rows,
-        [],
-        [
+        text=[
             (
-                "A claim is written as a difference, which is above zero if the claim is true."
-                f" For each seed, one model of each kind is compared. {ASKED_HERE}: no paper"
-                " claims it."
+                "Only the signs can be compared with the papers', not the sizes: models, texts and"
+                " trainings are small. A claim is written as a difference, which is above zero if"
+                f" the claim is true. {ASKED_HERE}: no paper claims it."
             ),
             (
-                "With several seeds a claim is held if the 95 % confidence interval of the mean"
-                " difference lies above zero, not held if it lies below, else undecided. With one"
-                " seed there is only the sign, which decides little. The ensemble and the model"
-                " that is trained longer are made once."
+                "Ours is the mean over the seeds, with the 95 % confidence interval. Its variance"
+                " is that over the seeds plus, where translations were kept, that over"
+                f" {RESAMPLES:,} resamples of the test text (marked *). Joined captions are"
+                " resampled in blocks of 60, which have no line in common with another block."
+            ),
+            (
+                f"held, not held: above or below zero at {LEVEL:.0%} with Holm's correction for"
+                " deciding all these claims; suggestive: above zero at this level without the"
+                " correction, or with one seed; undecided: none of these. One seed without"
+                " translations decides nothing. The ensemble and the model that is trained longer"
+                " are made once."
             ),
             (
                 "The shortest and the longest sentences are the first and the last length of"
-                f" Figure 2 with at least {bahdanau2015.ENOUGH} sentences. Flat: a system that"
-                f" loses at most {FLAT:.0%} of its BLEU between them, or between the first and the"
-                " last fifth of Figure 3."
+                f" Figure 2 with at least {bahdanau2015.ENOUGH} sentences. Flat, by our own"
+                f" measure: a system that loses at most {FLAT:.0%} of its BLEU between them, or"
+                " between the first and the last fifth of Figure 3."
             ),
         ],
+        numbers={"differences": numbers},
     )
 
 
-def verdict(differences) -> str:
-    """Whether the mean of the differences is above zero.
-
-    Example:
-        >>> verdict([1.0, 2.0, 1.5]), verdict([-1.0]), verdict([12.0, 3.0, 0.1])
-        ('held', 'not held (one seed)', 'undecided')
-    """
-    if len(differences) == 1:
-        return f"{'held' if differences[0] > 0 else 'not held'} (one seed)"
-    from scipy.stats import t
-
-    count = len(differences)
-    mean = statistics.mean(differences)
-    margin = t.ppf(0.975, count - 1) * statistics.stdev(differences) / count**0.5
-    return "held" if mean > margin else "not held" if mean < -margin else "undecided"
+def _with_margin(difference):
+    """The mean and its interval, as text; * if the test text was resampled."""
+    digits = 3 if abs(difference.mean) <= 1 else 2
+    margin = difference.margin
+    interval = " (one seed)" if margin is None else f" ± {margin:.{digits}f}"
+    return f"{difference.mean:+.{digits}f}{interval}{'' if difference.variance is None else ' *'}"
 
 
 def _bahdanau(work, models):
     paper = "Bahdanau et al. 2015"
     measured = {name: bahdanau2015.measured_bleu(work, name, models) for name in models}
-    encdec_30, search_30, encdec_50, search_50, [longer] = (
-        [each["all"] for each in found] for found in measured.values()
+    encdec_30, search_30, encdec_50, search_50, longer = (
+        _System([each["all"] for each in found], bahdanau2015.kept_counts(work, name))
+        for name, found in measured.items()
     )
-    lengths = {name: bahdanau2015.measured_lengths(work, name) for name in models[2:4]}
-    encdec_fall, search_fall = ([_fall(buckets) for buckets in found] for found in lengths.values())
-    yield (
+    units = bahdanau2015.kept_units(work, models[3])
+
+    def less(better, worse):
+        return _between(better, worse, units)
+
+    yield Claim(
         paper,
         "RNNsearch is better than RNNencdec, trained on up to 50 words",
         "BLEU",
-        _less(search_50, encdec_50),
+        less(search_50, encdec_50),
+        "+8.93",
     )
-    yield paper, "… trained on up to 30 words", "BLEU", _less(search_30, encdec_30)
-    yield (
+    yield Claim(paper, "… trained on up to 30 words", "BLEU", less(search_30, encdec_30), "+7.57")
+    yield from _by_length(work, paper, models[2], models[3], (encdec_50, search_50), units)
+    yield Claim(
         paper,
-        "the gap between them grows with length",
-        "gap on the longest sentences − on the shortest",
-        _less(encdec_fall, search_fall),
+        "RNNsearch is better trained on up to 50 words than on up to 30",
+        "BLEU",
+        less(search_50, search_30),
+        "+5.25",
     )
+    yield Claim(
+        paper,
+        "RNNencdec is better trained on up to 50 words than on up to 30",
+        "BLEU",
+        less(encdec_50, encdec_30),
+        "+3.89",
+    )
+    yield Claim(
+        paper,
+        "RNNsearch-30 is better than RNNencdec-50",
+        "BLEU",
+        less(search_30, encdec_50),
+        "+3.68",
+    )
+    yield Claim(
+        paper,
+        "RNNsearch-50 is better trained longer",
+        "BLEU",
+        less(longer, search_50.of_first_seed()),
+        "+1.70",
+    )
+    yield from _monotone(work, paper, models[3])
+    yield from _beside_phrases(work, paper, models, measured, units)
+
+
+@dataclasses.dataclass(frozen=True)
+class _System:
+    """BLEU of each seed, and the Counts of its translations, none if they were not kept."""
+
+    bleu: list
+    counts: list
+
+    def of_first_seed(self):
+        return _System(self.bleu[:1], self.counts[:1])
+
+
+def _between(better, worse, units):
+    """The Difference of two systems' BLEU."""
+    return _resampled(
+        _less(better.bleu, worse.bleu),
+        units,
+        [better.counts, worse.counts],
+        lambda weights, more, less: more.bleu(weights) - less.bleu(weights),
+    )
+
+
+def _resampled(values, units, counts: Sequence[list], difference: Callable) -> Difference:
+    """A Difference with the variance of the text, if translations of all seeds were kept.
+
+    Args:
+        values: as measured, one for each seed.
+        units: the unit of each line of the text, or None.
+        counts: for each system the Counts of each seed.
+        difference: function of the weights and of one Counts of each system.
+    """
+    if units is None or any(len(each) < len(values) for each in counts):
+        return Difference(values)
+    seeds = list(zip(*counts))[: len(values)]
+    return Difference.of(
+        values, lambda weights: [difference(weights, *each) for each in seeds], units
+    )
+
+
+def _by_length(work, paper, encdec, search, systems, units):
+    """The claims of Figure 2; `systems` are those of both names."""
+    lengths = {name: bahdanau2015.measured_lengths(work, name) for name in (encdec, search)}
+    encdec_fall, search_fall = ([_fall(buckets) for buckets in found] for found in lengths.values())
     allowed = {
         name: [FLAT * bahdanau2015.with_enough_sentences(buckets)[0]["bleu"] for buckets in found]
         for name, found in lengths.items()
     }
-    yield (
+    ends = bahdanau2015.kept_ends(work, search, lengths[search][0])
+    every = [
+        [each.only(lines) for each in system.counts] for system in systems for lines in ends
+    ]
+
+    def fall(weights, short, long):
+        return short.bleu(weights) - long.bleu(weights)
+
+    def not_flat(weights, short, long):
+        return fall(weights, short, long) - FLAT * short.bleu(weights)
+
+    yield Claim(
+        paper,
+        "the gap between them grows with length",
+        "gap in BLEU on the longest sentences − on the shortest",
+        _resampled(
+            _less(encdec_fall, search_fall),
+            units,
+            every,
+            lambda weights, *each: fall(weights, *each[:2]) - fall(weights, *each[2:]),
+        ),
+    )
+    yield Claim(
         paper,
         "RNNencdec falls with length",
         "BLEU that it loses − what a flat system may lose",
-        _less(encdec_fall, allowed[models[2]]),
+        _resampled(_less(encdec_fall, allowed[encdec]), units, every[:2], not_flat),
     )
-    yield (
+    yield Claim(
         paper,
         "RNNsearch is flat",
         "what a flat system may lose − BLEU that it loses",
-        _less(allowed[models[3]], search_fall),
+        _resampled(
+            _less(allowed[search], search_fall),
+            units,
+            every[2:],
+            lambda weights, *each: -not_flat(weights, *each),
+        ),
     )
-    yield (
-        paper,
-        "RNNsearch is better trained on up to 50 words than on up to 30",
-        "BLEU",
-        _less(search_50, search_30),
-    )
-    yield (
-        paper,
-        "RNNencdec is better trained on up to 50 words than on up to 30",
-        "BLEU",
-        _less(encdec_50, encdec_30),
-    )
-    yield paper, "RNNsearch-30 is better than RNNencdec-50", "BLEU", _less(search_30, encdec_50)
-    yield paper, "RNNsearch-50 is better trained longer", "BLEU", [longer - search_50[0]]
-    steps = [monotone.shares(each["steps"]) for each in monotone.measured_steps(work, models[3])]
+
+
+def _monotone(work, paper, name):
+    steps = [monotone.shares(each["steps"]) for each in monotone.measured_steps(work, name)]
     swaps, further = (
         [share[kind] for share in steps] for kind in ("one word back", "further back")
     )
-    forward = [0.5 - sum(back) for back in zip(swaps, further)]
-    yield (
+    yield Claim(
         paper,
         "alignments are mostly monotone",
         "½ − share of the steps of attention that go back",
-        forward,
+        Difference([0.5 - sum(back) for back in zip(swaps, further)]),
     )
-    yield (
+    yield Claim(
         ASKED_HERE,
         "steps back are mostly of one word, where two words change places",
         "share of such steps − of steps further back",
-        _less(swaps, further),
+        Difference(_less(swaps, further)),
     )
+
+
+def _beside_phrases(work, paper, models, measured, units):
+    """The claims about the phrase-based system."""
     phrases = bahdanau2015.measured_phrase_based(work, models)
+    counts = bahdanau2015.kept_counts_of_phrases(work)
+    known = bahdanau2015.known(work, models) if counts else []
+    single = bahdanau2015.kept_single_sentences(work, models[3])
 
-    def above(part, name=models[3]):
-        return [each[part] - phrases[part] for each in measured[name]]
+    def above(part, name, lines, forbid_unknown=False, sign=1):
+        """RNNsearch − phrases, or phrases − RNNsearch for a sign of −1, on some lines."""
+        values = [sign * (each[part] - phrases[part]) for each in measured[name]]
+        network = bahdanau2015.kept_counts(work, name, forbid_unknown)
+        chosen = [
+            [each.only(lines) for each in system] for system in (network, counts * len(network))
+        ]
+        return _resampled(
+            values,
+            units,
+            chosen,
+            lambda weights, ours, theirs: sign * (ours.bleu(weights) - theirs.bleu(weights)),
+        )
 
-    yield (
+    yield Claim(
         paper,
         "RNNsearch trained longer is better than the phrase-based system where all words are known",
         "BLEU",
-        above("no_unk", models[4]),
+        above("no_unk", models[4], known, forbid_unknown=True),
+        "+0.52",
     )
-    yield ASKED_HERE, "RNNsearch-50 is better than it there", "BLEU", above("no_unk")
-    yield ASKED_HERE, "… on all sentences", "BLEU", above("all")
-    yield ASKED_HERE, "… on the captions, each by itself", "BLEU", above("short")
+    yield Claim(
+        paper,
+        "the phrase-based system is better there than RNNsearch-50",
+        "BLEU",
+        above("no_unk", models[3], known, forbid_unknown=True, sign=-1),
+        "+1.47",
+    )
+    yield Claim(
+        paper,
+        "… and on all sentences",
+        "BLEU",
+        above("all", models[3], slice(None), sign=-1),
+        "+6.55",
+    )
+    yield Claim(
+        ASKED_HERE,
+        "RNNsearch-50 is better than the phrase-based system on captions, each by itself",
+        "BLEU",
+        above("short", models[3], slice(0, single)),
+    )
 
 
 def _sutskever(work, models, words):
@@ -179,62 +337,71 @@ def _sutskever(work, models, words):
     def wide(found):
         return [each["12"] for each in found]
 
-    yield (
+    yield Claim(
         paper,
         "reversing the source helps the LSTM",
         "BLEU, beam 12",
-        _less(wide(reversed_), wide(forward)),
+        Difference(_less(wide(reversed_), wide(forward))),
+        "+4.42",
     )
-    yield (
+    yield Claim(
         paper,
         "an ensemble is better than the best of its models",
         "BLEU, beam 12",
-        [ensemble["12"] - best["12"]],
+        Difference([ensemble["12"] - best["12"]]),
     )
 
     def gain(each):
         return 2 * each["2"] - each["1"] - each["12"]
 
     more = "(beam 2 − beam 1) − (beam 12 − beam 2), BLEU"
-    yield (
+    yield Claim(
         paper,
         "a beam of 2 gives an ensemble most of the gain of a beam of 12",
         more,
-        [gain(ensemble)],
+        Difference([gain(ensemble)]),
+        "+1.19",
     )
-    yield ASKED_HERE, "… and a single model", more, list(map(gain, reversed_))
+    yield Claim(ASKED_HERE, "… and a single model", more, Difference(list(map(gain, reversed_))))
     rescored = sutskever2014.measured_rescoring(work, models)
     [alone] = rescored["phrase-based"]
-    yield (
+    yield Claim(
         paper,
         "n-best lists of a phrase-based system are better when the LSTM rescores them",
         "BLEU",
-        [each - alone for each in rescored["rescored by reversed"]],
+        Difference([each - alone for each in rescored["rescored by reversed"]]),
+        "+2.55",
+    )
+    yield Claim(
+        paper,
+        "… and better when a reversed LSTM does than a forward one",
+        "BLEU",
+        Difference(_less(rescored["rescored by reversed"], rescored["rescored by forward"])),
+        "+0.24",
     )
     fifths = [
         [fifth["bleu"] for fifth in each["length"]]
         for each in sutskever2014_figures.measured_fifths(work, models[1], words)
     ]
-    flat = [FLAT * first - (first - last) for first, *_, last in fifths]
-    yield (
+    yield Claim(
         paper,
         "the LSTM is flat up to 35 words",
         "what a flat system may lose − BLEU that it loses",
-        flat,
+        Difference([FLAT * first - (first - last) for first, *_, last in fifths]),
     )
     states = sutskever2014_figures.measured_states(work, models[1])
     nearer = "share of sentences that say so − ½"
-    yield (
+    yield Claim(
         paper,
         "the LSTM's states depend on word order",
         nearer,
-        [each["order"] - 0.5 for each in states],
+        Difference([each["order"] - 0.5 for each in states]),
     )
-    yield (
+    yield Claim(
         paper,
         "the LSTM's states do not depend on active or passive voice",
         nearer,
-        [each["voice"] - 0.5 for each in states],
+        Difference([each["voice"] - 0.5 for each in states]),
     )
 
 
@@ -243,23 +410,34 @@ def _cho(work, models):
     found = cho2014.measured_rescoring(work, models)
 
     def better(name, other):
-        return [each[name]["test"] - each[other]["test"] for each in found]
+        return Difference([each[name]["test"] - each[other]["test"] for each in found])
 
-    yield (
+    yield Claim(
         paper,
         "the RNN Encoder–Decoder's phrase scores add to the table's frequencies",
         "BLEU",
         better("RNN", "Baseline"),
+        "+0.63",
     )
-    yield paper, "… and more than a neural language model does", "BLEU", better("RNN", "CSLM")
-    yield paper, "… and to the neural language model", "BLEU", better("CSLM + RNN", "CSLM")
-    yield paper, "the word penalty adds to both", "BLEU", better("CSLM + RNN + WP", "CSLM + RNN")
+    yield Claim(
+        paper, "… and more than a neural language model does", "BLEU", better("RNN", "CSLM"), "+0.38"
+    )
+    yield Claim(
+        paper, "… and to the neural language model", "BLEU", better("CSLM + RNN", "CSLM"), "+1.06"
+    )
+    yield Claim(
+        paper,
+        "the word penalty adds to both",
+        "BLEU",
+        better("CSLM + RNN + WP", "CSLM + RNN"),
+        "+0.54",
+    )
     near = [each["near"] - 0.5 for each in cho2014_figures.measured_paraphrases(work, models[0])]
-    yield (
+    yield Claim(
         paper,
         "phrases near in meaning lie near",
         "share of pairs nearer than another with as many words in common − ½",
-        near,
+        Difference(near),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 import pathlib
 import random
 from collections.abc import Iterator
@@ -49,6 +50,19 @@ class JoinedTexts:
     def single_sentences(self) -> int:
         """Number of sentences of the test text that are one caption; they come first."""
         return len(read_multi30k(self.data, "test")[0])
+
+    @property
+    def units(self) -> list:
+        """The unit of each sentence of the test text that is resampled as a whole: a block of
+        captions, so many that no sentence joins captions of two blocks.
+        """
+        block = math.lcm(*range(1, MOST_JOINED + 1))
+        captions = self.single_sentences
+        return [
+            start // block
+            for size in range(1, MOST_JOINED + 1)
+            for start in range(0, captions - size + 1, size)
+        ]
 
     def settings(self, recipe, prepared: bool) -> list:
         """Settings that name a model's texts, as ``section.key=value``; `prepared` is ignored."""

@@ -23,6 +23,7 @@ class Page:
             the paper's may be empty.
         text: paragraphs below the tables.
         pictures: {name: matplotlib Figure}.
+        numbers: what the JSON file has besides, {key: value}.
     """
 
     title: str
@@ -30,6 +31,7 @@ class Page:
     paper: list = dataclasses.field(default_factory=list)
     text: list = dataclasses.field(default_factory=list)
     pictures: dict = dataclasses.field(default_factory=dict)
+    numbers: dict = dataclasses.field(default_factory=dict)
 
     def write(self, folder, item: str, made: dict) -> pathlib.Path:
         """Write DIR/ITEM.md, ITEM.json and its pictures; return the path of the first."""
@@ -41,6 +43,7 @@ class Page:
             "title": self.title,
             "ours": self.ours,
             "paper": self.paper,
+            **self.numbers,
             "made": made,
         }
         write_file(

@@ -109,6 +109,7 @@ class Wmt14Texts:
     """
 
     single_sentences = None
+    units = None
     test_name = "newstest2014"
     joined, trained = "all", "train"
 

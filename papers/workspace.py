@@ -5,16 +5,16 @@
     DIR/texts/, DIR/ids/             the texts of the scale, see corpora.py and wmt14.py
     DIR/phrase-based/                a phrase-based system and its files, see phrase_based.py
     DIR/models/NAME-SEED/            a RUN for each model and seed
-    DIR/outputs/….json               outputs of the models: translations, links
+    DIR/outputs/….json.xz            outputs of the models: translations, links
     DIR/measured/….json              measurements
     DIR/measured/made-ITEM-SEED.json     the models for which an item has all its measurements
     DIR/settings.json                settings that differ from the recipes
     DIR/corpora.json                 SHA-256 of each file of the corpora
     DIR/ITEM.md, ITEM.json, ITEM-….png    the pages
 
-Pages are made from measurements only. If these exist, no model is trained and no text is read:
-pages can be rewritten elsewhere from ``measured/``, ``settings.json`` and ``corpora.json``, and
-more seeds can be added there.
+Pages are made from measurements and outputs only. If these exist, no model is trained and no text
+is read: pages can be rewritten elsewhere from ``measured/``, ``outputs/``, ``settings.json`` and
+``corpora.json``, and more seeds can be added there.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import functools
 import importlib.metadata
 import json
 import logging
+import lzma
 import pathlib
 import statistics
 import sys
@@ -274,7 +275,7 @@ class Workspace:
             {}
             if item.made_of
             else {
-                seed: [name for name in item.models if seed in self._seeds_of(name)]
+                seed: [name for name in item.models if seed in self.seeds_of(name)]
                 for seed in self.for_item(item).seeds
             }
         )
@@ -291,7 +292,7 @@ class Workspace:
             else self
         )
 
-    def _seeds_of(self, name):
+    def seeds_of(self, name):
         return self.seeds[:1] if self.scale.recipes[name].first_seed else self.seeds
 
     def minutes(self, models) -> int:
@@ -345,8 +346,16 @@ class Workspace:
         return self._measured(key).exists()
 
     def output(self, key: str, make: Callable[[], object]):
-        """Output of models, like :meth:`measured`; large, and only needed until it is measured."""
-        return _kept(self.folder / "outputs" / f"{key}.json", make)
+        """Output of models, like :meth:`measured`, in a compressed file."""
+        return _kept(self._output(key), make)
+
+    def kept_output(self, key: str):
+        """The output with this key; None if there is none."""
+        path = self._output(key)
+        return _read(path) if path.exists() else None
+
+    def _output(self, key):
+        return self.folder / "outputs" / f"{key}.json.xz"
 
     def _measured(self, key):
         return self.folder / "measured" / f"{key}.json"
@@ -381,7 +390,7 @@ class Workspace:
         }
 
     def _trained(self, name):
-        states = [self.trained(name, seed) for seed in self._seeds_of(name)]
+        states = [self.trained(name, seed) for seed in self.seeds_of(name)]
         if any(state["batches"] is None for state in states):
             return "updates and minutes not known"
         minutes = statistics.mean(state["seconds"] / 60 for state in states)
@@ -394,7 +403,7 @@ class Workspace:
         """[result of ``measure(work, name, seed)``] for every seed of a model."""
         return [
             self.measured(f"{key}-{name}-{seed}", functools.partial(measure, self, name, seed))
-            for seed in self._seeds_of(name)
+            for seed in self.seeds_of(name)
         ]
 
 
@@ -406,15 +415,18 @@ def _kept(path, make):
 
 
 def _write(path, found):
+    """Write a JSON file, compressed if its name ends in .xz."""
     make_folder(path.parent)
-    write_file(path, json.dumps(found, ensure_ascii=False) + "\n")
+    text = json.dumps(found, ensure_ascii=False) + "\n"
+    write_file(path, lzma.compress(text.encode("utf-8")) if path.suffix == ".xz" else text)
 
 
 def _read(path):
-    """The content of a JSON file."""
+    """The content of a JSON file, compressed if its name ends in .xz."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        content = path.read_bytes()
+        return json.loads(lzma.decompress(content) if path.suffix == ".xz" else content)
+    except (ValueError, lzma.LZMAError) as error:
         raise UserError(
             f"{path}: expected valid JSON, got: {error}; delete it, and the made-….json of its"
             " item, to make it again"
