@@ -2,8 +2,11 @@
 them, and write DIR/ITEM.md with our figures beside the paper's.
 
 Without ITEM it lists the items and the time of each on one core. `all` makes everything. Items
-share models, and all results are kept: after a stop, the same command resumes. `claims` first makes
-the items that it is about.
+share models, and all results are kept: after a stop, the same command resumes. `index`, the papers'
+claims and a list of the pages, first makes the items that the claims are about.
+
+--from-measurements writes the pages of all that is measured under --output, with all seeds there,
+and trains nothing: papers/results has the measurements of the published pages.
 
 --scale small is for two CPU cores and a small corpus: --data names a folder with multi30k/ in it
 (train, val and test_2016_flickr, .en.gz and .fr.gz); items on the built-in corpus need none. The
@@ -31,6 +34,8 @@ from rnnsearch_tf.runtime.optional import THOT, require
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.runtime.progress import duration
 
+FIRST_SEED = 1234
+
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
@@ -54,7 +59,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--seed",
         type=whole_number(0, 2**32 - 1),
-        default=1234,
+        default=FIRST_SEED,
         metavar="N",
         help="seed of the first model of each kind (default: %(default)s)",
     )
@@ -64,6 +69,11 @@ def arguments(parser: ArgumentParser) -> None:
         default=1,
         metavar="N",
         help="models of each kind; tables give mean and deviation (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--from-measurements",
+        action="store_true",
+        help="write the pages of what is measured, with its seeds; train nothing",
     )
     parser.add_argument(
         "--set",
@@ -86,6 +96,14 @@ def run(arguments: Namespace) -> None:
         _list(work, arguments.scale)
         return
     chosen = _chosen(arguments.item, arguments.scale)
+    if arguments.from_measurements:
+        if (arguments.seed, arguments.seeds) != (FIRST_SEED, 1):
+            raise UsageError(
+                "expected --from-measurements without --seed and --seeds, as it takes all seeds"
+                " that are measured; leave them out"
+            )
+        _write_measured(work, chosen, arguments.item)
+        return
     configs, steps = _check(work, chosen)
     with sigterm_raises():
         import_tensorflow()
@@ -106,11 +124,30 @@ def run(arguments: Namespace) -> None:
         for name, item in chosen.items():
             _say(f"{name}: {item.shows}")
             work.train(name, item)
-            page = item.make(work.for_item(item), item.models)
-            page.text = [*page.text, *work.scale.notes]
-            path = page.write(work.folder, name, work.made(arguments.item, item))
-            work.note_made(name, item)
-            print(path, flush=True)
+            _write_page(work, name, item)
+
+
+def _write_page(work, name, item):
+    page = item.make(work.for_item(item), item.models)
+    page.text = [*page.text, *work.scale.notes]
+    work.note_made(name, item)
+    print(page.write(work.folder, name, work.made(name, item)), flush=True)
+
+
+def _write_measured(work, chosen, wanted):
+    """Write the pages of the measured items; the one that was asked for must be measured."""
+    work.check()
+    for name, item in chosen.items():
+        measured = work.with_measured_seeds(name, item)
+        if measured is not None:
+            _write_page(measured, name, item)
+        elif name == wanted:
+            raise UsageError(
+                f"{work.folder}: expected measurements of {name}, got none; make them without"
+                " --from-measurements"
+            )
+        else:
+            _say(f"{name}: not measured here")
 
 
 def _chosen(name, scale) -> dict:

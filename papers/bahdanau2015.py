@@ -102,9 +102,7 @@ def _counted(work, texts, references, lowercase):
 
 def kept_counts(work, name, forbid_unknown=False) -> list:
     """[Counts of each seed whose translations were kept]: all seeds, or none."""
-    kept = [
-        work.kept_output(_key(name, seed, forbid_unknown)) for seed in work.seeds_of(name)
-    ]
+    kept = [work.kept_output(_key(name, seed, forbid_unknown)) for seed in work.seeds_of(name)]
     return [] if None in kept else [Counts(each["counts"]) for each in kept]
 
 
@@ -128,6 +126,12 @@ def kept_single_sentences(work, name):
     return None if kept is None else kept["single_sentences"]
 
 
+def kept_lengths(work, name) -> np.ndarray:
+    """Source length of each sentence of the test text, in words; empty if nothing was kept."""
+    kept = work.kept_output(_key(name, work.seeds[0]))
+    return np.array([] if kept is None else kept["source_lengths"])
+
+
 def kept_ends(work, name, buckets) -> tuple:
     """(positions of the shortest, of the longest sentences) of lengths with ENOUGH of them.
 
@@ -135,15 +139,11 @@ def kept_ends(work, name, buckets) -> tuple:
         name: a model.
         buckets: of measured_lengths, for one seed.
     """
-    kept = work.kept_output(_key(name, work.seeds[0]))
-    if kept is None:
+    lengths = kept_lengths(work, name)
+    if not len(lengths):
         return [], []
-    lengths = np.array(kept["source_lengths"])
     first, *_, last = with_enough_sentences(buckets)
-    return tuple(
-        np.flatnonzero((lengths >= end["shortest"]) & (lengths <= end["longest"]))
-        for end in (first, last)
-    )
+    return tuple(_within(lengths, end) for end in (first, last))
 
 
 def known(work, models) -> list:
@@ -324,24 +324,31 @@ def figure_2(work, models) -> Page:
     curves = {}
     for name in models:
         found = measured_lengths(work, name)
-        lengths = [bucket["shortest"] for bucket in found[0]]
-        values = [[each[k]["bleu"] for each in found] for k in range(len(lengths))]
-        shown = with_enough_sentences(found[0])
+        buckets = found[0]
+        values = [[each[k]["bleu"] for each in found] for k in range(len(buckets))]
+        rows.append({"model": name} | dict(zip(map(_range, buckets), map(over_seeds, values))))
+        shown = with_enough_sentences(buckets)
         curves[name] = (
             [bucket["shortest"] + 4.5 for bucket in shown],
-            [float(np.mean(values[found[0].index(bucket)])) for bucket in shown],
+            [values[buckets.index(bucket)] for bucket in shown],
         )
-        rows.append(
-            {"model": name}
-            | {f"{length}–{length + 9}": over_seeds(each) for length, each in zip(lengths, values)}
-        )
-    sentences = {
-        f"{bucket['shortest']}–{bucket['longest']}": bucket["sentences"] for bucket in found[0]
-    }
-    counts = ", ".join(f"{length} words {count}" for length, count in sentences.items())
-    means = " Its curves are means over the seeds." if len(work.seeds) > 1 else ""
+    for counts in kept_counts_of_phrases(work):
+        lengths = kept_lengths(work, models[-1])
+        scores = [
+            float(counts.only(_within(lengths, bucket)).bleu()[0]) if bucket["sentences"] else None
+            for bucket in buckets
+        ]
+        rows.append({"model": "phrase-based"} | dict(zip(map(_range, buckets), scores)))
+        places, _ = curves[models[-1]]
+        curves["phrase-based"] = places, [scores[buckets.index(bucket)] for bucket in shown]
+    numbers = ", ".join(f"{_range(bucket)} words {bucket['sentences']}" for bucket in buckets)
+    means = (
+        " Its curves are means over the seeds, its bars their standard deviations."
+        if len(found) > 1
+        else ""
+    )
     text = [
-        f"BLEU of tokens. Sentences of each length: {counts}. The picture shows the lengths"
+        f"BLEU of tokens. Sentences of each length: {numbers}. The picture shows the lengths"
         f" with at least {ENOUGH} sentences.{means}"
     ]
     picture = curves_figure({"words of the source sentence": curves})
@@ -354,11 +361,39 @@ def figure_2(work, models) -> Page:
     )
 
 
-def curves_figure(panels):
+def _range(bucket):
+    """The lengths of a bucket as text."""
+    return f"{bucket['shortest']}–{bucket['longest']}"
+
+
+def _within(lengths, bucket):
+    """Positions of the sentences of a bucket."""
+    return np.flatnonzero((lengths >= bucket["shortest"]) & (lengths <= bucket["longest"]))
+
+
+def plain(name) -> str:
+    """The name of a model for a legend.
+
+    Example:
+        >>> plain("rnnsearch-50"), plain("lstm-reversed")
+        ('RNNsearch-50', 'LSTM reversed')
+    """
+    for short, long in (
+        ("rnnsearch", "RNNsearch"),
+        ("rnnencdec", "RNNencdec"),
+        ("lstm-", "LSTM "),
+    ):
+        name = name.replace(short, long)
+    return name
+
+
+def curves_figure(panels, label="BLEU"):
     """Plot curves side by side; systems with attention are solid, the others dashed.
 
     Args:
-        panels: {label of the x axis: {system: (list of x values, list of BLEU)}}.
+        panels: {label of the x axis: {system: (list of x values, list of values)}}; a value that is
+            a list, one for each seed, is drawn as its mean with its standard deviation.
+        label: of the y axis.
 
     Returns:
         matplotlib Figure.
@@ -366,18 +401,22 @@ def curves_figure(panels):
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6 * len(panels), 4), layout="constrained")
-    for axes, (label, curves) in zip(
+    for axes, (below, curves) in zip(
         figure.subplots(1, len(panels), squeeze=False)[0], panels.items()
     ):
-        axes.set(xlabel=label, ylabel="BLEU")
+        axes.set(xlabel=below, ylabel=label)
         for name, (places, values) in curves.items():
-            axes.plot(
+            of_seeds = [np.atleast_1d(value) for value in values]
+            spread = [np.std(each, ddof=1) if len(each) > 1 else 0 for each in of_seeds]
+            axes.errorbar(
                 places,
-                values,
-                "-" if name.startswith("rnnsearch") else "--",
+                [float(np.mean(each)) for each in of_seeds],
+                spread if any(spread) else None,
+                linestyle="-" if name.startswith("rnnsearch") else "--",
                 marker="o",
                 markersize=3,
-                label=name,
+                capsize=2,
+                label=plain(name),
             )
         axes.set_ylim(bottom=0)
         axes.legend()

@@ -80,7 +80,7 @@ def measured_rescoring(work, models) -> list:
     """
     return [
         work.measured(f"cho2014-table1-{seed}", lambda seed=seed: _rescored(work, models, seed))
-        for seed in work.seeds
+        for seed in work.seeds_of(models[0])
     ]
 
 

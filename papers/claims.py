@@ -19,7 +19,8 @@ from papers import sutskever2014_figures
 from papers.page import Page
 from papers.resampling import LEVEL, RESAMPLES, Difference, verdicts
 
-ASKED_HERE = "asked here"
+NOT_CLAIMED = "not claimed"
+"""In place of a paper's difference, where a question is asked here."""
 
 FLAT = 0.1
 """The share of BLEU that a flat system may lose from the shortest to the longest sentences; chosen
@@ -32,18 +33,18 @@ class Claim:
     """A claim and what was found.
 
     Attributes:
-        paper: the paper, or ASKED_HERE.
+        paper: the paper that it is about.
         says: the claim.
         measure: what the difference is of.
         difference: Difference.
-        in_paper: the same difference in the paper; "" if it is read from a figure or not given.
+        in_paper: the same difference in the paper, or where the paper shows it, or NOT_CLAIMED.
     """
 
     paper: str
     says: str
     measure: str
     difference: Difference
-    in_paper: str = ""
+    in_paper: str
 
 
 def claims(work, models) -> Page:
@@ -87,7 +88,7 @@ def claims(work, models) -> Page:
             (
                 "Only the signs can be compared with the papers', not the sizes: models, texts and"
                 " trainings are small. A claim is written as a difference, which is above zero if"
-                f" the claim is true. {ASKED_HERE}: no paper claims it."
+                f" the claim is true. {NOT_CLAIMED}: a question of ours."
             ),
             (
                 "Ours is the mean over the seeds, with the 95 % confidence interval. Its variance"
@@ -140,7 +141,13 @@ def _bahdanau(work, models):
         less(search_50, encdec_50),
         "+8.93",
     )
-    yield Claim(paper, "… trained on up to 30 words", "BLEU", less(search_30, encdec_30), "+7.57")
+    yield Claim(
+        paper,
+        "RNNsearch is better than RNNencdec, trained on up to 30 words",
+        "BLEU",
+        less(search_30, encdec_30),
+        "+7.57",
+    )
     yield from _by_length(work, paper, models[2], models[3], (encdec_50, search_50), units)
     yield Claim(
         paper,
@@ -221,9 +228,7 @@ def _by_length(work, paper, encdec, search, systems, units):
         for name, found in lengths.items()
     }
     ends = bahdanau2015.kept_ends(work, search, lengths[search][0])
-    every = [
-        [each.only(lines) for each in system.counts] for system in systems for lines in ends
-    ]
+    every = [[each.only(lines) for each in system.counts] for system in systems for lines in ends]
 
     def fall(weights, short, long):
         return short.bleu(weights) - long.bleu(weights)
@@ -241,12 +246,14 @@ def _by_length(work, paper, encdec, search, systems, units):
             every,
             lambda weights, *each: fall(weights, *each[:2]) - fall(weights, *each[2:]),
         ),
+        "in Figure 2",
     )
     yield Claim(
         paper,
         "RNNencdec falls with length",
         "BLEU that it loses − what a flat system may lose",
         _resampled(_less(encdec_fall, allowed[encdec]), units, every[:2], not_flat),
+        "in Figure 2",
     )
     yield Claim(
         paper,
@@ -258,6 +265,7 @@ def _by_length(work, paper, encdec, search, systems, units):
             every[2:],
             lambda weights, *each: -not_flat(weights, *each),
         ),
+        "in Figure 2",
     )
 
 
@@ -271,12 +279,14 @@ def _monotone(work, paper, name):
         "alignments are mostly monotone",
         "½ − share of the steps of attention that go back",
         Difference([0.5 - sum(back) for back in zip(swaps, further)]),
+        "in §5.2.1",
     )
     yield Claim(
-        ASKED_HERE,
-        "steps back are mostly of one word, where two words change places",
+        paper,
+        "attention's steps back are mostly of one word, where two words change places",
         "share of such steps − of steps further back",
         Difference(_less(swaps, further)),
+        NOT_CLAIMED,
     )
 
 
@@ -310,23 +320,24 @@ def _beside_phrases(work, paper, models, measured, units):
     )
     yield Claim(
         paper,
-        "the phrase-based system is better there than RNNsearch-50",
+        "the phrase-based system is better than RNNsearch-50 where all words are known",
         "BLEU",
         above("no_unk", models[3], known, forbid_unknown=True, sign=-1),
         "+1.47",
     )
     yield Claim(
         paper,
-        "… and on all sentences",
+        "the phrase-based system is better than RNNsearch-50 on all sentences",
         "BLEU",
         above("all", models[3], slice(None), sign=-1),
         "+6.55",
     )
     yield Claim(
-        ASKED_HERE,
+        paper,
         "RNNsearch-50 is better than the phrase-based system on captions, each by itself",
         "BLEU",
         above("short", models[3], slice(0, single)),
+        NOT_CLAIMED,
     )
 
 
@@ -349,6 +360,7 @@ def _sutskever(work, models, words):
         "an ensemble is better than the best of its models",
         "BLEU, beam 12",
         Difference([ensemble["12"] - best["12"]]),
+        "in Table 1",
     )
 
     def gain(each):
@@ -362,7 +374,13 @@ def _sutskever(work, models, words):
         Difference([gain(ensemble)]),
         "+1.19",
     )
-    yield Claim(ASKED_HERE, "… and a single model", more, Difference(list(map(gain, reversed_))))
+    yield Claim(
+        paper,
+        "a beam of 2 gives a single model most of the gain of a beam of 12",
+        more,
+        Difference(list(map(gain, reversed_))),
+        NOT_CLAIMED,
+    )
     rescored = sutskever2014.measured_rescoring(work, models)
     [alone] = rescored["phrase-based"]
     yield Claim(
@@ -374,7 +392,7 @@ def _sutskever(work, models, words):
     )
     yield Claim(
         paper,
-        "… and better when a reversed LSTM does than a forward one",
+        "the n-best lists are better when a reversed LSTM rescores them than a forward one",
         "BLEU",
         Difference(_less(rescored["rescored by reversed"], rescored["rescored by forward"])),
         "+0.24",
@@ -388,6 +406,7 @@ def _sutskever(work, models, words):
         "the LSTM is flat up to 35 words",
         "what a flat system may lose − BLEU that it loses",
         Difference([FLAT * first - (first - last) for first, *_, last in fifths]),
+        "in Figure 3",
     )
     states = sutskever2014_figures.measured_states(work, models[1])
     nearer = "share of sentences that say so − ½"
@@ -396,12 +415,14 @@ def _sutskever(work, models, words):
         "the LSTM's states depend on word order",
         nearer,
         Difference([each["order"] - 0.5 for each in states]),
+        "in Figure 2",
     )
     yield Claim(
         paper,
         "the LSTM's states do not depend on active or passive voice",
         nearer,
         Difference([each["voice"] - 0.5 for each in states]),
+        "in Figure 2",
     )
 
 
@@ -420,14 +441,22 @@ def _cho(work, models):
         "+0.63",
     )
     yield Claim(
-        paper, "… and more than a neural language model does", "BLEU", better("RNN", "CSLM"), "+0.38"
-    )
-    yield Claim(
-        paper, "… and to the neural language model", "BLEU", better("CSLM + RNN", "CSLM"), "+1.06"
+        paper,
+        "the phrase scores add more than a neural language model does",
+        "BLEU",
+        better("RNN", "CSLM"),
+        "+0.38",
     )
     yield Claim(
         paper,
-        "the word penalty adds to both",
+        "the phrase scores add to the neural language model",
+        "BLEU",
+        better("CSLM + RNN", "CSLM"),
+        "+1.06",
+    )
+    yield Claim(
+        paper,
+        "the word penalty adds to phrase scores and language model",
         "BLEU",
         better("CSLM + RNN + WP", "CSLM + RNN"),
         "+0.54",
@@ -438,6 +467,7 @@ def _cho(work, models):
         "phrases near in meaning lie near",
         "share of pairs nearer than another with as many words in common − ½",
         Difference(near),
+        "in Figure 5",
     )
 
 

@@ -9,16 +9,22 @@ from papers import alignment
 from papers import bahdanau2015
 from papers import cho2014
 from papers import cho2014_figures
+from papers import index
 from papers import luong2015
 from papers import monotone
 from papers import rare_words
+from papers import recipe
 from papers import sutskever2014
 from papers import sutskever2014_figures
-from papers.claims import claims
 from papers.recipes import GUIDED
 
 BAHDANAU = "rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50"
 TRAINED_LONGER = "rnnsearch-50-longer"
+AUTHORS = tuple(
+    f"phrasebook-{system}{ending}"
+    for system in ("rnnsearch", "rnnencdec")
+    for ending in ("-authors", "")
+)
 SUTSKEVER = "lstm-forward", "lstm-reversed", "lstm-reversed-2"
 CHO = "phrase-scorer", "cslm"
 CLAIMED = (
@@ -82,6 +88,12 @@ ITEMS = {
         "how far attention moves from word to word; words that change places",
         ("rnnsearch-50",),
         monotone.page,
+    ),
+    "bahdanau2015-recipe": Item(
+        "the authors' own training recipe at a small size, beside ours",
+        AUTHORS,
+        recipe.page,
+        one_seed=True,
     ),
     "sutskever2014-table1": Item(
         "a deep LSTM with the source in order and reversed, beams, an ensemble",
@@ -183,10 +195,10 @@ ITEMS = {
         aligners=True,
         one_seed=True,
     ),
-    "claims": Item(
-        "which of the papers' claims hold at this scale",
+    "index": Item(
+        "which of the papers' claims hold at this scale, and a list of the pages",
         (*BAHDANAU, TRAINED_LONGER, *SUTSKEVER, *CHO),
-        claims,
+        index.page,
         phrase_based=True,
         made_of=CLAIMED,
     ),

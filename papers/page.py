@@ -49,7 +49,7 @@ class Page:
         write_file(
             folder / f"{item}.json", json.dumps(numbers, ensure_ascii=False, indent=1) + "\n"
         )
-        parts = [f"# {self.title}", "## Ours", *table(self.ours)]
+        parts = [f"# {self.title}", *(["## Ours"] if self.paper else []), *table(self.ours)]
         parts += [f"![{name}]({item}-{name}.png)" for name in self.pictures]
         parts += ["## The paper's", *table(self.paper)] if self.paper else []
         parts += [

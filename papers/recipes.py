@@ -104,18 +104,6 @@ def _sutskever():
     yield "lstm-reversed-2", dataclasses.replace(lstm, member=1, first_seed=True)
 
 
-CAPTIONS = (
-    "source.vocabulary_size=10000",
-    "target.vocabulary_size=10000",
-    *(f"{side}.lowercase=true" for side in ("source", "target")),
-    *(
-        f"data.development_{side}=val.{language}.gz"
-        for side, language in (("source", "en"), ("target", "fr"))
-    ),
-    "data.batch_size=80",
-)
-"""The texts and batches of multi30k-en-fr-words."""
-
 BUILT_IN = (
     *(f"{side}.vocabulary_size=1000" for side in ("source", "target")),
     "data.corpus=phrasebook",
@@ -151,14 +139,7 @@ def _authors():
         "training.patience=5",
         "training.checkpoint_every_minutes=5",
     )
-    captions = (*CAPTIONS, *_small(256, 256, 256), *stop, "training.maximum_updates=30000")
     built_in = (*BUILT_IN, *stop, "training.maximum_updates=40000")
-    search = "model.alignment_size=256"
-    yield (
-        "captions-rnnsearch-authors",
-        Recipe("rnnsearch-50", (*captions, search), "captions", minutes=120),
-    )
-    yield "captions-rnnsearch", Recipe("multi30k-en-fr-words", (), "captions", minutes=30)
     yield (
         "phrasebook-rnnsearch-authors",
         Recipe(
@@ -282,7 +263,9 @@ GUIDED = (
 )
 """Models that are also trained with guided alignment."""
 
-RECIPES = dict([*_bahdanau(), *_authors(), *_sutskever(), *_cho(), *_attending(), *_luong(), *_subwords()])
+RECIPES = dict(
+    [*_bahdanau(), *_authors(), *_sutskever(), *_cho(), *_attending(), *_luong(), *_subwords()]
+)
 RECIPES |= {f"{name}-guided": dataclasses.replace(RECIPES[name], guided=1.0) for name in GUIDED}
 
 OPERATIONS = {

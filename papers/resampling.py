@@ -192,9 +192,7 @@ def holm(probabilities: Sequence[float | None]) -> list:
         >>> holm([0.01, None, 0.04, 0.02])
         [0.03, None, 0.04, 0.04]
     """
-    known = sorted(
-        (value, place) for place, value in enumerate(probabilities) if value is not None
-    )
+    known = sorted((value, place) for place, value in enumerate(probabilities) if value is not None)
     adjusted: list = [None] * len(probabilities)
     before = 0.0
     for rank, (value, place) in enumerate(known):

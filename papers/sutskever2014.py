@@ -45,7 +45,7 @@ def measured_systems(work, models) -> dict:
     forward, *ensemble = models
     systems = {"forward": [forward], "reversed": ensemble[:1]}
     found = {
-        system: [measured_beams(work, names, seed) for seed in work.seeds]
+        system: [measured_beams(work, names, seed) for seed in work.seeds_of(names[0])]
         for system, names in systems.items()
     }
     members = [measured_beams(work, [name], work.seeds[0]) for name in ensemble]
@@ -98,8 +98,10 @@ def measured_rescoring(work, models) -> dict:
     alone = work.measured("phrase-based-nbest", lambda: _first_and_best(work))
     return {
         "phrase-based": [alone["first"]],
-        "rescored by forward": [measure([forward], seed) for seed in work.seeds],
-        "rescored by reversed": [measure(ensemble[:1], seed) for seed in work.seeds],
+        "rescored by forward": [measure([forward], seed) for seed in work.seeds_of(forward)],
+        "rescored by reversed": [
+            measure(ensemble[:1], seed) for seed in work.seeds_of(ensemble[0])
+        ],
         f"rescored by ensemble of {len(ensemble)}, reversed": [measure(ensemble, work.seeds[0])],
         "oracle": [alone["oracle"]],
     }

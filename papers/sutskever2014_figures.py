@@ -182,7 +182,7 @@ def figure_3(work, models) -> Page:
         for label, kind in zip(panels, ("length", "rank")):
             values = [[each[kind][k]["bleu"] for each in found] for k in range(len(found[0][kind]))]
             middles = [(group["lowest"] + group["highest"]) / 2 for group in found[0][kind]]
-            panels[label][name] = middles, [float(np.mean(each)) for each in values]
+            panels[label][name] = middles, values
             rows += [
                 _row(name, kind, group, over_seeds(each))
                 for group, each in zip(found[0][kind], values)
@@ -193,7 +193,7 @@ def figure_3(work, models) -> Page:
             " length, or by the average frequency rank of their words, and divided into fifths; a"
             " point is in the middle of its fifth. A word's rank is its position in the English"
             f" vocabulary of {models[-1]}, which is sorted by falling frequency. {models[-1]} was"
-            " trained on joined captions."
+            " trained on joined captions. With several seeds bars are standard deviations."
         ),
         "The paper: no degradation on sentences of fewer than 35 words.",
     ]

@@ -7,7 +7,8 @@
     DIR/models/NAME-SEED/            a RUN for each model and seed
     DIR/outputs/….json.xz            outputs of the models: translations, links
     DIR/measured/….json              measurements
-    DIR/measured/made-ITEM-SEED.json     the models for which an item has all its measurements
+    DIR/measured/made-ITEM-SEED.json     {name: record of its training} of the models for which an
+                                         item has all its measurements
     DIR/settings.json                settings that differ from the recipes
     DIR/corpora.json                 SHA-256 of each file of the corpora
     DIR/ITEM.md, ITEM.json, ITEM-….png    the pages
@@ -38,6 +39,7 @@ from rnnsearch_tf.files.atomic import make_folder, write_file
 from rnnsearch_tf.runtime.progress import duration
 from papers import bahdanau2015
 from papers import phrase_based
+from papers import provenance
 from papers.recipes import MEMBER_SEEDS
 from papers.scales import SCALES, Scale
 from papers.steps import check_space
@@ -59,10 +61,20 @@ class Workspace:
         overrides: list of ``section.key=value`` for every training, for experiments; the pages list
             them.
         scale: Scale.
+        measured_only: use what is measured, with the seeds that each model has.
     """
 
-    def __init__(self, folder, data, seeds=(1234,), overrides=(), scale: Scale = SCALES["small"]):
+    def __init__(
+        self,
+        folder,
+        data,
+        seeds=(1234,),
+        overrides=(),
+        scale: Scale = SCALES["small"],
+        measured_only: bool = False,
+    ):
         self.folder = pathlib.Path(folder)
+        self.measured_only = measured_only
         self.data = data
         self.scale = scale
         self.texts = scale.texts(folder, data)
@@ -263,11 +275,26 @@ class Workspace:
         return [model for model in self.needed(items) if not self.is_trained(*model)]
 
     def note_made(self, name: str, item) -> None:
-        """Save the models for which an Item is measured."""
+        """Save the models for which an Item is measured, with the records of their trainings."""
         for seed, models in self._models(item).items():
-            _write(
-                self._measured(f"made-{name}-{seed}"), sorted({*self._made(name, seed), *models})
-            )
+            records = {model: self.trained(model, seed) for model in models}
+            _write(self._measured(f"made-{name}-{seed}"), records | self._made(name, seed))
+
+    def with_measured_seeds(self, name: str, item) -> Workspace | None:
+        """This workspace with all seeds for which an Item is measured, and nothing else to do; None
+        if there are none.
+        """
+        of_parts = [
+            {
+                int(path.stem.rpartition("-")[2])
+                for path in (self.folder / "measured").glob(f"made-{part}-*.json")
+            }
+            for part in item.made_of or (name,)
+        ]
+        if not all(of_parts):
+            return None
+        seeds = sorted(set().union(*of_parts))
+        return Workspace(self.folder, self.data, seeds, self.overrides, self.scale, True)
 
     def _models(self, item):
         """{seed: names of the models that an Item measures itself with that seed}."""
@@ -282,18 +309,30 @@ class Workspace:
 
     def _made(self, name, seed):
         path = self._measured(f"made-{name}-{seed}")
-        return _read(path) if path.exists() else []
+        return _read(path) if path.exists() else {}
 
     def for_item(self, item) -> Workspace:
         """This workspace with the seeds that an Item shows."""
         return (
-            Workspace(self.folder, self.data, self.seeds[:1], self.overrides, self.scale)
+            Workspace(
+                self.folder,
+                self.data,
+                self.seeds[:1],
+                self.overrides,
+                self.scale,
+                self.measured_only,
+            )
             if item.one_seed
             else self
         )
 
-    def seeds_of(self, name):
-        return self.seeds[:1] if self.scale.recipes[name].first_seed else self.seeds
+    def seeds_of(self, name: str) -> list:
+        """The seeds of a model."""
+        if self.scale.recipes[name].first_seed:
+            return self.seeds[:1]
+        if self.measured_only:
+            return [seed for seed in self.seeds if self.is_measured(f"trained-{name}-{seed}")]
+        return self.seeds
 
     def minutes(self, models) -> int:
         """Training time of these models, (name, seed), in minutes of the scale's cores."""
@@ -361,8 +400,9 @@ class Workspace:
         return self.folder / "measured" / f"{key}.json"
 
     def trained(self, name: str, seed: int) -> dict:
-        """{"batches", "epoch", "batches_of_epoch", "seconds", "recipe"} of a training; None each if
-        its checkpoints were deleted before these were saved.
+        """{"batches", "epoch", "batches_of_epoch", "seconds", "recipe"} of a training, and where it
+        ended: {"commit", "machine", "load", "day"}; None each if its checkpoints were deleted
+        before these were saved.
         """
         state = self.run(name, seed).state
         key = f"trained-{name}-{seed}"
@@ -370,34 +410,56 @@ class Workspace:
             return dict.fromkeys(_COUNTS)
         return self.measured(
             key,
-            lambda: {each: _read(state)[each] for each in _COUNTS} | {"recipe": self._recipe(name)},
+            lambda: (
+                {each: _read(state)[each] for each in _COUNTS}
+                | {"recipe": self._recipe(name)}
+                | provenance.here()
+            ),
         )
 
-    def made(self, requested, item) -> dict:
-        """How an Item was made, for its page, with the command that requested it."""
+    def made(self, name: str, item) -> dict:
+        """How an Item was made, for its page."""
         settings = self._flags([*self.scale.settings, *self.overrides])
-        seeds = f" --seed {self.seeds[0]} --seeds {len(self.seeds)}"
-        versions = ", ".join(
-            f"{name} {importlib.metadata.version(name)}"
-            for name in ("tensorflow", "keras", "sacrebleu")
-        )
         shown = self.for_item(item)
-        trained = "; ".join(f"{name} {shown._trained(name)}" for name in item.models)
-        return {
-            "command": f"`python -m papers {requested} --data DATA{seeds}{settings}`",
-            "models": trained,
-            "page written with": versions,
-        }
-
-    def _trained(self, name):
-        states = [self.trained(name, seed) for seed in self.seeds_of(name)]
-        if any(state["batches"] is None for state in states):
-            return "updates and minutes not known"
-        minutes = statistics.mean(state["seconds"] / 60 for state in states)
-        return (
-            f"{states[0]['batches']:,} updates, {minutes:.1f}"
-            f" minutes{f', mean of {len(states)}' if len(states) > 1 else ''}"
+        records = {model: shown._records(name, item, model) for model in item.models}
+        versions = ", ".join(
+            f"{package} {importlib.metadata.version(package)}"
+            for package in ("tensorflow", "keras", "sacrebleu")
         )
+        seeds = len(shown.seeds)
+        made = {
+            "command": (
+                f"`python -m papers {name} --data DATA --seed {self.seeds[0]} --seeds"
+                f" {seeds}{settings}`"
+            ),
+            "models": "; ".join(f"{model} {_trained(each)}" for model, each in records.items()),
+        }
+        if departures := self._departures(item):
+            made["the recipe differs from the paper's, ours (the paper's)"] = departures
+        return made | {"page written with": versions}
+
+    def _records(self, name, item, model):
+        """The records of a model's trainings: those with which the item was measured."""
+        found = []
+        for seed in self.seeds_of(model):
+            parts = [self._made(part, seed) for part in item.made_of or (name,)]
+            found.append(
+                next((part[model] for part in parts if model in part), None)
+                or self.trained(model, seed)
+            )
+        return found
+
+    def _departures(self, item):
+        """The settings of an Item's models that differ from the paper's, as text."""
+        models = {}
+        for name in item.models:
+            recipe = self.scale.recipes[name]
+            config = load_config(
+                shipped_config(recipe.configuration), overrides=[*recipe.changes, *self.overrides]
+            )
+            if found := provenance.departures(config):
+                models.setdefault(found, []).append(name)
+        return "; ".join(f"{', '.join(names)}: {found}" for found, names in models.items())
 
     def of_each_seed(self, key: str, name: str, measure: Callable) -> list:
         """[result of ``measure(work, name, seed)``] for every seed of a model."""
@@ -405,6 +467,18 @@ class Workspace:
             self.measured(f"{key}-{name}-{seed}", functools.partial(measure, self, name, seed))
             for seed in self.seeds_of(name)
         ]
+
+
+def _trained(records):
+    """The updates and minutes of a model's trainings, and where they ended, as text."""
+    if not records or any(record["batches"] is None for record in records):
+        return "updates and minutes not known"
+    minutes = statistics.mean(record["seconds"] / 60 for record in records)
+    mean = f", mean of {len(records)}" if len(records) > 1 else ""
+    where = provenance.shown(records)
+    return (
+        f"{records[0]['batches']:,} updates, {minutes:.1f} minutes{mean}{where and f' ({where})'}"
+    )
 
 
 def _kept(path, make):

@@ -23,8 +23,8 @@ from papers.workspace import Workspace
 def test_claims_are_made_after_the_items_that_they_are_about(tmp_path):
     from papers.__main__ import _chosen
 
-    assert list(_chosen("claims", "small")) == [*items.CLAIMED, "claims"]
-    assert Workspace(tmp_path, None).needed(chosen("claims")) == []
+    assert list(_chosen("index", "small")) == [*items.CLAIMED, "index"]
+    assert Workspace(tmp_path, None).needed(chosen("index")) == []
 
 
 def test_a_page_has_the_mean_minutes_of_several_seeds(tmp_path):
@@ -182,7 +182,7 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
             f"cho2014-table1-{seed}",
             lambda scores=scores: {name: {"test": score} for name, score in scores.items()},
         )
-    item = items.ITEMS["claims"]
+    item = items.ITEMS["index"]
     asked = []
     monkeypatch.setattr(
         work,
@@ -235,10 +235,10 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
     assert [float(row["ours"].split()[0]) for row in rows] == [
         pytest.approx(np.mean(values), abs=0.006) for values in expected
     ]
-    assert [row["claim"].split(",")[0] for row in rows if row["paper"] == "asked here"] == [
-        "steps back are mostly of one word",
-        "RNNsearch-50 is better than the phrase-based system on captions",
-        "… and a single model",
+    assert [row["claim"].split(" ")[0] for row in rows if row["paper's"] == "not claimed"] == [
+        "attention's",
+        "RNNsearch-50",
+        "a",
     ]
 
 

@@ -120,21 +120,29 @@ def test_steps_and_swaps_by_brute_force():
 
 
 def test_curves_are_drawn_where_they_belong():
-    curves = {"rnnsearch-50": ([1, 2], [30.0, 20.0]), "rnnencdec-50": ([1, 2], [10.0, 5.0])}
-    left, right = bahdanau2015.curves_figure({"words": curves, "rank": {"lstm": ([3], [4.0])}}).axes
+    curves = {
+        "rnnsearch-50": ([1, 2], [[28.0, 32.0], [20.0, 20.0]]),
+        "rnnencdec-50": ([1, 2], [10.0, 5.0]),
+    }
+    panels = {"words": curves, "rank": {"lstm-forward": ([3], [4.0])}}
+    left, right = bahdanau2015.curves_figure(panels).axes
     assert [axes.get_xlabel() for axes in (left, right)] == ["words", "rank"]
     drawn = {
-        line.get_label(): (
-            line.get_linestyle(),
-            line.get_xdata().tolist(),
-            line.get_ydata().tolist(),
+        curve.get_label(): (
+            curve.lines[0].get_linestyle(),
+            curve.lines[0].get_xdata().tolist(),
+            curve.lines[0].get_ydata().tolist(),
         )
-        for line in left.lines
+        for curve in left.containers
     }
     assert drawn == {
-        "rnnsearch-50": ("-", [1, 2], [30.0, 20.0]),
-        "rnnencdec-50": ("--", [1, 2], [10.0, 5.0]),
+        "RNNsearch-50": ("-", [1, 2], [30.0, 20.0]),
+        "RNNencdec-50": ("--", [1, 2], [10.0, 5.0]),
     }
+    [bars] = left.containers[0].lines[2]
+    ends = [segment[:, 1].tolist() for segment in bars.get_segments()]
+    assert ends == [pytest.approx([30 - 8**0.5, 30 + 8**0.5]), [20, 20]]
+    assert not left.containers[1].lines[2] and right.containers[0].get_label() == "LSTM forward"
 
 
 CAPTIONS = [

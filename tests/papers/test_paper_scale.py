@@ -3,6 +3,7 @@ of it, and which trainings follow.
 """
 
 import json
+import lzma
 import pathlib
 import subprocess
 import sys
@@ -342,10 +343,10 @@ def test_a_folder_of_one_scale_is_refused_at_the_other(tmp_path):
 
 
 def test_items_of_the_small_scale_alone_are_named(capsys):
-    assert reproduce(["claims", "--scale", "paper"]) == 2
+    assert reproduce(["index", "--scale", "paper"]) == 2
     said = capsys.readouterr().err
     assert (
-        "expected a table or figure of --scale paper, got claims, which only --scale small has;"
+        "expected a table or figure of --scale paper, got index, which only --scale small has;"
         " choose one of bahdanau2015" in said
     )
 
@@ -384,9 +385,8 @@ def test_the_items_at_the_papers_scale(data, capsys):
         str(out / f"{item}.md") for item in SCALES["paper"].items
     ]
     for row in pages["bahdanau2015-table1"]["ours"]:
-        found = json.loads(
-            (out / f"outputs/translations-{row['model']}-1234.json").read_text(encoding="utf-8")
-        )["tokens"]
+        path = out / f"outputs/translations-{row['model']}-1234.json.xz"
+        found = json.loads(lzma.decompress(path.read_bytes()))["tokens"]
         references = [line.decode() for line in pairs_of("nc", 22)[1]]
         # case counts
         assert row["All"] == pytest.approx(

@@ -125,9 +125,7 @@ def test_holm_corrects_as_he_states_it():
                 break
             rejected.add(value)
         adjusted = holm(values)
-        assert {
-            value for value, corrected in zip(values, adjusted) if corrected < 0.05
-        } == rejected
+        assert {value for value, corrected in zip(values, adjusted) if corrected < 0.05} == rejected
         assert all(corrected >= value for value, corrected in zip(values, adjusted))
 
 

@@ -1,16 +1,18 @@
 """The pages of papers/results are what their measurements make."""
 
 import json
+import lzma
 import pathlib
-import re
 import shutil
 
 import pytest
 
 from papers.__main__ import main as reproduce
 from papers.items import ITEMS
+from papers.resampling import Counts
 
 RESULTS = pathlib.Path(__file__).parents[2] / "docs" / "results"
+KEPT = "measured", "outputs"
 
 
 def measured_seeds(item):
@@ -24,7 +26,7 @@ def measured_seeds(item):
 
 MADE = [name for name, item in ITEMS.items() if all(map(measured_seeds, item.made_of or (name,)))]
 
-SLOW = ["claims", "cho2014-figure4", "cho2014-figure5"]  # 20 seconds each
+SLOW = ["index", "cho2014-figure4", "cho2014-figure5"]  # 20 seconds each
 
 pytest.importorskip("sklearn")
 
@@ -42,10 +44,11 @@ def shown(folder, item):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The measurements, and nothing else."""
+    """The measurements and outputs, and nothing else."""
     folder = tmp_path_factory.mktemp("results") / "results"
-    shutil.copytree(RESULTS / "measured", folder / "measured")
-    for name in ("settings.json", "corpora.json"):
+    for part in KEPT:
+        shutil.copytree(RESULTS / part, folder / part)
+    for name in ("settings.json", "corpora.json", "discussion.md"):
         shutil.copy(RESULTS / name, folder)
     return folder
 
@@ -55,16 +58,38 @@ def folder(tmp_path_factory):
     [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in MADE],
 )
 def test_a_page_is_what_its_measurements_make(item, folder):
-    command = json.loads((RESULTS / f"{item}.json").read_text(encoding="utf-8"))["made"]["command"]
-    first, count = re.search(r"--seed (\d+) --seeds (\d+)", command).groups()
-    assert (
-        reproduce(
-            [item, "--output", str(folder), "--data", "nowhere", "--seed", first, "--seeds", count]
-        )
-        == 0
-    )
+    command = [item, "--from-measurements", "--output", str(folder), "--data", "nowhere"]
+    assert reproduce(command) == 0
     assert shown(folder, item) == shown(RESULTS, item)
     assert {path.name for path in folder.glob(f"{item}-*.png")} == {
         path.name for path in RESULTS.glob(f"{item}-*.png")
     }
-    assert {path.name for path in folder.iterdir() if path.is_dir()} == {"measured"}
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == set(KEPT)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(RESULTS.glob("outputs/*.json.xz")), ids=lambda path: path.name
+)
+def test_kept_counts_are_those_of_the_measured_bleu(path):
+    """The counts of kept translations add up to the BLEU that was measured before them."""
+    kept = json.loads(lzma.decompress(path.read_bytes()))
+    assert len(kept["counts"]) == len(kept["tokens"]) == len(kept["units"])
+    name = path.name.removesuffix(".json.xz").removeprefix("translations-")
+    key = "table1-" + name.removeprefix("no-unk-")
+    measured = json.loads((RESULTS / "measured" / f"{key}.json").read_text(encoding="utf-8"))
+    [known] = (json.loads(each.read_text()) for each in RESULTS.glob("measured/known-*.json"))
+    counts = Counts(kept["counts"])
+    if name.startswith("no-unk-"):
+        assert counts.only(known).bleu() == pytest.approx([measured["no_unk"]])
+    else:
+        assert counts.bleu() == pytest.approx([measured["all"]])
+        single = counts.only(slice(0, kept["single_sentences"]))
+        assert single.bleu() == pytest.approx([measured["short"]])
+
+
+def test_an_item_without_measurements_is_refused(tmp_path, capsys):
+    command = ["rare-words", "--from-measurements", "--output", str(tmp_path)]
+    assert reproduce(command) == 2
+    assert "expected measurements of rare-words, got none" in capsys.readouterr().err
+    assert reproduce([*command, "--seeds", "3"]) == 2
+    assert "expected --from-measurements without --seed" in capsys.readouterr().err

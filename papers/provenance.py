@@ -1,0 +1,123 @@
+"""Where a model was trained, and how its recipe differs from the paper's."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import pathlib
+import platform
+import subprocess
+
+from rnnsearch_tf.config import Config, as_dictionary, load_config, shipped_config
+from rnnsearch_tf.config.effects import names_without_effect, sections_of
+
+PAPERS = {
+    "rnnsearch": "rnnsearch-50",
+    "rnnencdec": "rnnencdec-50",
+    "encoder_decoder": "encoder-decoder",
+    "deep_lstm": "deep-lstm",
+    "cslm": "cslm",
+}
+"""{system: the shipped configuration with the settings of its paper}. Luong et al. 2015 is not
+among the sources.
+"""
+
+COMPARED = {
+    "source": ("tokenization", "lowercase", "vocabulary_size"),
+    "target": ("tokenization", "lowercase", "vocabulary_size"),
+    "data": ("batching", "batch_size"),
+    "model": None,
+    "training": (
+        "optimizer",
+        "learning_rate",
+        "loss_reduction",
+        "label_smoothing",
+        "global_clipnorm",
+        "schedule",
+        "precision",
+        "average",
+    ),
+}
+"""{section: options whose differences are named; None: all}."""
+
+
+def here() -> dict:
+    """{"commit", "machine", "load", "day"} of this process; None for what is not known."""
+    return {
+        "commit": _commit(),
+        "machine": f"{os.cpu_count()} cores, {_processor()}",
+        "load": round(os.getloadavg()[1], 1),
+        "day": datetime.date.today().isoformat(),
+    }
+
+
+def shown(records: list) -> str:
+    """Where trainings ended, as text: all commits, days, machines and loads; "" if their records do
+    not say.
+    """
+    known = [record for record in records if record.get("machine")]
+    if not known:
+        return ""
+    commits, days, machines, loads = (
+        sorted({record[key] for record in known if record[key] is not None})
+        for key in ("commit", "day", "machine", "load")
+    )
+    return ", ".join(
+        [
+            f"commit {' and '.join(commits) or 'not known'}",
+            " and ".join(days),
+            " and ".join(machines),
+            f"load {' to '.join(f'{load:g}' for load in sorted({loads[0], loads[-1]}))}",
+        ]
+    )
+
+
+def departures(config: Config) -> str:
+    """The settings that differ from the paper's, as text; "" if there are none or the system has no
+    paper here.
+
+    Example: ``model.embedding_size 256 (620), training.optimizer adam (adadelta)``.
+    """
+    name = PAPERS.get(config.model.system)
+    if name is None:
+        return ""
+    paper = load_config(shipped_config(name))
+    sides = [as_dictionary(each) for each in (config, paper)]
+    idle = names_without_effect(sections_of(config))
+    found = []
+    for section, options in COMPARED.items():
+        for option in options or sides[0][section]:
+            ours, theirs = (side[section][option] for side in sides)
+            if ours != theirs and f"{section}.{option}" not in idle:
+                found.append(f"{section}.{option} {_words(ours)} ({_words(theirs)})")
+    return ", ".join(found)
+
+
+def _words(value):
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "true", False: "false"}[value]
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _commit():
+    """The commit of this checkout, with + if its files differ."""
+    folder = pathlib.Path(__file__).parent
+    try:
+        found = subprocess.run(
+            ["git", "-C", folder, "describe", "--always", "--dirty=+", "--exclude=*"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found.stdout.strip()
+
+
+def _processor():
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.machine()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
