@@ -192,7 +192,7 @@ def table_1(work, models) -> Page:
     )
     if work.is_measured(PHRASE_BASED) or work.can_have_phrase_based():
         rows.append(row("phrase-based", [measured_phrase_based(work, models)]))
-        text = ["The phrase-based system was trained on single captions."]
+        text = [f"{phrase_based.WEAKER} The networks learned from joined captions."]
     text.append(
         "BLEU of tokens. Sentences without UNK are those in which all models know all words."
     )

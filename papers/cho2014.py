@@ -64,7 +64,8 @@ def table_1(work, models) -> Page:
         "BLEU of lower-cased tokens. The scores are features of n-best lists, which are then sorted"
         " again; the paper's decoder searches with them. Every row except the first has its own"
         " weights, tuned on the development lists by minimum error rate training for each seed."
-        " All seeds share one phrase-based system."
+        " All seeds share one phrase-based system.",
+        phrase_based.WEAKER,
     ]
     return Page(
         "Cho et al. 2014a, Table 1: phrase pairs scored by the RNN Encoder–Decoder",

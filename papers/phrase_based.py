@@ -31,6 +31,12 @@ PARTS = "development", "test"
 MADE = TABLE, *(f"nbest.{part}" for part in PARTS)
 """The files that the items read; the system is complete if they exist."""
 
+WEAKER = (
+    "The phrase-based system is weaker than the papers': it searches from left to right without"
+    " reordering, its language model is of trigrams, and both were learned from the captions alone."
+)
+"""For the pages that show it."""
+
 MINUTES = 10
 """Approximate training time on one core."""
 

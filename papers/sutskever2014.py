@@ -79,7 +79,8 @@ def table_2(work, models) -> Page:
         "BLEU of lower-cased tokens on test_2016_flickr. The score of a hypothesis is the even"
         " average of the phrase-based system's score, whose weights sum to 1, and the LSTM's"
         " log-probability. The LSTMs were trained on cased text, so each hypothesis is detokenized"
-        " and gets a capital first letter." + OF_ONE_SEED
+        " and gets a capital first letter." + OF_ONE_SEED,
+        phrase_based.WEAKER,
     ]
     return Page("Sutskever et al. 2014, Table 2: n-best lists rescored", rows, paper, text)
 

@@ -4,18 +4,22 @@ decide.
 
 import dataclasses
 import html
+import itertools
 import json
 import re
 import types
 
 import numpy as np
 import pytest
+import sacrebleu
 import scipy.stats
 from test_reproduce import chosen
 
+from papers import bahdanau2015
+from papers import claims
 from papers import items
 from papers import sutskever2014
-from papers.resampling import Difference, verdicts
+from papers.resampling import Difference, counts_of, verdicts
 from papers.page import Page, over_seeds, table
 from papers.workspace import Workspace
 
@@ -240,6 +244,51 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
         "RNNsearch-50",
         "a",
     ]
+
+
+def test_kept_translations_give_the_variance_of_the_test_text(tmp_path):
+    """Two models that differ in the first word of some lines, and none was drawn with the other:
+    the variance is that of BLEU written out for resampled blocks.
+    """
+    work = Workspace(tmp_path, None)
+    blocks = [0] * 5 + [1] * 5 + [2] * 5 + [3] * 5
+    references = [f"a{k} b{k} c{k} d{k} e{k % 3}" for k in range(20)]
+    wrong = {"rnnencdec-50": (0, 1, 2, 7, 11), "rnnsearch-50": (3,)}
+    texts = {
+        name: [line[1:] if k in wrong[name] else line for k, line in enumerate(references)]
+        for name in wrong
+    }
+    for name, lines in texts.items():
+        kept = {
+            "counts": counts_of(lines, references),
+            "units": blocks,
+            "single_sentences": 20,
+            "source_lengths": [5] * 20,
+        }
+        work.output(f"translations-{name}-1234", lambda kept=kept: kept)
+
+    def bleu(name, lines=range(20)):
+        return sacrebleu.corpus_bleu(
+            [texts[name][k] for k in lines],
+            [[references[k] for k in lines]],
+            tokenize="none",
+            force=True,
+        ).score
+
+    encdec, search = (
+        claims._System([bleu(name)], bahdanau2015.kept_counts(work, name)) for name in wrong
+    )
+    found = claims._between(search, encdec, bahdanau2015.kept_units(work, "rnnsearch-50"))
+    differences = []
+    # all ways to draw four blocks of four
+    for drawn in itertools.product(range(4), repeat=4):
+        lines = [5 * block + k for block in drawn for k in range(5)]
+        differences.append(bleu("rnnsearch-50", lines) - bleu("rnnencdec-50", lines))
+    assert found.values == [bleu("rnnsearch-50") - bleu("rnnencdec-50")]
+    assert found.variance == pytest.approx(np.var(differences) * 4 / 3, rel=0.15)
+    assert found.units == 4
+    lacking = claims._System([1.0], bahdanau2015.kept_counts(work, "rnnsearch-30"))
+    assert claims._between(lacking, encdec, blocks).variance is None
 
 
 def verdicts_by_hand(differences):

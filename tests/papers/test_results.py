@@ -12,7 +12,7 @@ from papers.items import ITEMS
 from papers.resampling import Counts
 
 RESULTS = pathlib.Path(__file__).parents[2] / "docs" / "results"
-KEPT = "measured", "outputs"
+KEPT = [part for part in ("measured", "outputs") if (RESULTS / part).exists()]
 
 
 def measured_seeds(item):
