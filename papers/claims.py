@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from papers import bahdanau2015
 from papers import cho2014
 from papers import cho2014_figures
+from papers import documents
+from papers import hard_alignment
 from papers import monotone
 from papers import sutskever2014
 from papers import sutskever2014_figures
@@ -52,12 +54,13 @@ def claims(work, models) -> Page:
 
     Args:
         work: Workspace.
-        models: the five of bahdanau2015-table1, those of sutskever2014-table1, of cho2014-table1.
+        models: the five of bahdanau2015-table1, those of sutskever2014-table1, of cho2014-table1,
+            of bahdanau2015-figure2-documents.
     """
     found = [
         *_bahdanau(work, models[:5]),
-        *_sutskever(work, models[5:-2], models[3]),
-        *_cho(work, models[-2:]),
+        *_sutskever(work, models[5:8], models[3]),
+        *_cho(work, models[8:10]),
     ]
     judged = verdicts([claim.difference for claim in found])
     rows = [
@@ -149,6 +152,7 @@ def _bahdanau(work, models):
         "+7.57",
     )
     yield from _by_length(work, paper, models[2], models[3], (encdec_50, search_50), units)
+    yield _on_paragraphs(work, paper)
     yield Claim(
         paper,
         "RNNsearch is better trained on up to 50 words than on up to 30",
@@ -178,6 +182,20 @@ def _bahdanau(work, models):
         "+1.70",
     )
     yield from _monotone(work, paper, models[3])
+    soft, hard = (
+        _System([float(each.bleu()[0]) for each in counts], counts)
+        for counts in (
+            hard_alignment.measured_soft(work, models[3]),
+            hard_alignment.measured_hard(work, models[3]),
+        )
+    )
+    yield Claim(
+        paper,
+        "RNNsearch-50 translates better with soft than with hard alignment",
+        "BLEU",
+        less(soft, hard),
+        "in §5.2.1",
+    )
     yield from _beside_phrases(work, paper, models, measured, units)
 
 
@@ -264,6 +282,31 @@ def _by_length(work, paper, encdec, search, systems, units):
             units,
             every[2:],
             lambda weights, *each: -not_flat(weights, *each),
+        ),
+        "in Figure 2",
+    )
+
+
+def _on_paragraphs(work, paper):
+    search, encdec = (documents.measured(work, name) for name in documents.MODELS)
+    lengths = documents.lengths(work)
+    first, *_, last = documents.groups(lengths)
+
+    def gap(weights, search, encdec, lines):
+        return search.only(lines).bleu(weights) - encdec.only(lines).bleu(weights)
+
+    def growth(weights, *systems):
+        return gap(weights, *systems, last) - gap(weights, *systems, first)
+
+    return Claim(
+        paper,
+        "the gap between them grows with length on paragraphs, too",
+        "gap in BLEU on the longest paragraphs − on the shortest",
+        _resampled(
+            [float(growth(None, *each)[0]) for each in zip(search, encdec)],
+            range(len(lengths)),
+            [search, encdec],
+            growth,
         ),
         "in Figure 2",
     )

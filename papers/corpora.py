@@ -23,6 +23,9 @@ log = logging.getLogger("rnnsearch_tf")
 
 LANGUAGES = "en", "fr"
 FILES = {"train": "train", "development": "val", "test": "test_2016_flickr"}
+DOCUMENTS = "python-docs"
+"""Folder of paragraphs of Python's documentation."""
+
 LINKS = "train.links"
 MOST_JOINED = 5
 SEED = 1
@@ -44,7 +47,10 @@ class JoinedTexts:
 
     def corpora(self) -> list:
         """The files of the corpus."""
-        return [path for part in FILES for path in _multi30k_files(self.data, part)]
+        return [
+            *(path for part in FILES for path in _multi30k_files(self.data, part)),
+            *(path for part in ("train", "val") for path in _document_files(self.data, part)),
+        ]
 
     @property
     def single_sentences(self) -> int:
@@ -72,12 +78,13 @@ class JoinedTexts:
             return []
         if recipe.corpus == "phrases":
             return [f"data.folder={(self.folder.parent / 'phrase-based').resolve()}"]
+        folder = self.documents if recipe.corpus == "documents" else self._up_to(recipe.longest)
         parts = ("train", "development")
         sides = zip(("source", "target"), LANGUAGES)
         files = [
             f"data.{part}_{side}={part}.{language}" for side, language in sides for part in parts
         ]
-        return [f"data.folder={self._up_to(recipe.longest).resolve()}", *files]
+        return [f"data.folder={folder.resolve()}", *files]
 
     def guided_settings(self, recipe) -> list:
         """Settings of guided alignment; writes the links of joined texts if they are missing."""
@@ -98,6 +105,17 @@ class JoinedTexts:
     def steps_left(self, configs) -> list:
         """An empty list: no file of this scale is made in steps."""
         return []
+
+    @property
+    def documents(self) -> pathlib.Path:
+        """The folder of the paragraphs, written if missing: see documents.write_paragraphs."""
+        from papers.documents import write_paragraphs
+
+        folder = self.folder / "documents"
+        if not folder.exists():
+            with new_folder(folder) as partial:
+                write_paragraphs(self.data, partial)
+        return folder
 
     def _up_to(self, longest) -> pathlib.Path:
         """The folder of the joined texts, written if missing; only training text is limited in
@@ -193,6 +211,21 @@ def read_multi30k(data, part: str) -> tuple:
             " that has multi30k/ with --data"
         )
     return tuple(map(read_all, paths))
+
+
+def read_documents(data, part: str) -> tuple:
+    """(English paragraphs, French paragraphs) of ``train`` or ``val``, a list[str] each."""
+    paths = _document_files(data, part)
+    if missing := [str(path) for path in paths if not path.exists()]:
+        raise UserError(
+            f"expected paragraphs of documentation under {data}, got no {' and no '.join(missing)};"
+            f" name the folder that has {DOCUMENTS}/ with --data"
+        )
+    return tuple(map(read_all, paths))
+
+
+def _document_files(data, part):
+    return [pathlib.Path(data) / DOCUMENTS / f"{part}.{language}.gz" for language in LANGUAGES]
 
 
 def _multi30k_files(data, part):

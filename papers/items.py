@@ -9,6 +9,8 @@ from papers import alignment
 from papers import bahdanau2015
 from papers import cho2014
 from papers import cho2014_figures
+from papers import documents
+from papers import hard_alignment
 from papers import index
 from papers import luong2015
 from papers import monotone
@@ -28,7 +30,10 @@ AUTHORS = tuple(
 SUTSKEVER = "lstm-forward", "lstm-reversed", "lstm-reversed-2"
 CHO = "phrase-scorer", "cslm"
 CLAIMED = (
-    *(f"bahdanau2015-{item}" for item in ("table1", "figure2", "monotone")),
+    *(
+        f"bahdanau2015-{item}"
+        for item in ("table1", "figure2", "figure2-documents", "monotone", "alignment")
+    ),
     *(f"sutskever2014-{item}" for item in ("table1", "table2", "figure2", "figure3")),
     *(f"cho2014-{item}" for item in ("table1", "figure5")),
 )
@@ -88,6 +93,16 @@ ITEMS = {
         "how far attention moves from word to word; words that change places",
         ("rnnsearch-50",),
         monotone.page,
+    ),
+    "bahdanau2015-figure2-documents": Item(
+        "BLEU by length on real paragraphs of 20 to 200 words",
+        documents.MODELS,
+        documents.figure,
+    ),
+    "bahdanau2015-alignment": Item(
+        "soft and hard alignment in the search",
+        ("rnnsearch-50",),
+        hard_alignment.page,
     ),
     "bahdanau2015-recipe": Item(
         "the authors' own training recipe at a small size, beside ours",
@@ -197,7 +212,7 @@ ITEMS = {
     ),
     "index": Item(
         "which of the papers' claims hold at this scale, and a list of the pages",
-        (*BAHDANAU, TRAINED_LONGER, *SUTSKEVER, *CHO),
+        (*BAHDANAU, TRAINED_LONGER, *SUTSKEVER, *CHO, *documents.MODELS),
         index.page,
         phrase_based=True,
         made_of=CLAIMED,

@@ -17,8 +17,9 @@ class Recipe:
         configuration: name of a shipped configuration.
         changes: settings that differ from it, ``section.key=value``.
         corpus: ``joined``: Multi30k's captions joined to long texts, see corpora.py; ``captions``:
-            single captions; ``phrasebook``: built in; ``phrases``: the phrase-based system's table,
-            see phrase_based.py; ``wmt14``: see wmt14.py.
+            single captions; ``documents``: paragraphs, see documents.py; ``phrasebook``: built in;
+            ``phrases``: the phrase-based system's table, see phrase_based.py; ``wmt14``: see
+            wmt14.py.
         longest: maximum number of words on a side of a training pair, in joined texts and WMT'14.
         member: index in an ensemble, from 0. Members differ only in the seed.
         first_seed: whether it is trained with the first seed only.
@@ -76,12 +77,14 @@ def _updates(number):
     return f"training.maximum_updates={number}", f"training.evaluate_every={number // 8}"
 
 
+# alignment_size has no effect here, so it is at its default
+_WITHOUT_ATTENTION = "model.system=rnnencdec", "model.alignment_size=1000"
+
+
 def _bahdanau():
-    # alignment_size has no effect here, so it is at its default
-    without_attention = "model.system=rnnencdec", "model.alignment_size=1000"
     for name, updates in UPDATES.items():
         system, longest, *longer = name.split("-")
-        changes = without_attention if system == "rnnencdec" else ()
+        changes = _WITHOUT_ATTENTION if system == "rnnencdec" else ()
         yield (
             name,
             Recipe(
@@ -164,6 +167,17 @@ def _authors():
         ),
     )
     yield "phrasebook-rnnencdec", Recipe("phrasebook-rnnencdec", (), "phrasebook", minutes=10)
+
+
+def _documents():
+    """RNNsearch-50 and RNNencdec-50 on paragraphs, with twice the updates."""
+    for name in ("rnnsearch", "rnnencdec"):
+        updates = 2 * UPDATES[f"{name}-50"]
+        changes = (*WORDS, *_updates(updates), *(_WITHOUT_ATTENTION if name == "rnnencdec" else ()))
+        yield (
+            f"documents-{name}",
+            Recipe("multi30k-en-fr-words", changes, "documents", minutes=20),
+        )
 
 
 FEW_WORDS = "source.vocabulary_size=5000", "target.vocabulary_size=5000"
@@ -264,7 +278,16 @@ GUIDED = (
 """Models that are also trained with guided alignment."""
 
 RECIPES = dict(
-    [*_bahdanau(), *_authors(), *_sutskever(), *_cho(), *_attending(), *_luong(), *_subwords()]
+    [
+        *_bahdanau(),
+        *_documents(),
+        *_authors(),
+        *_sutskever(),
+        *_cho(),
+        *_attending(),
+        *_luong(),
+        *_subwords(),
+    ]
 )
 RECIPES |= {f"{name}-guided": dataclasses.replace(RECIPES[name], guided=1.0) for name in GUIDED}
 
