@@ -84,6 +84,7 @@ class Counts:
                     total=[int(count) for count in sums[ORDER : 2 * ORDER]],
                     sys_len=int(sums[-2]),
                     ref_len=int(sums[-1]),
+                    smooth_method="exp",
                 ).score
                 for sums in weights @ self._columns
             ]

@@ -132,7 +132,8 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
             work.measured(
                 f"figure2-{name}-{seed}",
                 lambda name=name: [
-                    {"bleu": score, "sentences": count} for score, count in by_length.get(name, [])
+                    {"bleu": score, "sentences": count, "shortest": k, "longest": k + 1}
+                    for k, (score, count) in enumerate(by_length.get(name, []))
                 ],
             )
     for key, beams in (
@@ -186,6 +187,23 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
             f"cho2014-table1-{seed}",
             lambda scores=scores: {name: {"test": score} for name, score in scores.items()},
         )
+    lines = ["a b c d e", "f g h i j", "k l m n o", "a c e g i", "p q r s t", "u v w x y"]
+    other = ["e d c b a", *lines[1:5], "u v w y x"]
+    right, wrong = counts_of(lines, lines), counts_of(other, lines)
+    kept = {"units": None, "source_lengths": [5] * 6, "single_sentences": 6}
+    for seed in work.seeds:
+        for name, counts in (("translations", right), ("hard-alignment", wrong)):
+            work.output(
+                f"{name}-rnnsearch-50-{seed}", lambda counts=counts: kept | {"counts": counts}
+            )
+        for name, counts in (("rnnsearch", right), ("rnnencdec", wrong)):
+            words = [25, 40, 60, 80, 100, 150]
+            work.output(
+                f"documents-documents-{name}-{seed}",
+                lambda counts=counts: {"counts": counts, "source_words": words},
+            )
+    below = sacrebleu.corpus_bleu(other, [lines], tokenize="none", force=True).score
+    shortest = sacrebleu.corpus_bleu(other[:1], [lines[:1]], tokenize="none", force=True).score
     item = items.ITEMS["index"]
     asked = []
     monkeypatch.setattr(
@@ -199,18 +217,24 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
     asked.clear()
     sutskever2014.table_1(work, items.SUTSKEVER)
     assert of_claims <= set(asked), "the item that they are of measures all that claims are made of"
+    gap = (
+        100 - shortest,
+        100 - sacrebleu.corpus_bleu(other[5:], [lines[5:]], tokenize="none", force=True).score,
+    )
     expected = [
         [10, 15],
         [10, 10],
         [23, 23],
         [22, 22],
         [1.2, 1.2],
+        [gap[1] - gap[0]] * 2,
         [-1, 4],
         [-1, -1],
         [11, 11],
         [3],
         [0.2, -0.1],
         [0.1, 0],  # the last: swaps
+        [100 - below] * 2,
         [5],
         [-2, -8],
         [1, -5],
@@ -234,7 +258,17 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
     assert [each["values"] for each in page.numbers["differences"]] == [
         pytest.approx(values) for values in expected
     ]
-    judged = verdicts_by_hand(expected)
+    # the seeds of these two are alike, so all their variance is that of the text
+    of_text = {
+        number: 2
+        * scipy.stats.t.sf(
+            abs(np.mean(expected[number])) / each["variance over the text"] ** 0.5, 5
+        )
+        for number, each in enumerate(page.numbers["differences"])
+        if each["variance over the text"] is not None
+    }
+    assert sorted(of_text) == [5, 12]
+    judged = verdicts_by_hand(expected, of_text)
     assert [row["agrees?"] for row in rows] == judged
     assert [float(row["ours"].split()[0]) for row in rows] == [
         pytest.approx(np.mean(values), abs=0.006) for values in expected
@@ -291,13 +325,15 @@ def test_kept_translations_give_the_variance_of_the_test_text(tmp_path):
     assert claims._between(lacking, encdec, blocks).variance is None
 
 
-def verdicts_by_hand(differences):
+def verdicts_by_hand(differences, known=()):
     """By SciPy's two-sided test of whether each mean is zero, and Holm's rule as he states it: from
     the smallest probability on, each is compared with 5 % over the number of those left, until one
-    is not below it.
+    is not below it. `known` has the probabilities of some, by their number.
     """
-    probabilities = {}
+    probabilities = dict(known)
     for number, values in enumerate(differences):
+        if number in probabilities:
+            continue
         if np.ptp(values) < 1e-9 and len(values) > 1:
             probabilities[number] = float(np.mean(values) == 0)
         elif len(values) > 1:
