@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import random
 import types
 
 import numpy as np
@@ -25,8 +26,13 @@ BEAM = 12
 SCORED = 500
 """Number of sentences of each text whose negative log-likelihood is measured."""
 
-SHOWN_LENGTHS = 10, 20, 30, 40
-"""Lengths, in words, of the sentences whose alignments are plotted."""
+SHOWN_LENGTHS = 10, 20
+SHOWN = 4
+SHOWN_SEED = 1
+"""Fewest and most words of the sentences whose alignments are plotted, their number, and the seed
+with which they are drawn: "randomly selected samples among the sentences without any unknown words
+and of length between 10 and 20 words from the test set".
+"""
 
 PHRASE_BASED = "table1-phrase-based"
 PHRASE_BASED_TEXTS = "translations-phrase-based"
@@ -462,24 +468,28 @@ def figure_3(work, models) -> Page:
         rows.append(
             {"picture": number, "source": each["source"], "translation": each["translation"]}
         )
+    fewest, most = SHOWN_LENGTHS
     text = [
         "Source words are along the top, target words down the side; α_ij from 0 (black) to 1"
-        " (white)."
+        f" (white). As in the paper, the sentences are drawn from those of {fewest} to {most} words"
+        " without any unknown word."
     ]
     return Page("Bahdanau et al. 2015, Figure 3: alignments", rows, [], text, pictures)
 
 
 def _figure_3_of(work, name, seed):
-    """[{"source", "translation", and for the picture "source_tokens", "tokens", "alignment"}] for
-    each of SHOWN_LENGTHS.
+    """[{"source", "translation", and for the picture "source_tokens", "tokens", "alignment"}] of
+    SHOWN sentences.
     """
     sources, _ = test_text(work)
-    words = [len(source.split()) for source in sources]
+    fewest, most = SHOWN_LENGTHS
     end = [SPECIAL_TOKENS[END_ID]]
-    chosen = [
-        sources[words.index(min(words, key=lambda length: abs(length - wanted)))]
-        for wanted in SHOWN_LENGTHS
+    fitting = [
+        sources[number]
+        for number in known(work, [name])
+        if fewest <= len(sources[number].split()) <= most
     ]
+    chosen = random.Random(SHOWN_SEED).sample(fitting, min(SHOWN, len(fitting)))
     return [
         {
             "source": source,
@@ -489,7 +499,8 @@ def _figure_3_of(work, name, seed):
             "alignment": np.round(found.alignment.astype(float), 4).tolist(),
         }
         for source, found in zip(
-            chosen, work.translator(name, seed).translate(chosen, beam_size=BEAM)
+            chosen,
+            work.translator(name, seed).translate(chosen, beam_size=BEAM, allow_unknown=False),
         )
     ]
 
