@@ -6,6 +6,9 @@ QUIET_IMPORTS = "house/test_quiet_imports.py"
 
 REPRODUCE = "papers/test_reproduce.py"
 CLAIMS = "papers/test_claims.py"
+RESAMPLING = "papers/test_resampling.py"
+DOCUMENTS = "papers/test_documents.py"
+HARD = "papers/test_hard_alignment.py"
 PAPER = "papers/test_paper_scale.py"
 EUROPARL = "papers/test_europarl.py"
 LAZY = "export/test_lazy_session.py"
@@ -48,21 +51,148 @@ PAGES = [
         (f"{REPRODUCE}::test_an_item_on_the_built_in_corpus",),
     ),
     Mutant(
-        "papers/claims.py",
+        "papers/resampling.py",
         "the spread decides nothing",
-        'return "held" if mean > margin',
-        'return "held" if mean > 0',
+        "if corrected < LEVEL and len",
+        "if corrected < 2 and len",
         (
             f"{CLAIMS}::test_claims_are_what_the_measurements_say",
             f"{CLAIMS}::test_the_spread_decides",
         ),
     ),
     Mutant(
-        "papers/claims.py",
+        "papers/resampling.py",
         "an interval of one side",
-        "t.ppf(0.975,",
-        "t.ppf(0.95,",
-        (f"{CLAIMS}::test_the_spread_decides",),
+        "t.ppf(1 - LEVEL / 2,",
+        "t.ppf(1 - LEVEL,",
+        (f"{RESAMPLING}::test_a_difference_of_seeds_is_judged_as_by_student",),
+    ),
+    Mutant(
+        "papers/resampling.py",
+        "a test of one side",
+        "float(2 * t.sf(",
+        "float(t.sf(",
+        (f"{RESAMPLING}::test_both_variances_are_added_as_by_welch",),
+    ),
+    Mutant(
+        "papers/resampling.py",
+        "one seed holds a claim",
+        "if corrected < LEVEL and len(difference.values) > 1:",
+        "if corrected < LEVEL:",
+        (f"{RESAMPLING}::test_one_seed_decides_nothing_and_with_the_text_is_suggestive",),
+    ),
+    Mutant(
+        "papers/resampling.py",
+        "no correction for many claims",
+        "min(1.0, value * (len(known) - rank))",
+        "min(1.0, value)",
+        (f"{RESAMPLING}::test_holm_corrects_as_he_states_it",),
+    ),
+    Mutant(
+        "papers/resampling.py",
+        "Bonferroni's correction",
+        "value * (len(known) - rank)",
+        "value * len(known)",
+        (f"{RESAMPLING}::test_holm_corrects_as_he_states_it",),
+    ),
+    Mutant(
+        "papers/resampling.py",
+        "a smaller correction after a larger one",
+        "before = max(before, min(1.0, value * (len(known) - rank)))",
+        "before = min(1.0, value * (len(known) - rank))",
+        ("papers/test_resampling.py::test_corrected_probabilities_keep_their_order",),
+    ),
+    Mutant(
+        "papers/resampling.py",
+        "the variance of the seeds, not of their mean",
+        "statistics.variance(self.values) / seeds",
+        "statistics.variance(self.values)",
+        (f"{RESAMPLING}::test_a_difference_of_seeds_is_judged_as_by_student",),
+    ),
+    Mutant(
+        "papers/resampling.py",
+        "the text has as many degrees of freedom as units",
+        "self.units - 1",
+        "self.units",
+        (f"{RESAMPLING}::test_one_seed_decides_nothing_and_with_the_text_is_suggestive",),
+    ),
+    Mutant(
+        "papers/resampling.py",
+        "few units vary too little",
+        "float(np.var(means)) * count / (count - 1)",
+        "float(np.var(means))",
+        (f"{CLAIMS}::test_kept_translations_give_the_variance_of_the_test_text",),
+    ),
+    Mutant(
+        "papers/resampling.py",
+        "lines are resampled, not units",
+        "draws[:, numbers]",
+        "np.random.default_rng(SEED).multinomial("
+        "len(numbers), [1 / len(numbers)] * len(numbers), RESAMPLES)",
+        (f"{RESAMPLING}::test_the_variance_of_a_mean_is_that_of_statistics",),
+    ),
+    Mutant(
+        "papers/resampling.py",
+        "a text without any 4-gram in common has no BLEU",
+        'smooth_method="exp"',
+        'smooth_method="none"',
+        (f"{CLAIMS}::test_claims_are_what_the_measurements_say",),
+    ),
+    Mutant(
+        "papers/resampling.py",
+        "lines that are left out count",
+        "chosen._columns[lines] = self._columns[lines]",
+        "chosen._columns[:] = self._columns",
+        (f"{RESAMPLING}::test_bleu_of_resampled_lines_is_that_of_the_lines_written_out",),
+    ),
+    Mutant(
+        "papers/resampling.py",
+        "a line has as many bigrams as words",
+        "words - np.arange(ORDER)",
+        "words - 0 * np.arange(ORDER)",
+        (f"{RESAMPLING}::test_bleu_of_resampled_lines_is_that_of_the_lines_written_out",),
+    ),
+    Mutant(
+        "papers/corpora.py",
+        "blocks share captions",
+        "block = math.lcm(*range(1, MOST_JOINED + 1))",
+        "block = MOST_JOINED",
+        (f"{RESAMPLING}::test_no_line_of_a_unit_shares_a_caption_with_another_unit",),
+    ),
+    Mutant(
+        "papers/claims.py",
+        "a claim is decided over the text that half of its systems have",
+        "if units is None or any(len(each) < len(values) for each in counts):",
+        "if units is None or all(len(each) < len(values) for each in counts):",
+        (f"{CLAIMS}::test_kept_translations_give_the_variance_of_the_test_text",),
+    ),
+    Mutant(
+        "papers/documents.py",
+        "the longest paragraphs are trained on",
+        "if pair not in set(longer)]",
+        "]",
+        (f"{DOCUMENTS}::test_no_test_paragraph_is_trained_on",),
+    ),
+    Mutant(
+        "papers/documents.py",
+        "a paragraph stands in two groups",
+        "np.flatnonzero((lengths >= low) & (lengths < high))",
+        "np.flatnonzero((lengths >= low) & (lengths <= high))",
+        (f"{DOCUMENTS}::test_groups_are_scored_by_themselves",),
+    ),
+    Mutant(
+        "papers/hard_alignment.py",
+        "a model stays hard",
+        "energies.assign(trained)\n",
+        "pass\n",
+        (f"{HARD}::test_one_annotation_has_all_the_weight",),
+    ),
+    Mutant(
+        "papers/hard_alignment.py",
+        "soft alignment is called hard",
+        "energies.assign(trained * HARD)",
+        "energies.assign(trained)",
+        (f"{HARD}::test_one_annotation_has_all_the_weight",),
     ),
     Mutant(
         "papers/bahdanau2015.py",
@@ -81,8 +211,8 @@ PAGES = [
     Mutant(
         "papers/claims.py",
         "the falls exchanged",
-        'on the shortest",\n        _less(encdec_fall, search_fall)',
-        'on the shortest", _less(search_fall, encdec_fall)',
+        "_less(encdec_fall, search_fall),\n            units",
+        "_less(search_fall, encdec_fall),\n            units",
         (f"{CLAIMS}::test_claims_are_what_the_measurements_say",),
     ),
     Mutant(
@@ -109,8 +239,8 @@ PAGES = [
     Mutant(
         "papers/workspace.py",
         "members for every seed",
-        "return self.seeds[:1] if self.scale.recipes[name].first_seed else self.seeds",
-        "return self.seeds",
+        "if self.scale.recipes[name].first_seed:",
+        "if False:",
         (f"{REPRODUCE}::test_members_of_an_ensemble_are_trained_once_and_differ",),
     ),
     Mutant(
@@ -126,7 +256,7 @@ PAGES = [
     Mutant(
         "papers/workspace.py",
         "one seed is enough for all",
-        "if seed in self._seeds_of(name)]\n                for seed",
+        "if seed in self.seeds_of(name)]\n                for seed",
         "] for seed",
         (f"{REPRODUCE}::test_what_is_measured_of_a_model_needs_no_model_any_more",),
     ),
@@ -175,8 +305,8 @@ PAGES = [
     Mutant(
         "papers/workspace.py",
         "a page of one seed is made of all",
-        "self.seeds[:1], self.overrides, self.scale)\n            if item.one_seed",
-        "self.seeds, self.overrides, self.scale) if item.one_seed",
+        "                self.seeds[:1],\n",
+        "                self.seeds,\n",
         (f"{CLAIMS}::test_a_page_of_one_seed_needs_one_model_of_each_kind",),
     ),
     Mutant(

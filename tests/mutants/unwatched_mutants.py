@@ -103,8 +103,8 @@ UNITS_AND_DEFAULTS = [
     Mutant(
         "papers/workspace.py",
         "the minutes of the first seed stand for the mean",
-        'statistics.mean(state["seconds"] / 60 for state in states)',
-        'states[0]["seconds"] / 60',
+        'statistics.mean(record["seconds"] / 60 for record in records)',
+        'records[0]["seconds"] / 60',
         (f"{CLAIMS}::test_a_page_has_the_mean_minutes_of_several_seeds",),
     ),
     Mutant(

@@ -129,6 +129,11 @@ def test_holm_corrects_as_he_states_it():
         assert all(corrected >= value for value, corrected in zip(values, adjusted))
 
 
+def test_corrected_probabilities_keep_their_order():
+    """A probability is not corrected to less than a smaller one."""
+    assert holm([0.01, 0.011, 0.5]) == pytest.approx([0.03, 0.03, 0.5])
+
+
 def test_no_line_of_a_unit_shares_a_caption_with_another_unit(tmp_path):
     captions = 130
     data = multi30k(tmp_path / "data", captions)
