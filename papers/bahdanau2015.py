@@ -119,11 +119,11 @@ def kept_counts_of_phrases(work) -> list:
 
 
 def kept_units(work, name):
-    """The unit of each sentence of the test text, to be resampled; None if nothing was kept."""
+    """The unit of each sentence of the test text, to be resampled; None if each is one, or if
+    nothing was kept.
+    """
     kept = work.kept_output(_key(name, work.seeds[0]))
-    if kept is None:
-        return None
-    return list(range(len(kept["counts"]))) if kept["units"] is None else kept["units"]
+    return None if kept is None else kept["units"]
 
 
 def kept_single_sentences(work, name):

@@ -210,7 +210,7 @@ class _System:
         return _System(self.bleu[:1], self.counts[:1])
 
 
-def _between(better, worse, units):
+def _between(better, worse, units=None):
     """The Difference of two systems' BLEU."""
     return _resampled(
         _less(better.bleu, worse.bleu),
@@ -225,13 +225,14 @@ def _resampled(values, units, counts: Sequence[list], difference: Callable) -> D
 
     Args:
         values: as measured, one for each seed.
-        units: the unit of each line of the text, or None.
+        units: the unit of each line of the text; None: each is one.
         counts: for each system the Counts of each seed.
         difference: function of the weights and of one Counts of each system.
     """
-    if units is None or any(len(each) < len(values) for each in counts):
+    if any(len(each) < len(values) for each in counts):
         return Difference(values)
     seeds = list(zip(*counts))[: len(values)]
+    units = range(len(seeds[0][0])) if units is None else units
     return Difference.of(
         values, lambda weights: [difference(weights, *each) for each in seeds], units
     )
@@ -304,7 +305,7 @@ def _on_paragraphs(work, paper):
         "gap in BLEU on the longest paragraphs − on the shortest",
         _resampled(
             [float(growth(None, *each)[0]) for each in zip(search, encdec)],
-            range(len(lengths)),
+            None,
             [search, encdec],
             growth,
         ),
@@ -388,14 +389,14 @@ def _sutskever(work, models, words):
     paper = "Sutskever et al. 2014"
     forward, reversed_, [best], [ensemble] = sutskever2014.measured_systems(work, models).values()
 
-    def wide(found):
-        return [each["12"] for each in found]
+    def system(names, found, beam="12"):
+        return _System([each[beam] for each in found], sutskever2014.kept_counts(work, names, beam))
 
     yield Claim(
         paper,
         "reversing the source helps the LSTM",
         "BLEU, beam 12",
-        Difference(_less(wide(reversed_), wide(forward))),
+        _between(system([models[1]], reversed_), system([models[0]], forward)),
         "+4.42",
     )
     yield Claim(

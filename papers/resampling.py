@@ -27,18 +27,24 @@ LEVEL = 0.05
 """Probability below which a difference counts as more than chance."""
 
 
-def counts_of(texts: Sequence[str], references: Sequence[str], lowercase: bool = False) -> list:
+def counts_of(
+    texts: Sequence[str],
+    references: Sequence[str],
+    lowercase: bool = False,
+    tokenize: str = "none",
+) -> list:
     """What BLEU counts in each line.
 
     Args:
-        texts, references: tokens separated by spaces.
+        texts, references: one line for each sentence.
         lowercase: compare without case.
+        tokenize: sacreBLEU's tokenizer; ``none`` for tokens separated by spaces.
 
     Returns:
         [matching 1-grams, …, matching 4-grams, words of the text, words of the reference] of each
         line.
     """
-    metric = BLEU(tokenize="none", lowercase=lowercase, force=True)
+    metric = BLEU(tokenize=tokenize, lowercase=lowercase, force=True)
     scores = (
         metric.corpus_score([text], [[reference]])
         for text, reference in zip(texts, references, strict=True)
@@ -58,6 +64,9 @@ class Counts:
         words = counts[:, ORDER, None]
         totals = np.maximum(words - np.arange(ORDER), 0)
         self._columns = np.concatenate([counts[:, :ORDER], totals, counts[:, ORDER:]], axis=1)
+
+    def __len__(self) -> int:
+        return len(self._columns)
 
     def only(self, lines) -> Counts:
         """The same with all other lines left out, whatever their weight.

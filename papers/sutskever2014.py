@@ -7,6 +7,7 @@ from __future__ import annotations
 from papers import phrase_based
 from papers.corpora import LANGUAGES, read_multi30k
 from papers.page import Page, over_seeds
+from papers.resampling import Counts, counts_of
 
 BEAMS = 1, 2, 12
 EVEN = 0.5
@@ -170,24 +171,36 @@ def _by_beam(work, names, seed):
 
     _, references = read_multi30k(work.data, "test")
     return {
-        beam: bleu(texts, references).score
-        for beam, texts in translations(work, names, seed).items()
+        beam: bleu(found["texts"], references).score
+        for beam, found in translations(work, names, seed).items()
     }
 
 
 def translations(work, names, seed) -> dict:
-    """{beam as str: list[str]}: the test captions translated by a model, or by an ensemble of
-    several.
+    """The test captions translated by a model, or by an ensemble of several.
+
+    Returns:
+        {beam as str: {"texts", "counts": see resampling.counts_of}}
     """
 
     def translate():
-        sources, _ = read_multi30k(work.data, "test")
-        return {
-            str(beam): [
-                each.text
-                for each in work.translator(names, seed).translate(sources, beam_size=beam)
-            ]
-            for beam in BEAMS
-        }
+        sources, references = read_multi30k(work.data, "test")
+        translator = work.translator(names, seed)
+        kept = {}
+        for beam in BEAMS:
+            texts = [each.text for each in translator.translate(sources, beam_size=beam)]
+            counts = counts_of(texts, references, tokenize="13a")
+            kept[str(beam)] = {"texts": texts, "counts": counts}
+        return kept
 
-    return work.output(f"captions-{len(names)}-{names[0]}-{seed}", translate)
+    return work.output(_key(names, seed), translate)
+
+
+def _key(names, seed):
+    return f"captions-{len(names)}-{names[0]}-{seed}"
+
+
+def kept_counts(work, names, beam: str) -> list:
+    """[Counts of each seed whose translations were kept]: all seeds, or none."""
+    kept = [work.kept_output(_key(names, seed)) for seed in work.seeds_of(names[-1])]
+    return [] if None in kept else [Counts(each[beam]["counts"]) for each in kept]

@@ -25,8 +25,8 @@ PAGES = [
     Mutant(
         "papers/sutskever2014_figures.py",
         "the other model's translations",
-        "tokenized(target, translations(work, [name], seed)[BEAM])",
-        'tokenized(target, translations(work, ["lstm-reversed"], seed)[BEAM])',
+        "translations(work, [name], seed)[BEAM]",
+        'translations(work, ["lstm-reversed"], seed)[BEAM]',
         (f"{FIGURES}::{LENGTHS}",),
     ),
     Mutant(

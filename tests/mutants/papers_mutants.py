@@ -162,8 +162,8 @@ PAGES = [
     Mutant(
         "papers/claims.py",
         "a claim is decided over the text that half of its systems have",
-        "if units is None or any(len(each) < len(values) for each in counts):",
-        "if units is None or all(len(each) < len(values) for each in counts):",
+        "if any(len(each) < len(values) for each in counts):",
+        "if all(len(each) < len(values) for each in counts):",
         (f"{CLAIMS}::test_kept_translations_give_the_variance_of_the_test_text",),
     ),
     Mutant(

@@ -182,13 +182,10 @@ def workspace(tmp_path_factory):
             lambda: {"tokens": ["le chat est blanc ."] * len(CAPTIONS)},
         )
     for name in ("lstm-forward", "lstm-reversed"):
-        translated = {
-            "12": (
-                [caption.lower() for caption in CAPTIONS]
-                if name == "lstm-reversed"
-                else CAPTIONS[::-1]
-            )
-        }
+        texts = (
+            [caption.lower() for caption in CAPTIONS] if name == "lstm-reversed" else CAPTIONS[::-1]
+        )
+        translated = {"12": {"texts": texts}}
         work.output(f"captions-1-{name}-1234", lambda translated=translated: translated)
     return work
 
