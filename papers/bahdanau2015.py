@@ -357,6 +357,8 @@ def figure_2(work, models) -> Page:
         f"BLEU of tokens. Sentences of each length: {numbers}. The picture shows the lengths"
         f" with at least {ENOUGH} sentences.{means}"
     ]
+    if "phrase-based" in curves:
+        text.append(phrase_based.WEAKER)
     picture = curves_figure({"words of the source sentence": curves})
     return Page(
         "Bahdanau et al. 2015, Figure 2: BLEU by sentence length",
@@ -460,7 +462,7 @@ def figure_3(work, models) -> Page:
 
     pictures = {}
     rows = []
-    [drawn] = work.of_each_seed("figure3", models[0], _figure_3_of)
+    [drawn] = work.of_each_seed("figure3-known", models[0], _figure_3_of)
     for number, each in enumerate(drawn, start=1):
         pictures[str(number)] = alignment_figure(
             np.array(each["alignment"]), each["source_tokens"], each["tokens"]

@@ -16,6 +16,7 @@ from papers import cho2014_figures
 from papers import documents
 from papers import hard_alignment
 from papers import monotone
+from papers import phrase_based
 from papers import sutskever2014
 from papers import sutskever2014_figures
 from papers.page import Page
@@ -96,8 +97,9 @@ def claims(work, models) -> Page:
             (
                 "Ours is the mean over the seeds, with the 95 % confidence interval. Its variance"
                 " is that over the seeds plus, where translations were kept, that over"
-                f" {RESAMPLES:,} resamples of the test text (marked *). Joined captions are"
-                " resampled in blocks of 60, which have no line in common with another block."
+                f" {RESAMPLES:,} resamples of the test text (marked *; of shares, that of drawing"
+                " the cases). Joined captions are resampled in blocks of 60, which have no line in"
+                " common with another block."
             ),
             (
                 f"held, not held: above or below zero at {LEVEL:.0%} with Holm's correction for"
@@ -112,6 +114,7 @@ def claims(work, models) -> Page:
                 f" measure: a system that loses at most {FLAT:.0%} of its BLEU between them, or"
                 " between the first and the last fifth of Figure 3."
             ),
+            phrase_based.WEAKER,
         ],
         numbers={"differences": numbers},
     )
@@ -453,19 +456,20 @@ def _sutskever(work, models, words):
         "in Figure 3",
     )
     states = sutskever2014_figures.measured_states(work, models[1])
+    cases = sutskever2014_figures.CASES
     nearer = "share of sentences that say so − ½"
     yield Claim(
         paper,
         "the LSTM's states depend on word order",
         nearer,
-        Difference([each["order"] - 0.5 for each in states]),
+        Difference.of_shares([each["order"] for each in states], cases),
         "in Figure 2",
     )
     yield Claim(
         paper,
         "the LSTM's states do not depend on active or passive voice",
         nearer,
-        Difference([each["voice"] - 0.5 for each in states]),
+        Difference.of_shares([each["voice"] for each in states], cases),
         "in Figure 2",
     )
 

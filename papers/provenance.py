@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import os
 import pathlib
 import platform
@@ -44,7 +45,7 @@ COMPARED = {
 def here() -> dict:
     """{"commit", "machine", "load", "day"} of this process; None for what is not known."""
     return {
-        "commit": _commit(),
+        "commit": commit(),
         "machine": f"{os.cpu_count()} cores, {_processor()}",
         "load": round(os.getloadavg()[1], 1),
         "day": datetime.date.today().isoformat(),
@@ -62,8 +63,10 @@ def shown(records: list) -> str:
         sorted({record[key] for record in known if record[key] is not None})
         for key in ("commit", "day", "machine", "load")
     )
+    unknown = len(records) - len(known)
     return ", ".join(
         [
+            *([f"not known of {unknown} of them"] if unknown else []),
             f"commit {' and '.join(commits) or 'not known'}",
             " and ".join(days),
             " and ".join(machines),
@@ -99,8 +102,11 @@ def _words(value):
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _commit():
-    """The commit of this checkout, with + if its files differ."""
+@functools.cache
+def commit() -> str | None:
+    """The commit of this checkout when first asked, with + if its files differ; None if it is no
+    checkout.
+    """
     folder = pathlib.Path(__file__).parent
     try:
         found = subprocess.run(

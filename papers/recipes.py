@@ -166,7 +166,15 @@ def _authors():
             minutes=30,
         ),
     )
-    yield "phrasebook-rnnencdec", Recipe("phrasebook-rnnencdec", (), "phrasebook", minutes=10)
+    yield (
+        "phrasebook-rnnencdec",
+        Recipe(
+            "phrasebook-rnnencdec",
+            ("training.evaluate_sentences=500",),
+            "phrasebook",
+            minutes=10,
+        ),
+    )
 
 
 def _documents():

@@ -127,10 +127,20 @@ class Difference:
         """
         numbers = np.unique(units, return_inverse=True)[1]
         count = int(numbers.max()) + 1
+        if count == 1:
+            return cls(values)
         draws = np.random.default_rng(SEED).multinomial(count, [1 / count] * count, RESAMPLES)
         means = np.mean(resampled(draws[:, numbers]), axis=0)
         # drawing from n units again has (n − 1)/n of the variance
         return cls(values, float(np.var(means)) * count / (count - 1), count)
+
+    @classmethod
+    def of_shares(cls, shares: list, count: int) -> Difference:
+        """Shares of `count` cases, above one half: the variance is that of the mean share if the
+        cases are drawn, with one case added on either side, as equal shares of 0 or 1 vary, too.
+        """
+        mean = (statistics.mean(shares) * count + 1) / (count + 2)
+        return cls([share - 0.5 for share in shares], mean * (1 - mean) / count, count)
 
     @property
     def mean(self) -> float:
@@ -153,8 +163,6 @@ class Difference:
         if spread is None:
             return None
         deviation, freedom = spread
-        if deviation == 0:
-            return float(self.mean == 0)
         return float(2 * t.sf(abs(self.mean) / deviation, freedom))
 
     def _spread(self):
@@ -167,8 +175,8 @@ class Difference:
         if not parts:
             return None
         total = sum(variance for variance, _ in parts)
-        if total == 0:
-            return 0.0, parts[0][1]
+        if total == 0:  # a few equal values do not say how they vary
+            return None
         freedom = total**2 / sum(variance**2 / each for variance, each in parts)
         return total**0.5, freedom
 

@@ -40,6 +40,9 @@ VOICE = (
 )
 """Sentences of the pictures, in groups of the same meaning."""
 
+CASES = len(VERBS) * len(NOUNS) * (len(NOUNS) - 1)
+"""Number of comparisons of sentences, by word order and by voice."""
+
 BEAM = "12"
 
 

@@ -61,7 +61,7 @@ class Workspace:
         overrides: list of ``section.key=value`` for every training, for experiments; the pages list
             them.
         scale: Scale.
-        measured_only: use what is measured, with the seeds that each model has.
+        measured: {model: seeds} that are measured, if nothing else is to be used or made.
     """
 
     def __init__(
@@ -71,10 +71,10 @@ class Workspace:
         seeds=(1234,),
         overrides=(),
         scale: Scale = SCALES["small"],
-        measured_only: bool = False,
+        measured: dict | None = None,
     ):
         self.folder = pathlib.Path(folder)
-        self.measured_only = measured_only
+        self._seeds_measured = measured
         self.data = data
         self.scale = scale
         self.texts = scale.texts(folder, data)
@@ -88,6 +88,7 @@ class Workspace:
             UsageError: as :meth:`check`.
         """
         self.check()
+        provenance.commit()  # of the code that is loaded now, whatever is checked out later
         make_folder(self.folder)
         settings = self.folder / "settings.json"
         if not settings.exists():
@@ -194,7 +195,10 @@ class Workspace:
         check_space(
             [
                 *((step.outputs[0], step.gigabytes) for step in steps),
-                (self.folder, self.gigabytes(models)),
+                (
+                    self.folder,
+                    self.gigabytes(each for each in models if not self.is_trained(*each)),
+                ),
             ]
         )
         return steps
@@ -203,8 +207,8 @@ class Workspace:
         """The folder of the phrase-based system's files, made if missing; see phrase_based.py.
 
         Raises:
-            UsageError: existing measurements are of another system; each machine makes a different
-                one.
+            UsageError: existing measurements are of another system; another machine may make a
+                different one.
         """
         folder = phrase_based.made_in(self._phrase_based, self.data)
         digests = {name: digest_of(folder / name) for name in phrase_based.MADE}
@@ -212,7 +216,7 @@ class Workspace:
             raise UsageError(
                 f"{folder}: expected the phrase-based system of the measurements here, whose files"
                 f" have the SHA-256 of {self._measured('phrase-based')}, got another, as another"
-                " machine makes it; copy that folder from the machine that made it, or choose"
+                " machine may make it; copy that folder from the machine that made it, or choose"
                 " another --output"
             )
         return folder
@@ -225,8 +229,10 @@ class Workspace:
         """Whether the scale has a phrase-based system, and its files or the packages to make them
         are available.
         """
-        return self.scale.phrase_based and (
-            not phrase_based.missing(self._phrase_based) or has(*THOT)
+        return (
+            self.scale.phrase_based
+            and self._seeds_measured is None
+            and (not phrase_based.missing(self._phrase_based) or has(*THOT))
         )
 
     def wants_phrase_based(self, name: str, item) -> bool:
@@ -281,20 +287,33 @@ class Workspace:
             _write(self._measured(f"made-{name}-{seed}"), records | self._made(name, seed))
 
     def with_measured_seeds(self, name: str, item) -> Workspace | None:
-        """This workspace with all seeds for which an Item is measured, and nothing else to do; None
-        if there are none.
+        """This workspace with the seeds for which an Item is measured, of each model those that
+        all parts of the Item have, and nothing else to make; None if a model has none.
         """
-        of_parts = [
-            {
-                int(path.stem.rpartition("-")[2])
-                for path in (self.folder / "measured").glob(f"made-{part}-*.json")
-            }
-            for part in item.made_of or (name,)
-        ]
-        if not all(of_parts):
+        found = {}
+        for part in item.made_of or (name,):
+            for model, seeds in self._made_with(part).items():
+                found[model] = found.get(model, seeds) & seeds
+        if not all(found.get(model) for model in item.models):
             return None
-        seeds = sorted(set().union(*of_parts))
-        return Workspace(self.folder, self.data, seeds, self.overrides, self.scale, True)
+        return Workspace(
+            self.folder,
+            self.data,
+            sorted(set().union(*found.values())),
+            self.overrides,
+            self.scale,
+            {model: sorted(seeds) for model, seeds in found.items()},
+        )
+
+    def _made_with(self, part):
+        """{model: seeds} with which an item is measured."""
+        found = {}
+        for path in (self.folder / "measured").glob(f"made-{part}-*.json"):
+            item, _, seed = path.stem.rpartition("-")
+            if item == f"made-{part}":
+                for model in _read(path):
+                    found.setdefault(model, set()).add(int(seed))
+        return found
 
     def _models(self, item):
         """{seed: names of the models that an Item measures itself with that seed}."""
@@ -320,7 +339,7 @@ class Workspace:
                 self.seeds[:1],
                 self.overrides,
                 self.scale,
-                self.measured_only,
+                self._seeds_measured,
             )
             if item.one_seed
             else self
@@ -330,9 +349,9 @@ class Workspace:
         """The seeds of a model."""
         if self.scale.recipes[name].first_seed:
             return self.seeds[:1]
-        if self.measured_only:
-            return [seed for seed in self.seeds if self.is_measured(f"trained-{name}-{seed}")]
-        return self.seeds
+        if self._seeds_measured is None:
+            return self.seeds
+        return [seed for seed in self._seeds_measured[name] if seed in self.seeds]
 
     def minutes(self, models) -> int:
         """Training time of these models, (name, seed), in minutes of the scale's cores."""
@@ -356,14 +375,23 @@ class Workspace:
         from rnnsearch_tf.training.fit import train
 
         run = self.run(name, seed)
+        self._check_may_make(f"the model {name} of seed {seed}")
         if not self.is_trained(name, seed):
             if self.scale.recipes[name].corpus == "phrases":
                 self.phrase_based()
             log.warning("%s, seed %d: %s", name, seed, self.cost([(name, seed)]))
             with contextlib.redirect_stdout(sys.stderr):  # Keras prints there
                 train(self.config(name, seed), run, resume=run.state.exists())
-            self.trained(name, seed)  # saves its recipe for later measurements
+            self.trained(name, seed, provenance.here())  # saves its recipe for later measurements
         return run
+
+    def _check_may_make(self, what):
+        """Raise UserError if nothing but what is measured may be used."""
+        if self._seeds_measured is not None:
+            raise UserError(
+                f"{self.folder}: expected all measurements of a measured item, got none of {what};"
+                " make it again without --from-measurements"
+            )
 
     def translator(self, names, seed: int):
         """The Translator of a model, or of an ensemble for a list of names; caches the last one."""
@@ -379,6 +407,8 @@ class Workspace:
 
     def measured(self, key: str, measure: Callable[[], object]):
         """The measurement with this key; measured now if it is missing."""
+        if not self.is_measured(key):
+            self._check_may_make(key)
         return _kept(self._measured(key), measure)
 
     def is_measured(self, key: str) -> bool:
@@ -386,6 +416,8 @@ class Workspace:
 
     def output(self, key: str, make: Callable[[], object]):
         """Output of models, like :meth:`measured`, in a compressed file."""
+        if not self._output(key).exists():
+            self._check_may_make(key)
         return _kept(self._output(key), make)
 
     def kept_output(self, key: str):
@@ -399,10 +431,16 @@ class Workspace:
     def _measured(self, key):
         return self.folder / "measured" / f"{key}.json"
 
-    def trained(self, name: str, seed: int) -> dict:
-        """{"batches", "epoch", "batches_of_epoch", "seconds", "recipe"} of a training, and where it
-        ended: {"commit", "machine", "load", "day"}; None each if its checkpoints were deleted
-        before these were saved.
+    def trained(self, name: str, seed: int, where: dict | None = None) -> dict:
+        """The record of a training; all None if its checkpoints were deleted before it was saved.
+
+        Args:
+            name, seed: name and seed of the model.
+            where: provenance.here() of the process that has just trained it.
+
+        Returns:
+            {"batches", "epoch", "batches_of_epoch", "seconds", "recipe"}, and if it is known where
+            the training ended, {"commit", "machine", "load", "day"}.
         """
         state = self.run(name, seed).state
         key = f"trained-{name}-{seed}"
@@ -413,7 +451,7 @@ class Workspace:
             lambda: (
                 {each: _read(state)[each] for each in _COUNTS}
                 | {"recipe": self._recipe(name)}
-                | provenance.here()
+                | (where or {})
             ),
         )
 
@@ -426,12 +464,12 @@ class Workspace:
             f"{package} {importlib.metadata.version(package)}"
             for package in ("tensorflow", "keras", "sacrebleu")
         )
-        seeds = len(shown.seeds)
+        commands = [
+            f"`python -m papers {name} --data DATA --seed {first} --seeds {count}{settings}`"
+            for first, count in _consecutive(shown.seeds)
+        ]
         made = {
-            "command": (
-                f"`python -m papers {name} --data DATA --seed {self.seeds[0]} --seeds"
-                f" {seeds}{settings}`"
-            ),
+            "command": "; ".join(commands),
             "models": "; ".join(f"{model} {_trained(each)}" for model, each in records.items()),
         }
         if departures := self._departures(item):
@@ -476,9 +514,25 @@ def _trained(records):
     minutes = statistics.mean(record["seconds"] / 60 for record in records)
     mean = f", mean of {len(records)}" if len(records) > 1 else ""
     where = provenance.shown(records)
-    return (
-        f"{records[0]['batches']:,} updates, {minutes:.1f} minutes{mean}{where and f' ({where})'}"
-    )
+    updates = sorted({record["batches"] for record in records})
+    number = " to ".join(f"{each:,}" for each in dict.fromkeys((updates[0], updates[-1])))
+    return f"{number} updates, {minutes:.1f} minutes{mean}{where and f' ({where})'}"
+
+
+def _consecutive(seeds) -> list:
+    """[(first, number)] of the runs of consecutive seeds.
+
+    Example:
+        >>> _consecutive([1234, 1235, 1240])
+        [(1234, 2), (1240, 1)]
+    """
+    runs = []
+    for seed in sorted(seeds):
+        if runs and seed == sum(runs[-1]):
+            runs[-1] = runs[-1][0], runs[-1][1] + 1
+        else:
+            runs.append((seed, 1))
+    return runs
 
 
 def _kept(path, make):

@@ -10,10 +10,11 @@ import types
 
 import pytest
 import sacrebleu
+from test_documents import write_corpus
 
 from papers.__main__ import main as reproduce
 from rnnsearch_tf.cli.main import run
-from rnnsearch_tf.config import SPECIAL_TOKENS, TextConfig
+from rnnsearch_tf.config import SPECIAL_TOKENS, TextConfig, load_config, shipped_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.evaluation.words import tokenized
 from papers import bahdanau2015
@@ -144,7 +145,7 @@ def test_a_missing_corpus_is_named_before_anything_is_made(tmp_path):
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_recipe_is_a_good_configuration(name, tmp_path, monkeypatch):
     monkeypatch.setattr("rnnsearch_tf.alignment.aligners.align", diagonal)
-    work = Workspace(tmp_path / "out", multi30k(tmp_path / "data"))
+    work = Workspace(tmp_path / "out", write_corpus(multi30k(tmp_path / "data")))
     config = work.config(name, 7)
     assert config.training.seed == 7 + 1000 * RECIPES[name].member
     assert RECIPES[name].minutes <= 30
@@ -173,7 +174,7 @@ def test_every_item_has_its_models():
             }
             - {items.TRAINED_LONGER}
         )
-        <= 12
+        <= 14
     )
 
 
@@ -201,6 +202,81 @@ def test_models_that_an_item_did_not_have_before_are_trained(tmp_path):
     old = items.ITEMS["bahdanau2015-table1"]
     work.note_made("bahdanau2015-table1", dataclasses.replace(old, models=old.models[:-1]))
     assert work.untrained(chosen("bahdanau2015-table1")) == [(items.TRAINED_LONGER, 1)]
+
+
+def test_the_seeds_of_a_page_are_those_that_all_its_parts_have(tmp_path):
+    """The index takes of RNNsearch-50 only what table, figure and alignments are measured for; an
+    item whose name begins like another's is another.
+    """
+    for item, seeds in (
+        ("bahdanau2015-table1", [1, 2, 3]),
+        ("bahdanau2015-figure2-documents", [2, 3, 4]),
+        ("bahdanau2015-alignment", [1, 3]),
+    ):
+        Workspace(tmp_path, None, seeds=seeds).note_made(item, items.ITEMS[item])
+    work = Workspace(tmp_path, None)
+
+    def measured(name, made_of=()):
+        item = dataclasses.replace(items.ITEMS[name], made_of=made_of)
+        return work.with_measured_seeds(name, item)
+
+    assert measured("bahdanau2015-figure2") is None
+    table = measured("bahdanau2015-table1")
+    assert table.seeds == [1, 2, 3]
+    assert table.seeds_of("rnnsearch-50") == table.seeds_of("rnnencdec-30") == [1, 2, 3]
+    assert table.seeds_of("rnnsearch-50-longer") == [1]
+    documents = measured("bahdanau2015-figure2-documents")
+    assert documents.seeds_of("documents-rnnsearch") == [2, 3, 4]
+    both = measured("bahdanau2015-table1", ("bahdanau2015-table1", "bahdanau2015-alignment"))
+    assert both.seeds_of("rnnsearch-50") == [1, 3] and both.seeds_of("rnnencdec-50") == [1, 2, 3]
+
+
+def test_what_is_measured_only_makes_nothing(tmp_path):
+    work = Workspace(tmp_path, None, seeds=[1])
+    work.measured("kept", lambda: 5)
+    work.output("kept", lambda: [6])
+    work.note_made("bahdanau2015-table1", items.ITEMS["bahdanau2015-table1"])
+    measured = work.with_measured_seeds("bahdanau2015-table1", items.ITEMS["bahdanau2015-table1"])
+    assert measured.measured("kept", list) == 5 and measured.output("kept", list) == [6]
+    for make in (
+        lambda: measured.measured("other", list),
+        lambda: measured.output("other", list),
+        lambda: measured.trained_run("rnnsearch-50", 1),
+    ):
+        with pytest.raises(UserError, match="expected all measurements of a measured item, got"):
+            make()
+    assert not measured.can_have_phrase_based()
+
+
+def test_a_page_says_with_which_seeds_and_where_it_was_made(tmp_path):
+    """Seeds with a gap are two commands; updates that differ are both named, and trainings of which
+    it is not known where they ran are counted.
+    """
+    work = Workspace(tmp_path, None, seeds=[1, 2, 5])
+    place = {"commit": "abc", "machine": "2 cores, X", "load": 1.5, "day": "2026-11-27"}
+    for seed, batches, where in ((1, 3000, {}), (2, 8000, place), (5, 3000, place | {"load": 2})):
+        record = {"batches": batches, "seconds": 60.0, "recipe": None, **where}
+        work.measured(f"trained-cslm-{seed}", lambda record=record: record)
+    made = work.made("item", dataclasses.replace(items.ITEMS["cho2014-table1"], models=("cslm",)))
+    assert made["command"] == (
+        "`python -m papers item --data DATA --seed 1 --seeds 2 --scale small`; `python -m papers"
+        " item --data DATA --seed 5 --seeds 1 --scale small`"
+    )
+    assert made["models"] == (
+        "cslm 3,000 to 8,000 updates, 1.0 minutes, mean of 3 (not known of 1 of them, commit abc,"
+        " 2026-11-27, 2 cores, X, load 1.5 to 2)"
+    )
+    [departures] = [value for key, value in made.items() if key.startswith("the recipe differs")]
+    assert departures.startswith("cslm: ") and "training.optimizer adam (sgd)" in departures
+
+
+def test_the_papers_own_settings_are_no_departure():
+    from papers import provenance
+
+    for name in set(provenance.PAPERS.values()):
+        assert provenance.departures(load_config(shipped_config(name))) == ""
+    changed = load_config(shipped_config("rnnsearch-50"), overrides=["model.maxout_size=64"])
+    assert provenance.departures(changed) == "model.maxout_size 64 (500)"
 
 
 def test_what_another_recipe_has_trained_is_refused(tmp_path):

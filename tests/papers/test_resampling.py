@@ -110,8 +110,24 @@ def test_one_seed_decides_nothing_and_with_the_text_is_suggestive():
     ]
 
 
-def test_what_never_varies_is_decided():
-    assert verdicts([Difference([-0.5] * 3), Difference([0.0] * 3)]) == ["not held", "undecided"]
+def test_equal_values_do_not_say_how_they_vary():
+    assert verdicts([Difference([-0.5] * 3), Difference([0.5] * 2)]) == ["undecided"] * 2
+
+
+def test_shares_vary_as_drawn_cases_do():
+    """The variance of the mean share is that of a binomial, within one case on either side; equal
+    shares of 0 vary, too.
+    """
+    found = Difference.of_shares([0.3, 0.4], 1000)
+    assert found.values == pytest.approx([-0.2, -0.1])
+    assert found.variance == pytest.approx(scipy.stats.binom.var(1000, 0.35) / 1000**2, rel=0.01)
+    never = Difference.of_shares([0.0] * 3, 120)
+    assert 0 < never.variance < 1e-3 and verdicts([never]) == ["not held"]
+
+
+def test_a_text_of_one_unit_says_nothing():
+    found = Difference.of([1.0, 2.0], lambda weights: [np.ones(3)] * 2, ["all", "all"])
+    assert found.variance is None and found.values == [1.0, 2.0]
 
 
 def test_holm_corrects_as_he_states_it():
