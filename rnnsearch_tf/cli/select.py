@@ -110,6 +110,11 @@ def run(arguments: Namespace) -> None:
             "--output-source, --output-target: expected two files, or neither, got one; name the"
             " file of the other side"
         )
+    if outputs[0] is None and arguments.scores in ("-", "/dev/stdout"):
+        raise UsageError(
+            f"--scores {arguments.scores}: expected a file, as standard output has the pairs; name"
+            " one, or name files for the pairs with --output-source and --output-target"
+        )
     for side, code in zip(SIDES, languages):
         if arguments.tokenized and code is not None:
             raise UsageError(f"--{side}-language: has no effect with --tokenized; leave it out")

@@ -115,7 +115,7 @@ class GraphExport:
         self.runs = opened_runs(runs)
         self.options = load_profile(saved_config(self.runs[0].config).search, profile, overrides)
         _check_profile(format.name, self.options)
-        version_folder(output, version)  # fail early
+        version_folder(output, version, graph=True)  # fail early
         self.translator = loaded(self.runs, self.options, combine)
         _check_translator(what, self.translator)
         self.search = self.translator.search_config(**self.options.search_options)

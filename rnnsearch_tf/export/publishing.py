@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import PARTIAL, locked, new_folder
-from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runs.folder import LITERT_FILE, ONNX_FILE, Run
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -39,15 +39,20 @@ def exported_version(path: str | os.PathLike[str]) -> pathlib.Path | None:
     return versions[max(versions)] if versions else None
 
 
-def version_folder(output: str | os.PathLike[str], version: int | None = None) -> pathlib.Path:
+def version_folder(
+    output: str | os.PathLike[str], version: int | None = None, graph: bool = False
+) -> pathlib.Path:
     """The path OUTPUT/N of a new version, which does not exist yet.
 
     Args:
         output: path of the model's folder.
         version: int from 1 to LARGEST_VERSION; None takes the one after the highest there.
+        graph: whether it is a file with a graph (ONNX, LiteRT) rather than a SavedModel: a server
+            takes the highest version and could not load the other kind.
 
     Raises:
-        UserError: the number is out of range, or the version exists.
+        UserError: the number is out of range, the version exists, or the versions there are of the
+            other kind.
     """
     output = pathlib.Path(output)
     if output.exists() and not output.is_dir():
@@ -57,6 +62,13 @@ def version_folder(output: str | os.PathLike[str], version: int | None = None) -
             f"{output}: expected a folder for versions of a served model, got a RUN; name another,"
             f" such as served/{output.resolve().name}"
         )
+    others = ["saved_model.pb"] if graph else [ONNX_FILE, LITERT_FILE]
+    for folder in _versions(output).values():
+        if found := [name for name in others if (folder / name).exists()]:
+            raise UserError(
+                f"{output}: expected versions of the format to be exported, got {folder.name} with"
+                f" {found[0]}; name another folder for each format"
+            )
     highest = max(_versions(output), default=0)
     if version is None and highest == LARGEST_VERSION:
         raise UserError(
@@ -76,7 +88,7 @@ def version_folder(output: str | os.PathLike[str], version: int | None = None) -
 
 @contextlib.contextmanager
 def new_version(
-    output: str | os.PathLike[str], version: int | None = None
+    output: str | os.PathLike[str], version: int | None = None, graph: bool = False
 ) -> Iterator[tuple[pathlib.Path, pathlib.Path]]:
     """Create a version: yields (OUTPUT/N, a temporary folder to fill in the block).
 
@@ -85,7 +97,7 @@ def new_version(
     found after locking were left by killed processes, and are removed.
 
     Args:
-        output, version: as of :func:`version_folder`, which is called after locking.
+        output, version, graph: as of :func:`version_folder`, which is called after locking.
 
     Raises:
         UserError: the folder cannot be written, or the version exists.
@@ -96,7 +108,7 @@ def new_version(
     with locked(output, waiting=waiting) as alone:
         for left in pathlib.Path(output).glob(f"{PARTIAL}*") if alone else ():
             shutil.rmtree(left, ignore_errors=True)  # it may be another user's
-        target = version_folder(output, version)
+        target = version_folder(output, version, graph)
         with new_folder(target) as folder:
             yield target, folder
             _refuse_existing(target)

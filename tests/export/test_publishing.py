@@ -125,6 +125,18 @@ def test_the_next_version_is_the_highest_and_one(tmp_path):
         publishing.version_folder(tmp_path / "file", None)
 
 
+@pytest.mark.parametrize(
+    "there, graph", [("saved_model.pb", True), ("model.onnx", False), ("model.tflite", False)]
+)
+def test_versions_of_another_format_are_refused(tmp_path, there, graph):
+    """A server takes the highest version, whatever its format."""
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1" / there).touch()
+    with pytest.raises(UserError, match=f"got 1 with {there}; name another folder for each"):
+        publishing.version_folder(tmp_path, graph=graph)
+    assert publishing.version_folder(tmp_path, graph=not graph).name == "2"
+
+
 def test_the_version_of_a_models_folder_is_the_highest_that_is_whole(tmp_path):
     """By number: 10 comes after 9; 11 has no graph yet."""
     for name in ("2", "9", "10", "11"):

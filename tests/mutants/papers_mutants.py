@@ -169,7 +169,7 @@ PAGES = [
     Mutant(
         "papers/documents.py",
         "the longest paragraphs are trained on",
-        "if pair not in set(longer)]",
+        "if pair not in left_out]",
         "]",
         (f"{DOCUMENTS}::test_no_test_paragraph_is_trained_on",),
     ),
@@ -284,7 +284,7 @@ PAGES = [
     Mutant(
         "papers/workspace.py",
         "a trained model's recipe is forgotten",
-        "            self.trained(name, seed)  # saves",
+        "            self.trained(name, seed, provenance.here())  # saves",
         "            pass  # saves",
         (f"{REPRODUCE}::test_the_recipe_of_a_model_is_known_once_it_is_trained",),
     ),

@@ -279,7 +279,9 @@ def test_a_fault_of_the_model_ends_no_runner(batching):
 
 
 @pytest.mark.parametrize(
-    "x", [np.float64(1.0), np.zeros(0), np.zeros([0, 3]), np.ones(MOST_ROWS), np.ones(100)], ids=str
+    "x",
+    [np.float64(1.0), np.zeros(0), np.zeros([0, 3]), np.ones(MOST_ROWS + 1), np.ones(100)],
+    ids=str,
 )
 def test_what_cannot_be_merged_runs_alone_at_once(batching, x):
     _, model, ask = batching()
@@ -290,6 +292,51 @@ def test_what_cannot_be_merged_runs_alone_at_once(batching, x):
     assert model.calls[-1].shape == np.shape(x)
     model.gate.set()
     np.testing.assert_array_equal(answer.result(LONG), 2 * x)
+    assert first.result(LONG) == [1.0]
+
+
+def test_as_many_large_requests_run_alone_as_there_are_runners():
+    """Whatever number comes at once: each takes its memory. One that waits too long is said."""
+    gate = threading.Event()
+    running = []
+    most = []
+    one = threading.Lock()
+
+    def run(signature, inputs, outputs, end):
+        with one:
+            running.append(inputs)
+            most.append(len(running))
+        assert gate.wait(LONG)
+        with one:
+            running.pop()
+        return [np.zeros(100)]
+
+    batcher = Batcher(run, 2)
+    inputs = {"x": np.ones(100)}
+
+    def ask(seconds):
+        return batcher.run("s", inputs, ("y",), time.monotonic() + seconds)
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = [pool.submit(ask, LONG) for _ in range(7)]
+        end = time.monotonic() + LONG
+        while len(running) < 2 and time.monotonic() < end:
+            time.sleep(0.001)
+        with pytest.raises(ServingError) as refused:
+            ask(0.05)
+        assert refused.value.code is grpc.StatusCode.DEADLINE_EXCEEDED
+        gate.set()
+        assert all(len(answer.result(LONG)[0]) == 100 for answer in answers)
+    assert max(most) == 2 and len(most) == 7
+
+
+def test_a_full_batch_waits_for_a_runner(batching):
+    batcher, model, ask = batching()
+    first = held(model, ask)
+    answer = ask(np.ones(MOST_ROWS))
+    waiting(batcher, 1)
+    model.gate.set()
+    np.testing.assert_array_equal(answer.result(LONG), 2 * np.ones(MOST_ROWS))
     assert first.result(LONG) == [1.0]
 
 

@@ -363,6 +363,59 @@ async def test_one_that_ends_again_and_again_is_started_after_longer_and_longer_
 
 
 @driven
+async def test_one_that_loads_and_ends_again_and_again_is_started_after_longer_pauses(
+    place, monkeypatch
+):
+    """As one that takes too much memory for its requests does."""
+    place.publish(1)
+    await place.start(file_system_poll_wait_seconds=0)
+    pauses = []
+    sleep = asyncio.sleep
+
+    async def noted(seconds):
+        if seconds == 0 or seconds >= 1:
+            pauses.append(seconds)
+        await sleep(min(seconds, 0.001))
+
+    monkeypatch.setattr(asyncio, "sleep", noted)
+    for restarts in range(1, 7):
+        place.models.process("m").end()
+        await until(lambda: place.models.restarts()["m"] == restarts and place.models.answer)
+    assert pauses == [0, 1, 2, 4, 8, 16]
+    # one that has answered for long enough begins anew
+    monkeypatch.setattr(models, "LONGEST_PAUSE", 0)
+    place.models.process("m").end()
+    await until(lambda: place.models.restarts()["m"] == 7 and place.models.answer)
+    assert pauses[6:] == [0]
+
+
+@driven
+async def test_a_newer_version_takes_the_place_of_one_that_ends(place):
+    """Without looks, and although the one that ended would load again."""
+    place.publish(1)
+    await place.start(file_system_poll_wait_seconds=0)
+    place.publish(2)
+    place.models.process("m").end()
+    await until(lambda: place.models.answer and place.models.restarts() == {"m": 1})
+    assert place.answers() == 2 and place.started == [1, 2]
+
+
+@driven
+async def test_a_new_version_that_ends_is_started_again_while_the_old_one_has_requests(place):
+    place.publish(1)
+    await place.start()
+    old = place.models.process("m")
+    old.users = 1
+    place.publish(2)
+    await place.until({2: AVAILABLE, 1: UNLOADING})
+    place.models.process("m").end()
+    await until(lambda: place.started == [1, 2, 2] and place.models.answer)
+    assert place.states() == {2: AVAILABLE, 1: UNLOADING} and not old.ended.is_set()
+    old.users = 0
+    await place.until({2: AVAILABLE, 1: END})
+
+
+@driven
 async def test_while_a_new_version_does_not_load_the_one_that_answered_is_started_again(place):
     await with_a_corrupt_second(place)
     place.models.process("m").end()
@@ -428,6 +481,21 @@ async def test_the_largest_process_is_killed_when_all_take_more_than_the_limit(p
     await until(lambda: place.models.restarts() == {"m": 0, "n": 1})
     await until(lambda: place.models.answer)
     assert not small.ended.is_set()
+
+
+@driven
+async def test_a_model_above_the_limit_does_not_come_up(place, monkeypatch):
+    """It is not served first and killed then, again and again."""
+    monkeypatch.setattr(models, "WATCH_SECONDS", 0.001)
+    place.publish(1)
+    place.gates[1] = asyncio.Event()
+    starting = asyncio.create_task(place.start(memory_limit_in_mb=200))
+    await until(lambda: 1 in place.processes)
+    place.processes[1].bytes = 201 << 20
+    await until(place.processes[1].ended.is_set)
+    place.gates[1].set()
+    with pytest.raises(ServingError, match="ended while it was loaded: more than the 200 MB"):
+        await starting
 
 
 @driven

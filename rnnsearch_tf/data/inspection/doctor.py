@@ -129,7 +129,8 @@ def _findings(counts: Counts, pairs: Pairs, config: Config, part: str) -> Messag
     data = config.data
     bad_line = "error" if data.on_bad_line == "error" else "warning"
     if counts.found["unpaired"]:
-        yield bad_line, counts.places["unpaired"][0]
+        for place in counts.places["unpaired"]:
+            yield bad_line, place
     else:
         yield "note", f"{counts.lines:,} lines on both sides{_held_out(data, part)}"
     for kind in ("invalid", "empty", "malformed"):

@@ -42,7 +42,7 @@ def export_litert(
     what = "export --format litert"
     require(what, "ai_edge_litert")
     export = GraphExport(what, LITERT, runs, output, version, profile, overrides, combine)
-    with new_version(output, version) as (target, folder):
+    with new_version(output, version, graph=True) as (target, folder):
         exported = export.write(target, folder)
         settings = json.dumps(export.settings, ensure_ascii=False)
         (folder / SETTINGS).write_text(settings, encoding="utf-8")

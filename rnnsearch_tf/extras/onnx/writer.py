@@ -43,7 +43,7 @@ def export_onnx(
     what = "export --format onnx"
     require(what, "tf2onnx", "onnx", "onnxruntime")
     export = GraphExport(what, ONNX, runs, output, version, profile, overrides, combine)
-    with new_version(output, version) as (target, folder):
+    with new_version(output, version, graph=True) as (target, folder):
         return export.write(target, folder)
 
 

@@ -60,18 +60,25 @@ class Batcher:
         self._runners = runners
         self._running = 0  # rows
         self._waiting: list[Waiting] = []
+        self._alone = threading.Semaphore(runners)
         self._changed = threading.Condition()
         for _ in range(runners):
             threading.Thread(target=self._work, daemon=True).start()
 
     def run(self, signature: str, inputs: dict, outputs: tuple, end: float) -> list[np.ndarray]:
         """What Servable.run does, together with others; what cannot be merged runs alone: inputs
-        without rows or with unequal numbers of them, and more rows than a merged call may have.
+        without rows or with unequal numbers of them, and more rows than a merged call may have. As
+        many run alone at once as there are runners, to save memory.
         """
         counts = {array.shape[0] if array.ndim else None for array in inputs.values()}
         rows = counts.pop() if len(counts) == 1 else None
-        if not rows or rows >= MOST_ROWS:
-            return self._run(signature, inputs, outputs, end)
+        if not rows or rows > MOST_ROWS:
+            if not self._alone.acquire(timeout=max(0.0, end - time.monotonic())):
+                raise deadline_exceeded()
+            try:
+                return self._run(signature, inputs, outputs, end)
+            finally:
+                self._alone.release()
         shapes = tuple(array.shape[1:] for array in inputs.values())
         request = Waiting((signature, outputs, shapes), inputs, rows, end)
         with self._changed:

@@ -124,6 +124,8 @@ class Flags:
         for name, path in self.models.items():
             if not name or not path:
                 raise UsageError(f"expected a name and a base path, got {name!r} and {path!r}")
+        if not self.host:
+            raise UsageError("--host: expected an address, got none; leave it out for 127.0.0.1")
         if self.port == self.rest_api_port > 0:
             raise UsageError(
                 f"expected different ports for gRPC and REST, got {self.port} for both"
@@ -181,7 +183,7 @@ def from_arguments(arguments: argparse.Namespace) -> Flags:
         )
     if len(set(names)) < len(names):
         raise UsageError(f"--model_name: expected different names, got {', '.join(names)}")
-    models = {name: os.path.abspath(path) for name, path in zip(names, paths)}
+    models = {name: path and os.path.abspath(path) for name, path in zip(names, paths)}
     return Flags(models, **{name: getattr(arguments, name) for name in FLAGS})
 
 

@@ -32,7 +32,7 @@ UPLOADS = 32
 slow.
 """
 
-FEWEST_UPLOADS = 8
+FEWEST_UPLOADS = 2
 UPLOADED_BYTES = 128 << 20
 """Limit on their total size: where messages may be large, fewer are received at once."""
 

@@ -14,7 +14,6 @@ import os
 import pathlib
 import time
 from collections.abc import Collection
-from typing import Any
 
 from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument, not_found, unavailable
 from rnnsearch_tf.extras.server.flags import Flags
@@ -62,6 +61,8 @@ class Model:
         self.alive: list[ModelProcess] = []
         self.answers = False
         self.restarts = 0
+        self._loaded = 0.0  # when its process began to answer
+        self._pause = 0.0
         self._flags = flags
         self._launcher = launcher
         self._leaving: set[asyncio.Task] = set()
@@ -86,6 +87,8 @@ class Model:
         if self.process and self.process.version == number and not self.process.ended.is_set():
             return
         known = self.versions.get(number, Version(END))
+        if known.state == LOADING:
+            return  # by a look for new versions, or by a restart
         try:
             changed = found[number].stat().st_mtime
         except OSError as error:
@@ -96,11 +99,12 @@ class Model:
         await self._load(number, found[number], changed)
 
     async def restart(self) -> None:
-        """Start the process of the version that answered again, until it answers or another one
-        does.
+        """Start a process again, until one answers: of the newest version, or of the one that
+        answered if that does not load. Pauses grow while processes end soon after their start.
         """
         ended = self.process
-        pause = 0.0
+        if time.monotonic() - self._loaded > LONGEST_PAUSE:
+            self._pause = 0.0
         while self.process is ended and ended is not None:
             self.restarts += 1
             log.warning(
@@ -109,14 +113,15 @@ class Model:
                 ended.version,
                 ended.reason or "by itself",
             )
-            await asyncio.sleep(pause)
-            pause = min(max(2 * pause, 1), LONGEST_PAUSE)
+            await asyncio.sleep(self._pause)
+            self._pause = min(max(2 * self._pause, 1), LONGEST_PAUSE)
+            began = time.monotonic()
             with contextlib.suppress(ServingError, OSError):
-                changed = ended.path.stat().st_mtime
-                await self._load(ended.version, ended.path, changed)
-            if self.process is ended:  # it does not load any more; a newer version may
-                with contextlib.suppress(ServingError):
-                    await self.update()
+                await self.update()
+            if self.process is ended and self.versions[ended.version].tried < began:
+                with contextlib.suppress(ServingError, OSError):
+                    changed = ended.path.stat().st_mtime
+                    await self._load(ended.version, ended.path, changed)
 
     async def close(self) -> None:
         """End its processes."""
@@ -141,6 +146,9 @@ class Model:
                 "error: model %s version %d did not load: %s", self.name, number, error.message
             )
             raise
+        except Exception:  # of the system; the next look tries it again
+            version.state = END
+            raise
         now = self.process
         if now and now is not answering and now.version > number and not now.ended.is_set():
             # a newer version was loaded during the restart
@@ -151,6 +159,7 @@ class Model:
         log.info("model %s version %d is available", self.name, number)
         before, self.process = self.process, process
         self.answers = True
+        self._loaded = time.monotonic()
         if before is not None and not before.ended.is_set():
             task = asyncio.create_task(self._leave(before, self.versions[before.version]))
             self._leaving.add(task)
@@ -194,14 +203,13 @@ class Models:
             name: Model(name, path, self._flags, self._launcher)
             for name, path in self._flags.models.items()
         }
+        self._tasks = [asyncio.create_task(self._watch_memory())]
         for model in self._models.values():
             await model.update()
-        jobs: list[Any] = [self._watch_memory()]
         for model in self._models.values():
-            jobs += [self._watch(model), self._watch_process(model)]
+            self._tasks.append(asyncio.create_task(self._watch(model)))
             if self._flags.file_system_poll_wait_seconds:
-                jobs.append(self._poll(model))
-        self._tasks = [asyncio.create_task(job) for job in jobs]
+                self._tasks.append(asyncio.create_task(self._poll(model)))
 
     async def close(self) -> None:
         """End all processes."""
@@ -298,21 +306,19 @@ class Models:
                     log.warning("warning: looking for new versions: %s", error)
                 logged = str(error)
 
-    async def _watch_process(self, model: Model) -> None:
+    async def _watch(self, model: Model) -> None:
+        """Know within a second whether the model answers; start its process again if it ends."""
         while True:
             process = model.process
             assert process is not None  # from `start` on
-            await process.ended.wait()
-            if model.process is process:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(process.ended.wait(), PROBE_INTERVAL)
+            if model.process is not process:
+                continue
+            if process.ended.is_set():
                 model.answers = False
                 await model.restart()
-
-    async def _watch(self, model: Model) -> None:
-        """Know within a second whether the model answers."""
-        while True:
-            await asyncio.sleep(PROBE_INTERVAL)
-            process = model.process
-            assert process is not None  # from `start` on
+                continue
             answers = await process.probe()
             if model.process is process:
                 model.answers = answers

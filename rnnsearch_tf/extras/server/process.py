@@ -35,9 +35,12 @@ from rnnsearch_tf.runtime.processes import module_command
 SMALL = 4 << 10
 """Largest size of a small request, in bytes. Small requests do not queue behind large ones."""
 
-SMALL_RUNS = 2 * (os.cpu_count() or 1)
+SMALL_RUNS = min(2 * len(os.sched_getaffinity(0)), 16)
 LARGE_RUNS = 2
-"""How many small and how many large requests run at once. Large ones are few, to save memory."""
+"""How many small and how many large requests run at once: two small ones for each core that this
+process may use, but no more than 16, as a container's quota does not show there. Large ones are
+few, to save memory.
+"""
 
 MERGED_RUNS = 128
 """Small requests at once with --enable_batching: most of them wait to be merged."""
@@ -61,7 +64,10 @@ LONGEST_PROBE = 60
 """Seconds, after which a process that does not answer a probe is killed."""
 
 IDLE_SECONDS = 1
-"""A model is probed if it has answered nothing for this long."""
+"""A model is probed if it has computed no answer for this long."""
+
+INFORMATION = Kind.METADATA, Kind.REST_METADATA
+"""Requests that the process answers without the model."""
 
 ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "2",  # or each thread would keep memory of its own
@@ -149,6 +155,7 @@ class Lane:
 class Running:
     """A request that the process works on."""
 
+    kind: Kind
     answer: asyncio.Future[bytes]
     overdue: asyncio.TimerHandle
 
@@ -237,7 +244,7 @@ class ModelProcess:
         end = time.monotonic() + seconds
         is_small = len(data) <= SMALL
         lane = self._small if is_small else self._large
-        if kind in (Kind.METADATA, Kind.REST_METADATA):
+        if kind in INFORMATION:
             lane = self._information
         self._callers += 1
         try:
@@ -301,7 +308,7 @@ class ModelProcess:
             return answer
         number = next(self._numbers)
         overdue = loop.call_later(seconds + OVERDUE_SECONDS, self._overdue, number, kind, len(data))
-        self._running[number] = Running(answer, overdue)
+        self._running[number] = Running(kind, answer, overdue)
         self._writer.write(frames.REQUEST.pack(number, kind, seconds, len(data)))
         self._writer.write(data)
         return answer
@@ -329,8 +336,9 @@ class ModelProcess:
                 if running is None:  # it was taken for ended
                     continue
                 running.overdue.cancel()
-                self._answered = time.monotonic()
                 if code is grpc.StatusCode.OK:
+                    if running.kind not in INFORMATION:
+                        self._answered = time.monotonic()
                     running.answer.set_result(data)
                 else:
                     running.answer.set_exception(

@@ -125,8 +125,8 @@ class Server:
         if flags.port:
             try:
                 await front.start()
-            except RuntimeError:
-                raise _taken(flags, "port", "another program was faster") from None
+            except RuntimeError as error:
+                raise _taken(flags, "port", str(error)) from None
             self._grpc = front
             self.grpc_port = front.port
         else:
@@ -147,7 +147,7 @@ class Server:
         if self._grpc is not None:
             ends.append(self._grpc.stop(grace))
         if self._serving_rest is not None:
-            self._rest.config.timeout_graceful_shutdown = max(1, round(grace))
+            self._rest.config.timeout_graceful_shutdown = max(1.0, grace)
             self._rest.should_exit = True
             ends.append(self._serving_rest)
         idle = self._core.idle

@@ -62,7 +62,7 @@ def export_web(
     files = read_library(library)
     export = GraphExport(WHAT, ONNX, runs, output, version, profile, overrides, combine)
     sides = {side: page_settings(export.settings[side], side) for side in ("source", "target")}
-    with new_version(output, version) as (target, folder):
+    with new_version(output, version, graph=True) as (target, folder):
         exported = export.write(target, folder, "index.html is the page; serve the folder")
         settings = {
             **export.settings,

@@ -69,7 +69,10 @@ export class Server {
       throw new Problem(this.#gone());
     }
     const document = await answer.json().catch(() => ({}));
-    if (!answer.ok) throw new Problem(inWords(answer.status, document.error, model));
+    if (!answer.ok) {
+      this.known.delete(model); // another version may have come, with other signatures
+      throw new Problem(inWords(answer.status, document.error, model));
+    }
     return document;
   }
 
