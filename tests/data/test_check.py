@@ -48,6 +48,19 @@ def test_a_sound_corpus_has_notes_only(found, sound):
     assert any("source lengths in words: median" in finding for finding in findings)
 
 
+def test_every_file_with_too_few_lines_is_named(tmp_path):
+    files = {}
+    for side, lines in (("source", 3), ("target", 2)):
+        files[side] = [tmp_path / f"{part}.{side}" for part in "ab"]
+        for number, file in enumerate(files[side]):
+            file.write_text("a b c\n" * (lines + number * (side == "source")))
+    data = {f"train_{side}": list(map(str, files[side])) for side in files}
+    config = load_config(values={"data": data})
+    found = [str(finding) for finding in check_data(config, languages=False)]
+    for file in files["source"]:
+        assert any(each.startswith(f"error: train: {file}:3: expected") for each in found), found
+
+
 @pytest.mark.parametrize("policy, severity", [("error", "error"), ("skip", "warning")])
 def test_broken_lines_are_counted_and_the_rest_still_looked_at(found, policy, severity):
     source = b"a b\n\xff\n\nd e\n" * 3 + b"one more\n"

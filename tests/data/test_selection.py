@@ -266,6 +266,8 @@ def test_pairs_go_to_standard_output_where_no_file_is_named(corpus, capsys):
     )
     assert run(words[:begin] + words[begin + 2 :]) == 2
     assert "expected two files, or neither, got one" in capsys.readouterr().err
+    assert run([*words[:begin], *words[begin + 4 :], "--scores", "-"]) == 2
+    assert "--scores -: expected a file, as standard output has" in capsys.readouterr().err
 
 
 def test_every_pair_is_drawn_as_often():

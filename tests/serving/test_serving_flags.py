@@ -194,6 +194,15 @@ def test_flags_are_checked_in_python_too():
     assert free.port == free.rest_api_port == -1
 
 
+def test_an_empty_host_is_refused():
+    """It would listen on every address; the parser refuses an empty value of any flag."""
+    with pytest.raises(UsageError, match="--host: expected an address, got none"):
+        flags.Flags({"m": "/m"}, host="")
+    for flag in ("--host=", "--model_base_path="):
+        with pytest.raises(UsageError, match="expected a value, got an empty one"):
+            read(BASE, flag)
+
+
 @pytest.mark.parametrize("models", [{"": "/m"}, {"default": ""}])
 def test_a_model_needs_a_name_and_a_path(models):
     with pytest.raises(UsageError, match="expected a name and a base path, got"):

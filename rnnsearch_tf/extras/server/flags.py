@@ -183,7 +183,7 @@ def from_arguments(arguments: argparse.Namespace) -> Flags:
         )
     if len(set(names)) < len(names):
         raise UsageError(f"--model_name: expected different names, got {', '.join(names)}")
-    models = {name: path and os.path.abspath(path) for name, path in zip(names, paths)}
+    models = {name: os.path.abspath(path) for name, path in zip(names, paths)}
     return Flags(models, **{name: getattr(arguments, name) for name in FLAGS})
 
 
