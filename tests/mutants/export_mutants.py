@@ -179,7 +179,7 @@ EXPORT = [
     Mutant(
         "export/publishing.py",
         "a number is chosen before the wait",
-        "        target = version_folder(output, version)\n        with new_folder",
+        "        target = version_folder(output, version, graph)\n        with new_folder",
         "        target = pathlib.Path(output) / str(version or 1)\n        with new_folder",
         (f"{PUBLISHING}::test_who_has_waited_takes_the_next_number_or_ends_before_its_work",),
     ),

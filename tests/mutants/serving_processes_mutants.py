@@ -18,6 +18,63 @@ UNDER_LOAD = (
 WATCHED = [
     Mutant(
         "extras/server/models.py",
+        "one that ends soon after each start is started at once for ever",
+        "self._pause = min(max(2 * self._pause, 1), LONGEST_PAUSE)",
+        "pass",
+        (
+            f"{VERSIONS}::test_one_that_loads_and_ends_again_and_again_is_started_after_longer_pauses",
+        ),
+    ),
+    Mutant(
+        "extras/server/models.py",
+        "a pause never gets shorter again",
+        "if time.monotonic() - self._loaded > LONGEST_PAUSE:",
+        "if False:",
+        (
+            f"{VERSIONS}::test_one_that_loads_and_ends_again_and_again_is_started_after_longer_pauses",
+        ),
+    ),
+    Mutant(
+        "extras/server/models.py",
+        "a version is loaded twice at the same time",
+        "if known.state == LOADING:",
+        "if False:",
+        (f"{VERSIONS}::test_a_new_version_that_comes_while_the_old_one_is_started_again_stays",),
+    ),
+    Mutant(
+        "extras/server/models.py",
+        "what does not load for the system's fault is never tried again",
+        "        except Exception:  # of the system; the next look tries it again\n"
+        "            version.state = END\n",
+        "        except Exception:\n",
+        (f"{VERSIONS}::test_any_error_while_loading_is_one_to_try_again_after",),
+    ),
+    Mutant(
+        "extras/server/process.py",
+        "metadata are a sign that the model answers",
+        "if running.kind not in INFORMATION:",
+        "if True:",
+        ("serving/test_probes.py::test_what_needs_no_model_is_no_sign_of_it",),
+    ),
+    Mutant(
+        "extras/server/batching.py",
+        "any number of large requests runs at once",
+        "if not self._alone.acquire(timeout=max(0.0, end - time.monotonic())):",
+        "if self._alone.acquire(blocking=False) and False:",
+        (
+            "serving/test_merged_requests.py"
+            "::test_as_many_large_requests_run_alone_as_there_are_runners",
+        ),
+    ),
+    Mutant(
+        "export/publishing.py",
+        "a folder has versions of two formats",
+        'others = ["saved_model.pb"] if graph else [ONNX_FILE, LITERT_FILE]',
+        "others = []",
+        ("export/test_publishing.py::test_versions_of_another_format_are_refused",),
+    ),
+    Mutant(
+        "extras/server/models.py",
         "the memory limit is not enforced",
         "if sum(sizes.values()) > limit:",
         "if False:",
