@@ -124,7 +124,8 @@ def arguments(parser: ArgumentParser) -> None:
         "--bootstrap",
         type=whole_number(2),
         metavar="N",
-        help="add confidence intervals from N resamples of the sentences, such as 1000",
+        help="add confidence intervals from N resamples of the sentences, such as 1000; --baseline"
+        " has a number of its own",
     )
     parser.add_argument(
         "--baseline",
@@ -391,7 +392,7 @@ def _significance(translations, baseline, references, config, arguments) -> dict
     if baseline is not None:
         test = arguments.test or next(iter(TESTS))
         found["baseline"] = {"test": test, "file": arguments.baseline} | paired_test(
-            translations, baseline, references, test, samples, **rules
+            translations, baseline, references, test, None, **rules
         )
     return found
 

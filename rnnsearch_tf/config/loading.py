@@ -258,6 +258,11 @@ def _layers(
     default: Section, path: AnyPath | None, overrides: Sequence[str], values: Tree | None
 ) -> tuple[str, list[Tree]]:
     """(name of the source in messages, nested dictionaries by rising precedence)."""
+    if path is not None and values:
+        raise UsageError(
+            f"load_config: expected path or values, got both, {path} and {', '.join(values)}; leave"
+            ' one out, or change the file\'s options with overrides=["section.key=value"]'
+        )
     if path is None:
         where = "configuration"
         layers = [dict(values or {})]

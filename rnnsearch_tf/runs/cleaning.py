@@ -83,10 +83,13 @@ def saved_progress(run: Run) -> dict[str, Any]:
 
 
 def _is_finished(run: Run, settings: Any) -> bool:
-    """Whether a RUN's last checkpoint is at a limit of its training."""
+    """Whether a RUN's last checkpoint is at a limit of its training, evaluated and averaged."""
     progress = types.SimpleNamespace(**saved_progress(run))
     try:
-        return reached_limit(progress, settings) is not None
+        scored = progress.best_bleu is not None or progress.best_loss is not None
+        averaged = not settings.average or not scored or progress.averaged == progress.batches
+        evaluated = progress.evaluated == progress.batches
+        return reached_limit(progress, settings) is not None and evaluated and averaged
     except (AttributeError, TypeError):  # not the numbers of a training
         return False
 

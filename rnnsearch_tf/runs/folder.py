@@ -213,16 +213,26 @@ class Run:
                 " another --output"
             )
         if found := [path for path in (self.best_weights, self.eight_bit_weights) if path.exists()]:
+            resume = "add --resume, or " if self.state.exists() else ""
             raise UsageError(
-                f"{self}: expected a folder without a model, found {found[0]}; choose another"
-                " --output"
+                f"{self}: expected a folder without a model, found {found[0]}; {resume}choose"
+                " another --output"
             )
         others = [self.config, self.checkpoints, self.model_card, *self.text_files()]
-        if not self.checksums.exists() and (found := [path for path in others if path.exists()]):
+        if not self._is_of_training() and (found := [path for path in others if path.exists()]):
             raise UsageError(
                 f"{self}: expected a new folder, or that of a training, found {found[0]} without"
-                f" {CHECKSUMS}; choose another --output"
+                f" {CHECKSUMS} of a training; choose another --output"
             )
+
+    def _is_of_training(self) -> bool:
+        """Whether the list of checksums is one that a training wrote: still empty, or with its
+        configuration.
+        """
+        if not self.checksums.exists():
+            return False
+        known = self._read_checksums()
+        return not known or self._name(self.config) in known
 
     def refuse_resuming(self) -> None:
         """Raise UserError if there is no checkpoint from which to resume."""

@@ -109,6 +109,12 @@ EAST_ASIAN = _bracket(
 )
 """Blocks of characters that are written without spaces; the detokenizer joins them."""
 
+WITHOUT_SPACES = EAST_ASIAN + _bracket("e00-fff 1000-109f 1780-17ff")
+"""EAST_ASIAN, and Thai, Lao, Tibetan, Burmese and Khmer, in all languages but Korean."""
+
+WITHOUT_SPACES_IN_KOREAN = r"\p{Han}\p{Hiragana}\p{Katakana}"
+"""Characters of others: Korean words have spaces between them."""
+
 WORD_START = "▁"
 """SentencePiece's symbol for the space before a word: U+2581."""
 

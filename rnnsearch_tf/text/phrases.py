@@ -14,7 +14,8 @@ import unicodedata
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID, UNKNOWN_ID
-from rnnsearch_tf.text.characters import EAST_ASIAN, WORD_START
+from rnnsearch_tf.text.characters import WITHOUT_SPACES, WITHOUT_SPACES_IN_KOREAN, WORD_START
+from rnnsearch_tf.text.languages import base
 from rnnsearch_tf.text.pipeline import Text
 
 MOST_TOKENS = 64
@@ -91,7 +92,14 @@ def word_joints(text: Text) -> tuple[tf.Tensor, tf.Tensor]:
         return none, none
     tokens = text.vocabulary.tokens
     begins, ends = (tf.constant([_of_word(token[place]) for token in tokens]) for place in (0, -1))
-    return begins & ~tf.strings.regex_full_match(tokens, f"[{EAST_ASIAN}].*"), ends
+    return begins & ~tf.strings.regex_full_match(tokens, f"[{_without_spaces(text)}].*"), ends
+
+
+def _without_spaces(text: Text) -> str:
+    """The characters that a language writes without spaces between words, for a regular
+    expression.
+    """
+    return WITHOUT_SPACES_IN_KOREAN if base(text.config.language) == "ko" else WITHOUT_SPACES
 
 
 def _without_space(text: Text, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
@@ -103,9 +111,10 @@ def _without_space(text: Text, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
     if text.config.tokenization != "sentencepiece":
         return tokens
     first, second = tf.unstack(tokens[:, :2].to_tensor("", shape=[None, 2]), axis=1)
-    bare = tf.strings.regex_replace(first, f"^{WORD_START}([{EAST_ASIAN}])", r"\1")
+    unspaced = _without_spaces(text)
+    bare = tf.strings.regex_replace(first, f"^{WORD_START}([{unspaced}])", r"\1")
     first = tf.where(text.vocabulary.ids(bare) == UNKNOWN_ID, first, bare)
-    only_space = (first == WORD_START) & tf.strings.regex_full_match(second, f"[{EAST_ASIAN}].*")
+    only_space = (first == WORD_START) & tf.strings.regex_full_match(second, f"[{unspaced}].*")
     first = tf.RaggedTensor.from_tensor(
         first[:, tf.newaxis], lengths=tf.cast((first != "") & ~only_space, tf.int64)
     )

@@ -29,6 +29,7 @@ from rnnsearch_tf.models.keras_fit import NonFiniteGradient
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.progress import duration
 from rnnsearch_tf.training.checkpoint import (
+    NOT_COUNTED,
     TrainingState,
     epoch_means,
     restore_means,
@@ -207,16 +208,15 @@ class MetricsLog(keras.callbacks.Callback):
         self.path = path
         self.state = state
         check_inside(path, path.parent)
-        if path.exists():
+        if state.metrics_bytes == NOT_COUNTED:  # a new training keeps the records of an earlier one
+            state.metrics_bytes = path.stat().st_size if path.exists() else 0
+        elif path.exists():
             self.truncate()
 
     def truncate(self) -> None:
         """Truncate the file to the records that the state has counted."""
         with open(self.path, "r+b") as file:
             size = file.seek(0, os.SEEK_END)
-            # a new training has counted no records: keep those of an earlier one, and append
-            if not self.state.batches and not self.state.metrics_bytes:
-                self.state.metrics_bytes = size
             if size < self.state.metrics_bytes:
                 log.warning(
                     "warning: %s: expected %d bytes, got %d: records are lost",

@@ -40,6 +40,10 @@ OTHER_OPTIMIZER = "Skipping variable loading for optimizer"
 """Start of Keras's warning that the saved optimizer has another number of variables."""
 
 
+NOT_COUNTED = -1
+"""Length of a file that was not looked at yet."""
+
+
 @dataclasses.dataclass
 class TrainingState:
     """Counters of one training, kept across interruptions.
@@ -61,7 +65,8 @@ class TrainingState:
         refused: whether the next batch was refused because its gradient is not finite.
         refused_last: whether the refused batch is the epoch's last.
         metrics_bytes: length of metrics.jsonl; records of a killed training after it are written
-            again.
+            again. NOT_COUNTED in a new training.
+        judged_by: the settings of the evaluations that the best score is of, as ``name=value``.
     """
 
     batches: int = 0
@@ -79,7 +84,8 @@ class TrainingState:
     began_at: float | None = None
     refused: bool = False
     refused_last: bool = False
-    metrics_bytes: int = 0
+    metrics_bytes: int = NOT_COUNTED
+    judged_by: list[str] = dataclasses.field(default_factory=list)
 
     def refuse(self) -> None:
         """Uncount the last batch, which did not change the weights."""

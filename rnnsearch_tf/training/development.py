@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 import sys
 from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.config import DataConfig
+from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.data.dataset import scoring_batches
 from rnnsearch_tf.evaluation.bleu import bleu_of_model
 from rnnsearch_tf.runs.folder import Run
@@ -87,9 +90,12 @@ class Development(keras.callbacks.Callback):
 
         A training that starts from another model scores its weights, so that worse ones are not
         kept. A resumed training deletes the weights of evaluations after its state, and repeats an
-        evaluation that was interrupted.
+        evaluation that was interrupted. If its evaluations have other settings than those before,
+        it scores the best weights again, so that scores of one kind are compared.
         """
         state = self.state
+        if state.judged_by and state.judged_by != self._judged_by():
+            self._judge_best_again()
         if state.began_from and not state.batches and self.sentences is not None:
             with self.interruption.at_once():
                 self.score_weights("of the initial model")
@@ -103,6 +109,32 @@ class Development(keras.callbacks.Callback):
                 self.on_train_batch_end(None)
             elif not state.batches_of_epoch:
                 self.evaluate()
+
+    def _judged_by(self) -> list[str]:
+        """The settings on which the score of some weights depends."""
+        names = [
+            *(f"data.{name}" for name in names_with(DataConfig, "names_development_text")),
+            "data.corpus",
+            *(f"training.{name}" for name in ("evaluate_sentences", "best_by")),
+            "training.evaluate_beam_size",
+        ]
+        return [f"{name}={operator.attrgetter(name)(self.config)}" for name in names]
+
+    def _judge_best_again(self) -> None:
+        """Score the weights of RUN/best by the present settings; the model keeps its own."""
+        state = self.state
+        state.best_bleu = state.best_loss = None
+        state.evaluations_since_best = 0
+        if self.sentences is None or not self.run.best_weights.exists():
+            return
+        before = [tf.identity(value) for value in self.model.variables]  # with seeds of dropout
+        with self.interruption.at_once():
+            self.run.read_weights(self.model)
+            self.score_weights(
+                "of the best weights so far, as evaluations have other settings now", are_kept=True
+            )
+        for variable, value in zip(self.model.variables, before):
+            variable.assign(value)
 
     def evaluate(self) -> None:
         """Score the current weights, and keep them if they are the best so far. An interrupted
@@ -140,16 +172,18 @@ class Development(keras.callbacks.Callback):
             )
             self.model.stop_training = True
 
-    def score_weights(self, description: str) -> bool:
+    def score_weights(self, description: str, are_kept: bool = False) -> bool:
         """Score the current weights, and keep them if they are the best so far.
 
         Args:
             description: what is scored, for the log.
+            are_kept: whether RUN/best has these weights already.
 
         Returns:
             whether they are the best.
         """
         state = self.state
+        state.judged_by = self._judged_by()
         by_loss = self._criterion() == "loss"
         values = {}
         words = []
@@ -165,7 +199,8 @@ class Development(keras.callbacks.Callback):
         if better:
             state.best_bleu = values.get("bleu")
             state.best_loss = values.get("loss")
-            self.keep()
+            if not are_kept:
+                self.keep()
         self.clock.tick()
         scores = {"best_bleu": state.best_bleu, "best_loss": state.best_loss}
         self.metrics_log.write(
@@ -218,6 +253,10 @@ class Development(keras.callbacks.Callback):
         """Score the average of the last evaluations, then restore the model's weights."""
         kept = self.run.evaluated_weights()[-number:]
         if len(kept) < 2:
+            say(
+                f"training.average={number}: expected the weights of two evaluations or more, got"
+                f" {len(kept)}; nothing is averaged: evaluate more often (training.evaluate_every)"
+            )
             return
         before = [tf.identity(weight) for weight in self.model.trainable_variables]
         assign_mean(self.model, self.run, kept)

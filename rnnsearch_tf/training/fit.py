@@ -257,7 +257,13 @@ class _Training:
         }
 
     def _updates_of_epoch(self) -> float:
-        """Updates in one pass over the text, about: some pairs are too long and left out."""
+        """Updates in one pass over the text: of the epochs so far, or before the first has ended
+        about as many as there are pairs, some of which are too long and left out.
+        """
+        state = self.state
+        if state.epoch:
+            batches = (state.batches - state.batches_of_epoch) / state.epoch
+            return batches / self.config.training.accumulate
         pairs = sum(round(size * weight) for size, weight in _sizes(self.pairs))
         return pairs / (self.config.data.batch_size * self.config.training.accumulate)
 
@@ -271,6 +277,9 @@ class _Training:
         translator = Translator(self.model, *self.texts, config)
         log = MetricsLog(run.metrics, state)
         sentences = _development_text(config)
+        if sentences is not None and self.model.reads_source:
+            # opens the files of the search, so that a missing one does not wait for an evaluation
+            translator.translate([], beam_size=config.training.evaluate_beam_size, nbest=1)
         development = Development(
             run, state, self.clock, translator, sentences, log, self.interruption
         )

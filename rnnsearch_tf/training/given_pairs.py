@@ -14,6 +14,7 @@ from rnnsearch_tf.data.pairs import SIDES, Pairs, as_pairs
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.atomic import make_folder, replacing
 from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runtime.progress import say
 
 _LINES = 1024  # written at once
 
@@ -55,6 +56,9 @@ def naming_given(config: Config, run: Run, given: dict[str, Any], resume: bool) 
         paths: dict[str, Any] = {
             f"{part}_{side}": os.path.abspath(run.given_text(part, side)) for side in SIDES
         }
+        if part == "development" and pairs is not None and data.held_out:
+            say(f"data.held_out={data.held_out} is not used, as development is given")
+            data = dataclasses.replace(data, held_out=0)
         others = [f"data.{name}" for name in names[part] if getattr(data, name)]
         without = [f"{name}={0 if name == 'data.held_out' else 'null'}" for name in others]
         if data.corpus != "files":

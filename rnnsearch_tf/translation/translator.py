@@ -200,7 +200,7 @@ class Translator:
             [b""] * len(texts) if constraints is None else constraint_lines(constraints, texts)
         )
         lexicon = (
-            self._cached(Lexicon.load, config.lexicon, *self.unicode_forms)
+            self._cached_file(Lexicon.load, config.lexicon, *self.unicode_forms)
             if config.replace_unknown and config.lexicon
             else None
         )
@@ -396,11 +396,11 @@ class Translator:
         return [samples[index] for index in range(number)]
 
     def shortlist(self, config: SearchConfig) -> Shortlist | None:
-        """The Shortlist that a search section names, or None; read once."""
+        """The Shortlist that a search section names, or None; read again if its file changed."""
         if config.shortlist is None:
             return None
         file = config.shortlist, config.shortlist_frequent, config.shortlist_translations
-        return self._cached(
+        return self._cached_file(
             Shortlist.load,
             *file,
             self.source_text.vocabulary,
@@ -430,6 +430,18 @@ class Translator:
             if key not in self._cache:
                 self._cache[key] = make(*arguments)
             return self._cache[key]
+
+    def _cached_file(self, load: Callable[..., Any], path: str, *arguments: Any) -> Any:
+        """``load(path, *arguments)``, computed once for each state of the file; that of the state
+        before is dropped.
+        """
+        status = os.stat(path) if os.path.exists(path) else None
+        version = status and (status.st_mtime_ns, status.st_size)
+        key = load, path, *arguments
+        with self._cache_lock:
+            if key not in self._cache or self._cache[key][0] != version:
+                self._cache[key] = version, load(path, *arguments)
+            return self._cache[key][1]
 
     def _encode(self, texts: Sequence[Line], tokenized: bool = False) -> list[_Source]:
         """The source sentences as tokens and ids; overlong ones are cut."""

@@ -206,7 +206,7 @@ def _pharaoh(alignment: Any, source: Any, target: Any) -> str:
         return ""
     # the sum over the pieces of a source word, the mean over those of a target word
     weights = (target / target.sum(axis=0)).T @ (alignment[:-1, :-1].astype("float64") @ source)
-    links = sorted((int(j), i) for i, j in enumerate(weights.argmax(axis=1)))
+    links = sorted((int(j), i) for i, j in enumerate(weights.argmax(axis=1)) if weights[i].any())
     return " ".join(f"{j}-{i}" for j, i in links)
 
 

@@ -115,6 +115,9 @@ def test_links_of_words_from_those_of_pieces() -> None:
     weights = np.array([[0.3, 0.3, 0.1, 0.2, 0.1], [0.0] * 5], np.float32)
     assert _pharaoh(weights, source, np.eye(1)) == "0-0"
     assert _pharaoh(weights, source[:, :0], np.eye(1)) == ""
+    # a word that attends to the end symbol alone has no link
+    ended = np.array([[0.9, 0.1, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]], np.float32)
+    assert _pharaoh(ended, np.eye(2), np.eye(2)) == "0-0"
 
 
 def test_lines_are_answered_as_they_come(model: pathlib.Path) -> None:

@@ -235,3 +235,10 @@ def test_sampling_of_words():
 
 def test_the_name_of_a_configuration_as_a_path():
     assert load_config(pathlib.Path("phrasebook")) == load_config("phrasebook")
+
+
+def test_a_file_and_values_are_not_given_together():
+    """Values would be ignored beside the file."""
+    with pytest.raises(UsageError, match="expected path or values, got both, phrasebook and train"):
+        load_config("phrasebook", values={"training": {"epochs": 77}})
+    assert load_config("phrasebook", values={}).training.epochs == 1000

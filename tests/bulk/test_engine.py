@@ -1,5 +1,7 @@
 """What translations of a corpus depend on, and which lines its engine takes; with a RUN."""
 
+import shutil
+
 import pytest
 from tiny_run import write_run
 
@@ -54,6 +56,16 @@ def test_a_word_list_of_the_run_can_be_left_out(tmp_path, option):
     assert identity_of(settings) != identity_of(settings_of([run]))
     (tmp_path / "words").unlink()
     assert load_engine(settings)(["a"])
+
+
+def test_an_engine_is_of_the_files_that_are_there(tmp_path):
+    """Also in a process that had another model at this path."""
+    settings = settings_of([write_run(tmp_path / "run", seed=5)], search={"beam_size": 2})
+    texts = ["She goes to the hotel.", "The cat is white."]
+    before = load_engine(settings)(texts)
+    shutil.rmtree(tmp_path / "run")
+    write_run(tmp_path / "run", seed=6)
+    assert load_engine(settings)(texts) != before
 
 
 def test_how_many_go_together_changes_nothing(run):

@@ -129,7 +129,16 @@ def test_a_training_that_was_stopped_before_its_first_record_is_listed(tmp_path,
         assert listed(capsys, tmp_path)[1][2:5] == expected
 
 
-FINISHED = {"batches": 300, "epoch": 0, "seconds": 60.0, "evaluations_since_best": 0}
+FINISHED = {
+    "batches": 300,
+    "epoch": 0,
+    "seconds": 60.0,
+    "evaluations_since_best": 0,
+    "evaluated": 300,
+    "averaged": None,
+    "best_bleu": 30.0,
+    "best_loss": None,
+}
 
 
 def write_finished(folder, overrides=("training.maximum_updates=300",), **progress):
@@ -188,11 +197,15 @@ def test_what_is_not_cleaned(tmp_path, capsys):
     older = write_finished(tmp_path / "older")
     older.config.write_text("training: {of_an_older_version: 1}\n")
     halfway = write_finished(tmp_path / "halfway", [summed[0], "training.maximum_updates=200"])
+    unscored = write_finished(tmp_path / "unscored", evaluated=200)
+    averaging = ["training.maximum_updates=300", "training.average=2", "training.evaluate_every=9"]
+    unaveraged = write_finished(tmp_path / "unaveraged", averaging)
     done = [
         write_finished(tmp_path / "waited", patience, evaluations_since_best=4),
         write_finished(tmp_path / "hours", two_hours, seconds=7200.0),
         write_finished(tmp_path / "passes", ["training.epochs=2"], epoch=2),
         write_finished(tmp_path / "summed", summed),
+        write_finished(tmp_path / "averaged", averaging, averaged=300),
     ]
     busy = write_finished(tmp_path / "busy")
     with locked(busy.path):
@@ -204,6 +217,8 @@ def test_what_is_not_cleaned(tmp_path, capsys):
         (stopped, f"delete {stopped.checkpoints} and {stopped.evaluated}"),
         (damaged, "got one that stopped before its limit"),
         (halfway, "got one that stopped before its limit"),
+        (unscored, "got one that stopped before its limit"),
+        (unaveraged, "got one that stopped before its limit"),
         (older, f"{older}: expected a configuration that this version reads"),
         (young, "that has not evaluated it yet"),
         (busy, "expected to be the only process that writes it, got another one"),

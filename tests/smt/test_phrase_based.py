@@ -17,6 +17,7 @@ from rnnsearch_tf.extras.moses.phrase_based import (
     FEATURES,
     Derivation,
     PhraseBased,
+    _check_tokens,
     _read_thot_table,
 )
 
@@ -138,6 +139,14 @@ def test_missing_packages_are_named_with_their_extra(tmp_path, monkeypatch):
         ),
     ):
         PhraseBased.train(tmp_path, "source", "target")
+
+
+def test_the_separator_of_tables_is_no_token(tmp_path):
+    (tmp_path / "text").write_text("a b\na ||| b\n")
+    with pytest.raises(UserError, match=r"text:2: expected tokens, got \|\|\|, which separates"):
+        _check_tokens(tmp_path / "text")
+    (tmp_path / "text").write_text("a |||b | | |\n")
+    _check_tokens(tmp_path / "text")
 
 
 def test_phrases_that_stand_for_nothing_are_no_phrase_pairs(tmp_path):

@@ -101,6 +101,25 @@ def test_a_phrase_of_a_script_without_spaces_begins_without_one():
     assert read_phrases(japanese, tf.constant([""])).ids.shape == (1, 1, 1)
 
 
+@pytest.mark.parametrize(
+    "language, lines, phrase, pieces, joints",
+    [
+        # Thai has no spaces: a phrase may stand anywhere
+        ("th", ["แมวดำ", "ดำแมว", "กินแมวดำ", "แมว ดำ"], "แมว", "แมว", {"แ": False}),
+        # Korean has: a phrase begins a word, and a syllable continues one
+        ("ko", ["사과 하나", "풋사과 둘", "사과 둘", "풋 사과"], "사과", "▁사과", {"과": True}),
+        ("ko", ["猫 하나", "하나 猫"], "猫", "猫", {"猫": False}),
+    ],
+)
+def test_spaces_are_those_of_the_language(language, lines, phrase, pieces, joints):
+    text = build_text(config(language=language, vocabulary_size=24), lines * 9)
+    found = read_phrases(text, tf.constant([phrase]))
+    spelled = [*text.vocabulary.tokens, *(token.decode() for token in found.tokens[0].numpy())]
+    assert "".join(spelled[k] for k in found.ids[0, 0].numpy() if k) == pieces
+    begins = dict(zip(text.vocabulary.tokens, word_joints(text)[0].numpy()))
+    assert {token: begins[token] for token in joints} == joints
+
+
 def test_joints_are_those_of_letters():
     text = build_text(config(), LINES)
     begins, ends = (dict(zip(text.vocabulary.tokens, table.numpy())) for table in word_joints(text))

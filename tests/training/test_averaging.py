@@ -1,5 +1,7 @@
 """What `average` averages, and what it leaves alone."""
 
+import types
+
 import h5py
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.training.averaging import average_run
+from rnnsearch_tf.training.development import Development
 from rnnsearch_tf.training.fit import train
 from test_driver import config, language_model
 
@@ -127,3 +130,12 @@ def test_too_few_and_a_folder_in_use(trained, tmp_path, capsys):
     )
     assert not (tmp_path / "none" / "evaluated").exists()
     assert "got 0; train with a higher training.keep_evaluated" in fails(tmp_path / "none", code=1)
+
+
+def test_one_evaluation_gives_no_average(capsys):
+    """It is said, rather than passed over."""
+    run = types.SimpleNamespace(evaluated_weights=lambda: ["evaluated/batch-9.weights.h5"])
+    Development._average(types.SimpleNamespace(run=run), 4)
+    assert "training.average=4: expected the weights of two evaluations or more, got 1" in (
+        capsys.readouterr().err
+    )

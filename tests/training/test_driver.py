@@ -1,5 +1,7 @@
 """The fit driver: resuming, best weights, early stopping, limits, logs."""
 
+import dataclasses
+import hashlib
 import itertools
 import json
 import types
@@ -12,6 +14,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import scoring_batches
+from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.atomic import locked
 from rnnsearch_tf.models import build_model
@@ -21,7 +24,8 @@ from rnnsearch_tf.text.pipeline import load_text
 from rnnsearch_tf.training import development, fit
 from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.fit import train
-from rnnsearch_tf.training.checkpoint import load_state
+from rnnsearch_tf.training.callbacks import MetricsLog
+from rnnsearch_tf.training.checkpoint import TrainingState, load_state
 from rnnsearch_tf.training.tensorboard import CELL, attention_image
 from rnnsearch_tf.translation import Translator
 
@@ -509,6 +513,48 @@ def test_files_that_no_training_wrote_are_left_alone(tmp_path, name):
     with pytest.raises(UsageError, match="expected a new folder, or that of a training, found "):
         train(language_model(), tmp_path)
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == [path]
+
+
+def test_checksums_of_others_do_not_make_a_folder_a_training(tmp_path):
+    """As a downloaded corpus has them."""
+    (tmp_path / "vocabulary.source.txt").write_text("mine")
+    digest = hashlib.sha256(b"mine").hexdigest()
+    (tmp_path / "SHA256SUMS").write_text(f"{digest}  vocabulary.source.txt\n")
+    with pytest.raises(UsageError, match="expected a new folder, or that of a training, found "):
+        train(language_model(), tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"vocabulary.source.txt", "SHA256SUMS"}
+
+
+def test_a_killed_trainings_records_are_cut_also_before_its_second_checkpoint(tmp_path):
+    """A new training appends to the records of an earlier one; what it wrote itself after its first
+    checkpoint is written again.
+    """
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("earlier\n")
+    state = TrainingState()
+    MetricsLog(path, state)
+    assert path.read_text() == "earlier\n"
+    saved = TrainingState(**json.loads(json.dumps(dataclasses.asdict(state))))
+    path.write_text("earlier\nkilled\n")
+    MetricsLog(path, saved)
+    assert path.read_text() == "earlier\n"
+    first = TrainingState()
+    MetricsLog(tmp_path / "new.jsonl", first)
+    (tmp_path / "new.jsonl").write_text("killed\n")
+    MetricsLog(tmp_path / "new.jsonl", TrainingState(**dataclasses.asdict(first)))
+    assert (tmp_path / "new.jsonl").read_text() == ""
+
+
+def test_the_updates_of_an_epoch_are_those_that_were_made():
+    """Not those of pairs that are too long: 30 of 1,000 are short enough."""
+    training = types.SimpleNamespace(
+        pairs=Pairs([("a b c d e f", "x")] * 1000),
+        config=config("data.batch_size=10", "training.accumulate=2"),
+        state=TrainingState(),
+    )
+    assert fit._Training._updates_of_epoch(training) == 50
+    training.state = TrainingState(batches=7, epoch=2, batches_of_epoch=1)
+    assert fit._Training._updates_of_epoch(training) == 1.5
 
 
 def test_a_training_that_was_killed_at_its_beginning_may_begin_again(tmp_path, monkeypatch):

@@ -115,6 +115,19 @@ def test_callbacks_that_a_training_cannot_obey(tmp_path, callbacks, message):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
+def test_given_development_pairs_take_the_place_of_held_out_ones(tmp_path, untranslated, capsys):
+    """The options of evaluation stay, which are reset where no development text is named."""
+    options = ["training.patience=7", "training.evaluate_beam_size=3", "training.average=2"]
+    held_out = load_config(overrides=[*FILES, "data.held_out=1", *options])
+    train(held_out, tmp_path / "run", pairs=TRAIN, development=DEVELOPMENT)
+    assert "data.held_out=1 is not used, as development is given" in capsys.readouterr().err
+    kept = saved_config(tmp_path / "run" / "config.yaml")
+    assert kept.data.held_out == 0 and kept.data.development_source.endswith("source.txt")
+    settings = kept.training
+    assert (settings.patience, settings.evaluate_beam_size, settings.average) == (7, 3, 2)
+
+
 def test_text_twice_and_bad_pairs_are_refused(tmp_path):
     plain = load_config(overrides=FILES)
     named = load_config(overrides=[*FILES, "data.train_source=a", "data.train_target=b"])
@@ -125,9 +138,6 @@ def test_text_twice_and_bad_pairs_are_refused(tmp_path):
     assert "overrides=['data.train_source=null', 'data.train_target=null']" in str(e.value)
     with pytest.raises(UsageError, match=r"got data.corpus=phrasebook; .*=\['data.corpus=files'\]"):
         train(config(), tmp_path / "a", pairs=TRAIN)
-    held_out = load_config(overrides=[*FILES, "data.held_out=9"])
-    with pytest.raises(UsageError, match="beside development, got data.held_out; .*held_out=0"):
-        train(held_out, tmp_path / "a", pairs=TRAIN, development=DEVELOPMENT)
     with pytest.raises(UserError, match="source:2: expected a sentence, got an empty line"):
         train(plain, tmp_path / "b", pairs=[("a", "b"), ("", "c")], development=DEVELOPMENT)
     weighted = MixedPairs([(Pairs(TRAIN), 1.0), (Pairs(TRAIN), 0.5)])

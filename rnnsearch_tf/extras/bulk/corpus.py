@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rnnsearch_tf.extras.bulk.engine import identity_of, load_engine, settings_of
+from rnnsearch_tf.extras.bulk.engine import Engine, identity_of, load_engine, settings_of
 from rnnsearch_tf.extras.bulk.folder import CorpusFolder
 from rnnsearch_tf.extras.bulk.shard import translate_shard
 from rnnsearch_tf.config import DataConfig
 from rnnsearch_tf.runtime.processes import Processes
 from rnnsearch_tf.data.shards import files_of
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files.tables import is_column
 from rnnsearch_tf.runtime.cores import available_cores
 from rnnsearch_tf.runtime.progress import announced, progress
 
@@ -48,6 +51,11 @@ def translate_corpus(
     settings = settings_of(models, combine, search)
     files = files_of(DataConfig(), tuple(inputs), "--input")
     for name in files:
+        if is_column(name):
+            raise UsageError(
+                f"--input: {name}: expected a text file, got a column of a table; write it to a"
+                " file first"
+            )
         if not os.path.isfile(name):
             raise UserError(
                 f"--input: {name}: expected a text file, found"
@@ -84,5 +92,11 @@ def _in_processes(settings, shards, workers):
 
 
 def translate_one(settings: Mapping[str, Any], shard: Mapping[str, str]) -> None:
-    """Translate one file in a worker process."""
-    translate_shard(load_engine(settings), shard["source"], shard["output"], shard["bad"])
+    """Translate one file in a worker process, which ends with the corpus."""
+    engine = _engine_of_process(json.dumps(settings, sort_keys=True))
+    translate_shard(engine, shard["source"], shard["output"], shard["bad"])
+
+
+@functools.lru_cache(maxsize=1)
+def _engine_of_process(settings: str) -> Engine:
+    return load_engine(json.loads(settings))

@@ -4,9 +4,7 @@ process.
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -75,13 +73,7 @@ def _files_named_by(model):
 
 
 def load_engine(settings: Mapping[str, Any]) -> Engine:
-    """Load the engine with settings from :func:`settings_of`; a process loads it once."""
-    return _load(json.dumps(settings, sort_keys=True))
-
-
-@functools.lru_cache(maxsize=1)
-def _load(settings):
-    settings = json.loads(settings)
+    """Load the engine with settings from :func:`settings_of`."""
     models = settings["models"]
     search = settings["search"]
     if len(models) == 1 and exported_version(models[0]):

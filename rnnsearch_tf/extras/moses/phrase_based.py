@@ -21,7 +21,9 @@ from typing import Any
 import numpy as np
 
 from rnnsearch_tf.runtime.optional import THOT, require
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import make_folder, write_file
+from rnnsearch_tf.files.reading import read_bytes
 from rnnsearch_tf.extras.moses.tuning import Candidates, Weights, tune
 
 FEATURES = (
@@ -123,9 +125,11 @@ class PhraseBased:
             source, target: text files, aligned by line.
 
         Raises:
-            UserError: sil-machine is not installed.
+            UserError: sil-machine is not installed, or a token is the separator of phrase tables.
         """
         require("a phrase-based system", *THOT)
+        for file in (source, target):
+            _check_tokens(file)
         from machine.corpora import TextFileTextCorpus
         from machine.tokenization import WHITESPACE_TOKENIZER
         from machine.translation.thot import ThotSmtModelTrainer
@@ -326,6 +330,18 @@ def _derivation(data) -> Derivation:
         tuple((np.asarray(data.score_components) * UNITS).tolist()),
         tuple(zip(sources, targets)),
     )
+
+
+def _check_tokens(file):
+    """Raise UserError if a line has the token ``|||``, which separates the fields of thot's tables
+    and of Moses's.
+    """
+    for number, line in enumerate(read_bytes(file), start=1):
+        if b"|||" in line.split():
+            raise UserError(
+                f"{file}:{number}: expected tokens, got |||, which separates the fields of a phrase"
+                " table; write it as | | |"
+            )
 
 
 def _read_thot_table(path):

@@ -1,0 +1,69 @@
+"""A resumed training whose evaluations have other settings compares scores of one kind."""
+
+import json
+
+import pytest
+from test_driver import config
+
+from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.evaluation.bleu import bleu_of_model
+from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.training.fit import train
+from rnnsearch_tf.translation import Translator
+
+EVERY = "training.evaluate_every=4", "training.average=0"
+
+
+def best(run):
+    return json.loads(Run(run).state.read_text(encoding="utf-8"))["best_bleu"]
+
+
+def lines_of(capsys):
+    return [
+        line for line in capsys.readouterr().err.splitlines() if line.startswith("development BLEU")
+    ]
+
+
+@pytest.mark.slow
+def test_the_best_weights_are_scored_again_by_the_new_settings(tmp_path, capsys):
+    """With other sentences and another beam; the score is that of a Translator of RUN/best."""
+    run = tmp_path / "run"
+    train(config(*EVERY, "training.maximum_updates=4", "training.evaluate_sentences=5"), run)
+    weights = Run(run).best_weights.read_bytes()
+    changed = config(
+        *EVERY,
+        "training.maximum_updates=4",
+        "training.evaluate_sentences=20",
+        "training.evaluate_beam_size=3",
+    )
+    pairs = list(open_corpus(changed, "development"))[:20]
+    sources, references = zip(*pairs)
+    texts = [each.text for each in Translator.load(run).translate(list(sources), beam_size=3)]
+    expected = bleu_of_model(texts, references, changed.target).score
+    capsys.readouterr()
+    train(changed, run, resume=True)
+    [line] = lines_of(capsys)
+    assert "of the best weights so far, as evaluations have other settings now" in line
+    assert best(run) == pytest.approx(expected)
+    assert Run(run).best_weights.read_bytes() == weights
+    # once is enough
+    train(changed, run, resume=True)
+    assert lines_of(capsys) == []
+
+
+@pytest.mark.slow
+def test_the_training_goes_on_with_its_own_weights(tmp_path):
+    """Scoring the best weights between does not change what is learned after them."""
+    found = {}
+    for name, change in (("as before", ()), ("changed", ("training.evaluate_sentences=7",))):
+        run = tmp_path / name.replace(" ", "-")
+        train(config(*EVERY, "training.maximum_updates=6"), run)
+        longer = config(*EVERY, "training.maximum_updates=8", *change)
+        train(longer, run, resume=True)
+        lines = Run(run).metrics.read_text(encoding="utf-8").splitlines()
+        records = [json.loads(line) for line in lines]
+        found[name] = (
+            [(each["batches"], each["loss"]) for each in records if each["kind"] == "epoch"],
+            json.loads(Run(run).state.read_text(encoding="utf-8"))["means"],
+        )
+    assert found["as before"] == found["changed"]
