@@ -16,7 +16,7 @@ def write(path, target, seconds, probability=""):
 
 
 def test_an_edited_lexicon_counts(tmp_path):
-    translator = Translator.load(write_run(tmp_path / "run"))
+    translator = Translator.load(write_run(tmp_path / "run", unknown_words=9.0))
     path = tmp_path / "lexicon"
     found = []
     for seconds, target in enumerate(("first", "other", "other")):
