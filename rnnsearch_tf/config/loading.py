@@ -117,7 +117,8 @@ def _sections(tree: Tree, below: Tree | None, where: str) -> tuple[Tree, dict[st
 def saved_config(path: AnyPath, overrides: Sequence[str] = ()) -> Config:
     """Read the configuration of a RUN, which :func:`save_config` wrote.
 
-    Options without effect, which earlier versions accepted, are reset to their defaults.
+    Options without effect, which earlier versions accepted, are reset to their defaults. Text in
+    the RUN itself, of pairs that were given in Python, is found wherever the RUN is now.
 
     Args:
         path: the file.
@@ -126,7 +127,23 @@ def saved_config(path: AnyPath, overrides: Sequence[str] = ()) -> Config:
     Raises:
         UsageError: as in :func:`load_config`.
     """
-    return load_config(overrides=overrides, below=_with_preset(read_yaml(path)), called=path)
+    tree = _with_own_text(_with_preset(read_yaml(path)), pathlib.Path(path).parent)
+    return load_config(overrides=overrides, below=tree, called=path)
+
+
+def _with_own_text(tree: Tree, run: pathlib.Path) -> Tree:
+    """A configuration whose paths of text in a RUN are those of this RUN, if it has such text."""
+    data = tree.get("data")
+    if not isinstance(data, dict):
+        return tree
+    found: dict[str, str] = {}
+    for part in ("train", "development"):
+        for side in ("source", "target"):
+            own = run.absolute() / "text" / f"{part}.{side}.txt"
+            named = data.get(f"{part}_{side}")
+            if isinstance(named, str) and pathlib.PurePath(named).parts[-2:] == own.parts[-2:]:
+                found |= {f"{part}_{side}": str(own)} if own.exists() else {}
+    return tree | {"data": data | found}
 
 
 def named_options(

@@ -1,5 +1,8 @@
 """A training whose pairs are held in Python is that of the same pairs in files."""
 
+import dataclasses
+import shutil
+
 import keras
 import numpy as np
 import pytest
@@ -68,6 +71,18 @@ def test_pairs_in_python_train_as_the_same_pairs_in_files(tmp_path):
     data = saved_config(given.config).data
     assert data.train_target == str(given.given_text("train", "target"))
     assert data.development_source == str(given.given_text("development", "source"))
+    # also in another place, whatever is left in the first
+    shutil.copytree(given.path, tmp_path / "copied")
+    for path in (tmp_path / "given" / "text").iterdir():
+        path.write_text("another text\n")
+    copied = Run(tmp_path / "copied")
+    for updates, found in ((6, saved_config(copied.config)), (7, same)):
+        settings = dataclasses.replace(found.training, maximum_updates=updates)
+        found = dataclasses.replace(found, training=settings)
+        assert train(found, copied, resume=True)["batches"] == updates
+    assert saved_config(copied.config).data.train_source == str(
+        copied.given_text("train", "source")
+    )
 
 
 def test_the_epochs_are_one_fit_of_the_callbacks(tmp_path):
@@ -118,14 +133,14 @@ def test_callbacks_that_a_training_cannot_obey(tmp_path, callbacks, message):
 @pytest.mark.slow
 def test_given_development_pairs_take_the_place_of_held_out_ones(tmp_path, untranslated, capsys):
     """The options of evaluation stay, which are reset where no development text is named."""
-    options = ["training.patience=7", "training.evaluate_beam_size=3", "training.average=2"]
+    options = ["training.patience=7", "training.evaluate_sentences=3", "training.average=2"]
     held_out = load_config(overrides=[*FILES, "data.held_out=1", *options])
     train(held_out, tmp_path / "run", pairs=TRAIN, development=DEVELOPMENT)
     assert "data.held_out=1 is not used, as development is given" in capsys.readouterr().err
     kept = saved_config(tmp_path / "run" / "config.yaml")
     assert kept.data.held_out == 0 and kept.data.development_source.endswith("source.txt")
     settings = kept.training
-    assert (settings.patience, settings.evaluate_beam_size, settings.average) == (7, 3, 2)
+    assert (settings.patience, settings.evaluate_sentences, settings.average) == (7, 3, 2)
 
 
 def test_text_twice_and_bad_pairs_are_refused(tmp_path):
