@@ -45,12 +45,13 @@ class JoinedTexts:
         self.folder = pathlib.Path(folder) / "texts"
         self.data = data
 
-    def corpora(self) -> list:
-        """The files of the corpus."""
-        return [
-            *(path for part in FILES for path in _multi30k_files(self.data, part)),
-            *(path for part in ("train", "val") for path in _document_files(self.data, part)),
-        ]
+    def corpora(self) -> dict:
+        """{name: path} of the files of the corpora."""
+        captions = [path for part in FILES for path in _multi30k_files(self.data, part)]
+        documents = [path for part in ("train", "val") for path in _document_files(self.data, part)]
+        return {path.name: path for path in captions} | {
+            f"{DOCUMENTS}/{path.name}": path for path in documents
+        }
 
     @property
     def single_sentences(self) -> int:

@@ -135,11 +135,11 @@ class Wmt14Texts:
         """Approximate number of pairs in the training text."""
         return SELECTED_PAIRS
 
-    def corpora(self) -> list:
-        """An empty list: downloads have known checksums, and files made from them are in their
+    def corpora(self) -> dict:
+        """Nothing: downloads have known checksums, and files made from them are in their
         folder.
         """
-        return []
+        return {}
 
     def settings(self, recipe, prepared: bool) -> list:
         """The settings that name a model's texts, as ``section.key=value``: the prepared ids, or

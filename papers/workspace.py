@@ -132,7 +132,9 @@ class Workspace:
     @functools.cached_property
     def _corpora(self):
         """{name: SHA-256}. Missing files are ignored: results made from them are kept."""
-        return {file.name: digest_of(file) for file in self.texts.corpora() if file.exists()}
+        return {
+            name: digest_of(file) for name, file in self.texts.corpora().items() if file.exists()
+        }
 
     def _check_recipes(self):
         """Refuse measurements of models that were trained by another recipe."""

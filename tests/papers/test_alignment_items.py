@@ -7,7 +7,8 @@ import json
 
 import pytest
 import sacrebleu
-from test_reproduce import diagonal, multi30k, overrides, read
+from papers_data import multi30k
+from test_reproduce import diagonal, overrides, read
 
 from papers.__main__ import main as reproduce
 from rnnsearch_tf.cli.main import run

@@ -1,31 +1,16 @@
 """BLEU on paragraphs: the texts, and the groups of lengths."""
 
 import gzip
+import json
 
 import pytest
 import sacrebleu
+from papers_data import multi30k, write_corpus
 
 from papers import documents
 from papers.resampling import counts_of
 from papers.workspace import Workspace
-from rnnsearch_tf.errors import UserError
-
-
-def write_corpus(folder):
-    """Paragraphs of 1 to 119 words; in French each has one word more."""
-    (folder / "python-docs").mkdir(parents=True)
-    for part, copies in (("train", 3), ("val", 1)):
-        lines = [
-            " ".join(f"{part}{copy}{n}w{k}" for k in range(n))
-            for copy in range(copies)
-            for n in range(1, 120)
-        ]
-        for language, more in (("en", ""), ("fr", " encore")):
-            text = "".join(f"{line}{more}\n" for line in lines)
-            (folder / "python-docs" / f"{part}.{language}.gz").write_bytes(
-                gzip.compress(text.encode())
-            )
-    return folder
+from rnnsearch_tf.errors import UsageError, UserError
 
 
 def test_no_test_paragraph_is_trained_on(tmp_path):
@@ -55,6 +40,21 @@ def test_no_test_paragraph_is_trained_on(tmp_path):
     assert len(of_val) == 100
     # longer than training: 51 to 119 words, three of each
     assert len(of_train) == 3 * 69 and len(set(of_train)) == len(of_train)
+
+
+def test_each_corpus_is_compared_by_its_own_name(tmp_path):
+    """Files of two corpora have the same name."""
+    data = write_corpus(multi30k(tmp_path / "data"))
+    Workspace(tmp_path / "out", data).begin()
+    Workspace(tmp_path / "out", data).check()
+    names = set(json.loads((tmp_path / "out" / "corpora.json").read_text(encoding="utf-8")))
+    assert {"train.en.gz", "python-docs/train.en.gz"} < names and len(names) == 6 + 4
+    for name in ("multi30k/train.en.gz", "python-docs/train.en.gz"):
+        before = (data / name).read_bytes()
+        (data / name).write_bytes(gzip.compress(b"other\n"))
+        with pytest.raises(UsageError, match="got another (python-docs/)?train.en.gz under"):
+            Workspace(tmp_path / "out", data).check()
+        (data / name).write_bytes(before)
 
 
 def test_a_missing_corpus_is_named(tmp_path):

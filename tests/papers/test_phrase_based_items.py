@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import sacrebleu
 from sacremoses import MosesDetokenizer
-from test_reproduce import is_made_again_of_measurements_alone, multi30k, overrides, read
+from papers_data import multi30k
+from test_reproduce import is_made_again_of_measurements_alone, overrides, read
 
 from papers.__main__ import main as reproduce
 from rnnsearch_tf.cli.main import run

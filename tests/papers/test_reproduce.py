@@ -10,7 +10,7 @@ import types
 
 import pytest
 import sacrebleu
-from test_documents import write_corpus
+from papers_data import multi30k, write_corpus
 
 from papers.__main__ import main as reproduce
 from rnnsearch_tf.cli.main import run
@@ -37,18 +37,6 @@ QUICK = [
     "model.embedding_size=8",
     "search.beam_size=2",
 ]
-
-
-def multi30k(folder, captions=40):
-    """A corpus like Multi30k: the n-th caption has n words, the French one the same in capitals."""
-    (folder / "multi30k").mkdir(parents=True)
-    for part in ("train", "val", "test_2016_flickr"):
-        lines = [" ".join(f"{n}w{k}" for k in range(n % 12 + 1)) for n in range(captions)]
-        for language, text in (("en", lines), ("fr", [line.upper() for line in lines])):
-            (folder / "multi30k" / f"{part}.{language}.gz").write_bytes(
-                gzip.compress("".join(f"{line}\n" for line in text).encode())
-            )
-    return folder
 
 
 def chosen(*names):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sacrebleu
 import scipy.stats
-from test_reproduce import multi30k
+from papers_data import multi30k
 
 from papers.corpora import MOST_JOINED, JoinedTexts, write_joined
 from papers.resampling import RESAMPLES, Counts, Difference, counts_of, holm, verdicts
