@@ -1,0 +1,104 @@
+"""Planted faults in what a resumed training compares, cuts and finds, and in what a process reads
+again; see mutants.py.
+"""
+
+from mutants import Mutant
+
+SCORES = "training/test_resumed_scores.py"
+DRIVER = "training/test_driver.py"
+RUNS = "cli/test_runs.py"
+GIVEN = "training/test_given_pairs.py"
+
+RESUMED = [
+    Mutant(
+        "training/development.py",
+        "a score is compared with one of other sentences",
+        "if state.judged_by and state.judged_by != self._judged_by():",
+        "if False:",
+        (f"{SCORES}::test_the_best_weights_are_scored_again_by_the_new_settings",),
+    ),
+    Mutant(
+        "training/development.py",
+        "a training goes on with its best weights instead of its last",
+        "            variable.assign(value)\n\n    def evaluate",
+        "            pass\n\n    def evaluate",
+        (f"{SCORES}::test_the_training_goes_on_with_its_own_weights",),
+    ),
+    Mutant(
+        "training/callbacks.py",
+        "records of a killed training stay before its second checkpoint",
+        "if state.metrics_bytes == NOT_COUNTED:",
+        "if state.metrics_bytes <= 0:",
+        (f"{DRIVER}::test_a_killed_trainings_records_are_cut_also_before_its_second_checkpoint",),
+    ),
+    Mutant(
+        "training/fit.py",
+        "an epoch has as many updates as pairs that are too long",
+        "        if state.epoch:\n",
+        "        if False:\n",
+        (f"{DRIVER}::test_the_updates_of_an_epoch_are_those_that_were_made",),
+    ),
+    Mutant(
+        "training/given_pairs.py",
+        "held_out stays beside development pairs",
+        'if part == "development" and pairs is not None and data.held_out:',
+        "if False:",
+        (f"{GIVEN}::test_given_development_pairs_take_the_place_of_held_out_ones",),
+    ),
+    Mutant(
+        "runs/folder.py",
+        "any list of checksums makes a folder a training",
+        "return not known or self._name(self.config) in known",
+        "return True",
+        (f"{DRIVER}::test_checksums_of_others_do_not_make_a_folder_a_training",),
+    ),
+    Mutant(
+        "runs/cleaning.py",
+        "a training is finished before its last evaluation",
+        "is not None and evaluated and averaged",
+        "is not None and averaged",
+        (f"{RUNS}::test_what_is_not_cleaned",),
+    ),
+    Mutant(
+        "runs/cleaning.py",
+        "a training is finished before its average",
+        "is not None and evaluated and averaged",
+        "is not None and evaluated",
+        (f"{RUNS}::test_what_is_not_cleaned",),
+    ),
+    Mutant(
+        "config/loading.py",
+        "a copied RUN is resumed with the text of the first",
+        'found |= {f"{part}_{side}": str(own)} if own.exists() else {}',
+        "pass",
+        (f"{GIVEN}::test_pairs_in_python_train_as_the_same_pairs_in_files",),
+    ),
+    Mutant(
+        "config/loading.py",
+        "values beside a file are ignored",
+        "if path is not None and values:",
+        "if False:",
+        ("bad_input/test_bad_python.py::test_a_file_and_values_are_not_given_together",),
+    ),
+    Mutant(
+        "translation/translator.py",
+        "a word list is read once",
+        "or self._cache[key][0] != version:",
+        "and True:",
+        ("search/test_word_lists_read_again.py::test_an_edited_lexicon_counts",),
+    ),
+    Mutant(
+        "text/phrases.py",
+        "Korean has no spaces",
+        'if base(text.config.language) == "ko" else',
+        "if False else",
+        ("text/test_phrases.py::test_spaces_are_those_of_the_language",),
+    ),
+    Mutant(
+        "text/characters.py",
+        "Thai has spaces",
+        'EAST_ASIAN + _bracket("e00-fff 1000-109f 1780-17ff")',
+        "EAST_ASIAN",
+        ("text/test_phrases.py::test_spaces_are_those_of_the_language",),
+    ),
+]
