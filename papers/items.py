@@ -22,11 +22,7 @@ from papers.recipes import GUIDED
 
 BAHDANAU = "rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50"
 TRAINED_LONGER = "rnnsearch-50-longer"
-AUTHORS = tuple(
-    f"phrasebook-{system}{ending}"
-    for system in ("rnnsearch", "rnnencdec")
-    for ending in ("-authors", "")
-)
+AUTHORS = "phrasebook-rnnsearch-authors", "phrasebook-rnnsearch"
 SUTSKEVER = "lstm-forward", "lstm-reversed", "lstm-reversed-2"
 CHO = "phrase-scorer", "cslm"
 CLAIMED = (

@@ -1,0 +1,60 @@
+"""The page of the authors' recipe beside ours."""
+
+import json
+
+from papers import recipe
+from papers.items import ITEMS
+from papers.workspace import Workspace
+
+
+def test_curves_and_scores_of_both_recipes(tmp_path):
+    work = Workspace(tmp_path, None, seeds=[1])
+    found = {
+        "phrasebook-rnnsearch-authors": {
+            "curve": [[1000, 2.5], [2000, 8.5], [3000, 7.5]],
+            "BLEU": 9.0,
+            "batch_size": 80,
+            "minutes": 25.0,
+        },
+        "phrasebook-rnnsearch": {
+            "curve": [[500, 60.0], [1000, 90.0]],
+            "BLEU": 91.0,
+            "batch_size": 40,
+            "minutes": 2.0,
+        },
+    }
+    for name, measured in found.items():
+        work.measured(f"recipe-{name}-1", lambda measured=measured: measured)
+    page = recipe.page(work, ITEMS["bahdanau2015-recipe"].models)
+    assert page.ours == [
+        {
+            "recipe": "the authors' recipe",
+            "development BLEU": 8.5,
+            "test BLEU": 9.0,
+            "sentences a batch": 80,
+            "updates": 3000,
+            "minutes": 25.0,
+        },
+        {
+            "recipe": "our recipe",
+            "development BLEU": 90.0,
+            "test BLEU": 91.0,
+            "sentences a batch": 40,
+            "updates": 1000,
+            "minutes": 2.0,
+        },
+    ]
+    [axes] = page.pictures["curves"].axes
+    drawn = {
+        curve.get_label(): (
+            curve.lines[0].get_xdata().tolist(),
+            curve.lines[0].get_ydata().tolist(),
+        )
+        for curve in axes.containers
+    }
+    assert drawn == {
+        "the authors' recipe": ([1, 2, 3], [2.5, 8.5, 7.5]),
+        "our recipe": ([0.5, 1], [60.0, 90.0]),
+    }
+    assert axes.get_ylabel() == "development BLEU"
+    json.dumps(page.ours)
