@@ -17,9 +17,8 @@ def page(work, models) -> Page:
     for name in models:
         found = work.of_each_seed("recipe", name, _measure)
         label = "the authors' recipe" if name.endswith("-authors") else "our recipe"
-        curves[label] = tuple(
-            zip(*((updates / 1000, score) for updates, score in found[0]["curve"]))
-        )
+        updates, scores = zip(*found[0]["curve"])
+        curves[label] = [number / 1000 for number in updates], scores
         columns = {
             "development BLEU": [max(score for _, score in each["curve"]) for each in found],
             "test BLEU": [each["BLEU"] for each in found],
@@ -31,8 +30,8 @@ def page(work, models) -> Page:
             {"recipe": label} | {name: over_seeds(values) for name, values in columns.items()}
         )
     text = [
-        "RNNsearch on the built-in corpus. The authors' recipe: Adadelta, weights from N(0, 0.01²) and"
-        " orthogonal, the gradient of the summed loss clipped at norm 1, 20 batches of 80 sentences"
+        "RNNsearch on the built-in corpus. The authors' recipe: Adadelta, weights from N(0, 0.01²)"
+        " and orthogonal, the gradient of the summed loss clipped at norm 1, 20 batches of 80 sentences"
         " sorted together, the authors' beam search; only the sizes and the vocabulary differ."
         " Development BLEU is of greedy translations, test BLEU of each recipe's own search. The"
         " authors' recipe trains until five evaluations bring no better development BLEU, at most"
