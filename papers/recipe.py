@@ -31,8 +31,9 @@ def page(work, models) -> Page:
         )
     text = [
         "RNNsearch on the built-in corpus. The authors' recipe: Adadelta, weights from N(0, 0.01²)"
-        " and orthogonal, the gradient of the summed loss clipped at norm 1, 20 batches of 80 sentences"
-        " sorted together, the authors' beam search; only the sizes and the vocabulary differ."
+        " and orthogonal, the gradient of the summed loss clipped at norm 1, 20 batches of 80"
+        " sentences sorted together, the authors' beam search; only the sizes and the vocabulary"
+        " differ."
         " Development BLEU is of greedy translations, test BLEU of each recipe's own search. The"
         " authors' recipe trains until five evaluations bring no better development BLEU, at most"
         " for 25 minutes; ours for its number of updates. Minutes are of one core beside other"
