@@ -23,7 +23,7 @@ def page(work, models) -> Page:
         for kind, found in measured.items()
     ]
     text = [
-        f"{work.texts.test_name}, {bahdanau2015.plain(name)}, beam {bahdanau2015.BEAM}, BLEU of"
+        f"{bahdanau2015.plain(name)} on {work.texts.test_name}, beam {bahdanau2015.BEAM}, BLEU of"
         " tokens. Hard: each target word takes the annotation with the highest weight alone. The"
         " models were trained with soft alignment, so this says what their search loses without"
         " it, not what a model trained with hard alignment could do. The paper argues for soft"
