@@ -102,8 +102,8 @@ def claims(work, models) -> Page:
                 " common with another block."
             ),
             (
-                f"held, not held: above or below zero at {LEVEL * 100:.0f} % with Holm's correction for"
-                " deciding all these claims; suggestive: above zero at this level without the"
+                f"held, not held: above or below zero at {LEVEL * 100:.0f} % with Holm's correction"
+                " for deciding all these claims; suggestive: above zero at this level without the"
                 " correction, or with one seed; undecided: none of these. One seed without"
                 " translations decides nothing. The ensemble and the model that is trained longer"
                 " are made once."
@@ -111,8 +111,8 @@ def claims(work, models) -> Page:
             (
                 "The shortest and the longest sentences are the first and the last length of"
                 f" Figure 2 with at least {bahdanau2015.ENOUGH} sentences. Flat, by our own"
-                f" measure: a system that loses at most {FLAT * 100:.0f} % of its BLEU between them, or"
-                " between the first and the last fifth of Figure 3."
+                f" measure: a system that loses at most {FLAT * 100:.0f} % of its BLEU between"
+                " them, or between the first and the last fifth of Figure 3."
             ),
             phrase_based.WEAKER,
         ],
