@@ -49,6 +49,32 @@ def test_small_weights_are_near(weights):
     assert np.abs(got["scores"] - expected["scores"]).max() < 0.02
 
 
+def test_each_kind_of_weights_has_its_size():
+    """Two bytes a weight, and one."""
+    sizes = dict(embedding_size=48, hidden_size=64, alignment_size=64, maxout_size=48)
+    searched = searches.model("rnnsearch", **sizes)
+    config = SearchConfig(beam_size=1, maximum_length_ratio=1.0)
+    half, eight = (
+        len(search_litert(searched, config, weights=kind)) for kind in ("float16", "int8")
+    )
+    assert eight < 0.8 * half
+
+
+def test_the_graph_has_the_weights_and_the_shortlist_of_the_profile(tmp_path, monkeypatch):
+    (tmp_path / "words").write_text("cat chat 1.0\n")
+    run = write_run(tmp_path / "run", [f"search.shortlist={tmp_path / 'words'}"])
+    seen = []
+
+    def noted(model, config, shortlist, weights):
+        seen.append((shortlist is not None, weights))
+        raise UserError("enough")
+
+    monkeypatch.setattr(graph, "search_litert", noted)
+    with pytest.raises(UserError, match="enough"):
+        export_litert(run, tmp_path / "served", overrides=["weights=int8"])
+    assert seen == [(True, "int8")]
+
+
 def test_a_run_becomes_a_version(run, tmp_path):
     exported = export_litert(run, tmp_path / "served", overrides=["weights=int8"])
     assert sorted(path.name for path in exported.folder.iterdir()) == [

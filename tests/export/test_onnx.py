@@ -139,6 +139,52 @@ def test_int8_products_are_near_those_of_float64():
     assert np.abs(columns - weight[:, [95, 0]]).max() <= 0.51 * np.abs(weight).max() / 127
 
 
+def test_a_product_that_is_read_twice_keeps_its_bias_apart():
+    """Only one of those that read it adds the bias."""
+    generator = np.random.default_rng(2)
+    weight = generator.normal(size=(80, 96)).astype(np.float32)
+    bias = 100 + np.zeros(96, np.float32)
+    make = onnx.helper
+    values = [make.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [None, 80])]
+    proto = make.make_model(
+        make.make_graph(
+            [
+                make.make_node("MatMul", ["x", "w"], ["product"]),
+                make.make_node("Add", ["product", "b"], ["y"]),
+                make.make_node("Neg", ["product"], ["z"]),
+            ],
+            "graph",
+            values,
+            [
+                make.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [None, 96])
+                for name in "yz"
+            ],
+            [onnx.numpy_helper.from_array(weight, "w"), onnx.numpy_helper.from_array(bias, "b")],
+        ),
+        opset_imports=[make.make_opsetid("", 18)],
+        ir_version=8,
+    )
+    store_weights(proto, "int8")
+    x = generator.normal(size=(3, 80)).astype(np.float32)
+    y, z = session_of(proto).run(None, {"x": x})
+    expected = x @ weight
+    assert np.abs(y - expected - bias).max() < 0.03 * np.abs(expected).max()
+    assert np.abs(z + expected).max() < 0.03 * np.abs(expected).max()
+
+
+def test_weights_are_stored_as_the_profile_says(run, tmp_path, monkeypatch):
+    seen = []
+
+    def noted(model, kind):
+        seen.append(kind)
+        raise UserError("enough")
+
+    monkeypatch.setattr("rnnsearch_tf.extras.onnx.weights.store_weights", noted)
+    with pytest.raises(UserError, match="enough"):
+        export_onnx(run, tmp_path / "served", overrides=["weights=float16"])
+    assert seen == ["float16"]
+
+
 def test_equal_weights_that_are_transposed_in_two_orders():
     """Each product reads the order that it asks for."""
     weight = np.random.default_rng(1).normal(size=(2, 3, 4)).astype(np.float32)

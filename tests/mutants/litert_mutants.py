@@ -8,6 +8,41 @@ VERSION = ("export/test_litert.py::test_a_run_becomes_a_version",)
 LITERT = [
     Mutant(
         "extras/litert/graph.py",
+        "float16 is int8",
+        'if weights == "float16":',
+        'if weights == "half":',
+        ("export/test_litert.py::test_each_kind_of_weights_has_its_size",),
+    ),
+    Mutant(
+        "extras/litert/graph.py",
+        "several sentences at once",
+        "tf.TensorSpec([1, None]",
+        "tf.TensorSpec([2, None]",
+        SYSTEM,
+    ),
+    Mutant(
+        "extras/litert/writer.py",
+        "the weights of the profile have no effect",
+        "weights = export.options.weights",
+        'weights = "float32"',
+        ("export/test_litert.py::test_the_graph_has_the_weights_and_the_shortlist_of_the_profile",),
+    ),
+    Mutant(
+        "extras/litert/writer.py",
+        "the search has no shortlist",
+        "shortlist = export.translator.shortlist(export.search)",
+        "shortlist = None",
+        ("export/test_litert.py::test_the_graph_has_the_weights_and_the_shortlist_of_the_profile",),
+    ),
+    Mutant(
+        "extras/litert/writer.py",
+        "several sentences are checked at once",
+        '    "rnnsearch_tf.extras.litert.check",\n    1,',
+        '    "rnnsearch_tf.extras.litert.check",\n    8,',
+        ("export/test_litert.py::test_a_wrong_answer_is_not_published",),
+    ),
+    Mutant(
+        "extras/litert/graph.py",
         "sentences that are done are dropped",
         "drop_done=False,",
         "drop_done=True,",

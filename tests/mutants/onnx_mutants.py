@@ -7,6 +7,41 @@ WEIGHTS = ("export/test_onnx.py::test_int8_products_are_near_those_of_float64",)
 
 ONNX = [
     Mutant(
+        "extras/onnx/writer.py",
+        "the settings have another name in the file",
+        "entry.key = KEY",
+        'entry.key = "settings"',
+        ("export/test_onnx.py::test_the_file_has_the_text_settings",),
+    ),
+    Mutant(
+        "extras/onnx/writer.py",
+        "int8 is float32",
+        "store_weights(model, export.options.weights)",
+        'store_weights(model, "float32")',
+        ("export/test_onnx.py::test_weights_are_stored_as_the_profile_says",),
+    ),
+    Mutant(
+        "extras/onnx/loops.py",
+        "a weight that is transposed in two orders is so in one",
+        """name = f"{node.input[0]}.transposed.{'.'.join(map(str, order))}\"""",
+        'name = f"{node.input[0]}.transposed"',
+        ("export/test_onnx.py::test_equal_weights_that_are_transposed_in_two_orders",),
+    ),
+    Mutant(
+        "extras/onnx/loops.py",
+        "constants of equal bytes and another shape are one",
+        "first.setdefault((array.dtype, array.shape, array.tobytes()), name)",
+        "first.setdefault((array.dtype, array.tobytes()), name)",
+        ("export/test_onnx.py::test_equal_weights_that_are_transposed_in_two_orders", *SYSTEM),
+    ),
+    Mutant(
+        "extras/onnx/weights.py",
+        "a product that is also read without its bias has it",
+        "if add is not None and uses[node.output[0]] == 1:",
+        "if add is not None:",
+        ("export/test_onnx.py::test_a_product_that_is_read_twice_keeps_its_bias_apart",),
+    ),
+    Mutant(
         "search/tensor_history.py",
         "a step of dropped sentences is written to other rows",
         "values = tf.scatter_nd(rows[:, tf.newaxis], values, shape)",
