@@ -432,11 +432,8 @@ class Translator:
             return self._cache[key]
 
     def _cached_file(self, load: Callable[..., Any], path: str, *arguments: Any) -> Any:
-        """``load(path, *arguments)``, computed once for each state of the file; that of the state
-        before is dropped.
-        """
-        status = os.stat(path) if os.path.exists(path) else None
-        version = status and (status.st_mtime_ns, status.st_size)
+        """``load(path, *arguments)``, computed again if the file has changed."""
+        version = os.path.exists(path) and (os.path.getmtime(path), os.path.getsize(path))
         key = load, path, *arguments
         with self._cache_lock:
             if key not in self._cache or self._cache[key][0] != version:

@@ -160,7 +160,7 @@ def test_ter_intervals_and_a_baseline(report, text, tmp_path):
     assert found["baseline"]["bleu"]["baseline"] == pytest.approx(100)
     assert found["baseline"]["bleu"]["score"] == pytest.approx(found["all"]["bleu"]["score"])
     assert (
-        found["baseline"]["ter"]["p_value"] == pytest.approx(1 / 31)
+        found["baseline"]["ter"]["p_value"] == pytest.approx(1 / 1001)
         and found["baseline"]["test"] == "bootstrap"
     )
     assert (

@@ -192,8 +192,11 @@ def test_service_and_policy_select_the_pods():
     )
     assert SERVICE["spec"]["clusterIP"] == "None"  # headless
     assert [port["targetPort"] for port in SERVICE["spec"]["ports"]] == ["grpc", "rest"]
-    (rule,) = POLICY["spec"]["ingress"]
-    assert rule["from"] == [{"podSelector": {"matchLabels": {"rnnsearch-client": "true"}}}]
+    clients, metrics = POLICY["spec"]["ingress"]
+    assert clients["from"] == [{"podSelector": {"matchLabels": {"rnnsearch-client": "true"}}}]
+    namespace = {"kubernetes.io/metadata.name": "monitoring"}
+    assert metrics["from"] == [{"namespaceSelector": {"matchLabels": namespace}}]
+    assert [port["port"] for port in metrics["ports"]] == ["rest"]
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs kubectl")

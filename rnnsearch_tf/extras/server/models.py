@@ -67,8 +67,12 @@ class Model:
         self._launcher = launcher
         self._leaving: set[asyncio.Task] = set()
 
-    async def update(self) -> None:
+    async def update(self, restarting: bool = False) -> None:
         """Look at the disk once; load the newest version if it does not answer yet.
+
+        Args:
+            restarting: whether :meth:`restart` asks. Nobody else loads a version while the process
+                of the last one has ended, so that each restart is one.
 
         Raises:
             ServingError: it does not load, or there is none.
@@ -84,7 +88,10 @@ class Model:
                 )
             return
         number = max(found)
-        if self.process and self.process.version == number and not self.process.ended.is_set():
+        ended = self.process is not None and self.process.ended.is_set()
+        if self.process is not None and not ended and self.process.version == number:
+            return
+        if ended and not restarting:
             return
         known = self.versions.get(number, Version(END))
         if known.state == LOADING:
@@ -117,7 +124,7 @@ class Model:
             self._pause = min(max(2 * self._pause, 1), LONGEST_PAUSE)
             began = time.monotonic()
             with contextlib.suppress(ServingError, OSError):
-                await self.update()
+                await self.update(restarting=True)
             if self.process is ended and self.versions[ended.version].tried < began:
                 with contextlib.suppress(ServingError, OSError):
                     changed = ended.path.stat().st_mtime
@@ -296,8 +303,6 @@ class Models:
         logged = None
         while True:
             await asyncio.sleep(self._flags.file_system_poll_wait_seconds)
-            if model.process is not None and model.process.ended.is_set():
-                continue  # it is started again first
             try:
                 await model.update()
                 logged = None
