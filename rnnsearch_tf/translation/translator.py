@@ -200,7 +200,7 @@ class Translator:
             [b""] * len(texts) if constraints is None else constraint_lines(constraints, texts)
         )
         lexicon = (
-            self._cached_file(Lexicon.load, config.lexicon, *self.unicode_forms)
+            self._cached(Lexicon.load, config.lexicon, *self.unicode_forms, file=config.lexicon)
             if config.replace_unknown and config.lexicon
             else None
         )
@@ -399,14 +399,9 @@ class Translator:
         """The Shortlist that a search section names, or None; read again if its file changed."""
         if config.shortlist is None:
             return None
-        file = config.shortlist, config.shortlist_frequent, config.shortlist_translations
-        return self._cached_file(
-            Shortlist.load,
-            *file,
-            self.source_text.vocabulary,
-            self.target_text.vocabulary,
-            *self.unicode_forms,
-        )
+        options = config.shortlist, config.shortlist_frequent, config.shortlist_translations
+        texts = self.source_text.vocabulary, self.target_text.vocabulary, *self.unicode_forms
+        return self._cached(Shortlist.load, *options, *texts, file=config.shortlist)
 
     def _graph(
         self, build: Callable[..., Any], config: SearchConfig | None = None, *more: Any
@@ -423,21 +418,13 @@ class Translator:
                 self._graphs.popitem(last=False)
             return graph
 
-    def _cached(self, make: Callable[..., Any], *arguments: Any) -> Any:
-        """``make(*arguments)``, computed once, by the first thread that asks for it."""
+    def _cached(self, make: Callable[..., Any], *arguments: Any, file: str | None = None) -> Any:
+        """``make(*arguments)``, computed once, by the first thread; again if the file changed."""
+        known = file and os.path.exists(file) and (os.path.getmtime(file), os.path.getsize(file))
         key = make, *arguments
         with self._cache_lock:
-            if key not in self._cache:
-                self._cache[key] = make(*arguments)
-            return self._cache[key]
-
-    def _cached_file(self, load: Callable[..., Any], path: str, *arguments: Any) -> Any:
-        """``load(path, *arguments)``, computed again if the file has changed."""
-        version = os.path.exists(path) and (os.path.getmtime(path), os.path.getsize(path))
-        key = load, path, *arguments
-        with self._cache_lock:
-            if key not in self._cache or self._cache[key][0] != version:
-                self._cache[key] = version, load(path, *arguments)
+            if key not in self._cache or self._cache[key][0] != known:
+                self._cache[key] = known, make(*arguments)
             return self._cache[key][1]
 
     def _encode(self, texts: Sequence[Line], tokenized: bool = False) -> list[_Source]:

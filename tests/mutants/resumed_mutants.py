@@ -83,7 +83,7 @@ RESUMED = [
     Mutant(
         "translation/translator.py",
         "a word list is read once",
-        "or self._cache[key][0] != version:",
+        "or self._cache[key][0] != known:",
         "and True:",
         ("search/test_word_lists_read_again.py::test_an_edited_lexicon_counts",),
     ),
