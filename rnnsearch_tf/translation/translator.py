@@ -19,6 +19,7 @@ from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig, check_
 from rnnsearch_tf.config.effects import check_effects
 from rnnsearch_tf.config.presets import ATTENDING
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files.reading import state_of
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runtime.cores import shard_count
@@ -200,7 +201,7 @@ class Translator:
             [b""] * len(texts) if constraints is None else constraint_lines(constraints, texts)
         )
         lexicon = (
-            self._cached(Lexicon.load, config.lexicon, *self.unicode_forms, file=config.lexicon)
+            self._cached(Lexicon.load, config.lexicon, *self.unicode_forms)
             if config.replace_unknown and config.lexicon
             else None
         )
@@ -401,7 +402,7 @@ class Translator:
             return None
         options = config.shortlist, config.shortlist_frequent, config.shortlist_translations
         texts = self.source_text.vocabulary, self.target_text.vocabulary, *self.unicode_forms
-        return self._cached(Shortlist.load, *options, *texts, file=config.shortlist)
+        return self._cached(Shortlist.load, *options, *texts)
 
     def _graph(
         self, build: Callable[..., Any], config: SearchConfig | None = None, *more: Any
@@ -418,9 +419,9 @@ class Translator:
                 self._graphs.popitem(last=False)
             return graph
 
-    def _cached(self, make: Callable[..., Any], *arguments: Any, file: str | None = None) -> Any:
+    def _cached(self, make: Callable[..., Any], *arguments: Any) -> Any:
         """``make(*arguments)``, computed once, by the first thread; again if the file changed."""
-        known = file and os.path.exists(file) and (os.path.getmtime(file), os.path.getsize(file))
+        known = state_of(arguments[0])
         key = make, *arguments
         with self._cache_lock:
             if key not in self._cache or self._cache[key][0] != known:
