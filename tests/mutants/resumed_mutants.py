@@ -19,7 +19,7 @@ RESUMED = [
     ),
     Mutant(
         "training/development.py",
-        "a training goes on with its best weights instead of its last",
+        "a resumed training continues from its best weights, not its last",
         "            variable.assign(value)\n\n    def evaluate",
         "            pass\n\n    def evaluate",
         (f"{SCORES}::test_the_training_goes_on_with_its_own_weights",),

@@ -21,18 +21,14 @@ WATCHED = [
         "one that ends soon after each start is started at once for ever",
         "self._pause = min(max(2 * self._pause, 1), LONGEST_PAUSE)",
         "pass",
-        (
-            f"{VERSIONS}::test_one_that_loads_and_ends_again_and_again_is_started_after_longer_pauses",
-        ),
+        (f"{VERSIONS}::test_one_that_loads_and_ends_again_and_again_waits_longer",),
     ),
     Mutant(
         "extras/server/models.py",
         "a pause never gets shorter again",
         "if time.monotonic() - self._loaded > LONGEST_PAUSE:",
         "if False:",
-        (
-            f"{VERSIONS}::test_one_that_loads_and_ends_again_and_again_is_started_after_longer_pauses",
-        ),
+        (f"{VERSIONS}::test_one_that_loads_and_ends_again_and_again_waits_longer",),
     ),
     Mutant(
         "extras/server/models.py",

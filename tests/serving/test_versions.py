@@ -317,6 +317,20 @@ async def test_any_error_while_loading_is_one_to_try_again_after(place, monkeypa
 # ---- processes that end ----
 
 
+def noted_pauses(monkeypatch):
+    """The list that the pauses between restarts are added to; from now on all are short."""
+    pauses = []
+    sleep = asyncio.sleep
+
+    async def noted(seconds):
+        if seconds == 0 or seconds >= 1:
+            pauses.append(seconds)
+        await sleep(min(seconds, 0.001))
+
+    monkeypatch.setattr(asyncio, "sleep", noted)
+    return pauses
+
+
 @driven
 async def test_a_process_that_ends_is_started_again(place, caplog):
     place.publish(1)
@@ -343,15 +357,7 @@ async def test_one_that_ends_again_and_again_is_started_after_longer_and_longer_
 ):
     place.publish(1)
     await place.start()
-    pauses = []
-    sleep = asyncio.sleep
-
-    async def noted(seconds):
-        if seconds == 0 or seconds >= 1:
-            pauses.append(seconds)
-        await sleep(min(seconds, 0.001))
-
-    monkeypatch.setattr(asyncio, "sleep", noted)
+    pauses = noted_pauses(monkeypatch)
     place.corrupt.add(1)
     place.models.process("m").end()
     await until(lambda: len(pauses) > 8)
@@ -363,21 +369,11 @@ async def test_one_that_ends_again_and_again_is_started_after_longer_and_longer_
 
 
 @driven
-async def test_one_that_loads_and_ends_again_and_again_is_started_after_longer_pauses(
-    place, monkeypatch
-):
+async def test_one_that_loads_and_ends_again_and_again_waits_longer(place, monkeypatch):
     """As one that takes too much memory for its requests does."""
     place.publish(1)
     await place.start(file_system_poll_wait_seconds=0)
-    pauses = []
-    sleep = asyncio.sleep
-
-    async def noted(seconds):
-        if seconds == 0 or seconds >= 1:
-            pauses.append(seconds)
-        await sleep(min(seconds, 0.001))
-
-    monkeypatch.setattr(asyncio, "sleep", noted)
+    pauses = noted_pauses(monkeypatch)
     for restarts in range(1, 7):
         place.models.process("m").end()
         await until(lambda: place.models.restarts()["m"] == restarts and place.models.answer)
