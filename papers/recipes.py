@@ -81,6 +81,9 @@ def _updates(number):
 _WITHOUT_ATTENTION = "model.system=rnnencdec", "model.alignment_size=1000"
 
 
+FEW_WORDS = "source.vocabulary_size=5000", "target.vocabulary_size=5000"
+
+
 def _bahdanau():
     for name, updates in UPDATES.items():
         system, longest, *longer = name.split("-")
@@ -121,29 +124,70 @@ BUILT_IN = (
 """The text of phrasebook."""
 
 
+AUTHORS_LIMITS = (
+    "training.epochs=1000",
+    "training.evaluate_every=1000",
+    "training.evaluate_beam_size=1",
+    "training.evaluate_sentences=500",
+    "training.patience=5",
+)
+
+
+def _sizes(embedding, hidden):
+    """Sizes of a model of preset groundhog; the rank of its output is that of the embeddings."""
+    return (
+        f"model.embedding_size={embedding}",
+        f"model.hidden_size={hidden}",
+        f"model.alignment_size={embedding}",
+        f"model.maxout_size={embedding}",
+        f"model.output_rank={embedding}",
+    )
+
+
 def _authors():
-    """The recipe of the authors' program, preset groundhog, at the sizes of phrasebook. Trained
-    until five evaluations bring no better BLEU of the development text, or until the time is over.
+    """The recipe of the authors' program, preset groundhog, at small sizes, beside ours: on the
+    built-in corpus at the sizes of phrasebook, and on captions. Trained until five evaluations
+    bring no better BLEU of the development text, or until the limit of updates or minutes.
     """
-    sizes = (
-        "model.embedding_size=64",
-        "model.hidden_size=96",
-        "model.alignment_size=64",
-        "model.maxout_size=64",
-        "model.output_rank=64",  # that of the embeddings, as theirs
-    )
-    limits = (
-        "training.epochs=1000",
-        "training.evaluate_every=1000",
-        "training.evaluate_beam_size=1",
-        "training.evaluate_sentences=500",
-        "training.patience=5",
-        "training.maximum_minutes=25",
-    )
     yield (
         "phrasebook-rnnsearch-authors",
-        Recipe("rnnsearch-50", (*BUILT_IN, *sizes, *limits), "phrasebook", minutes=25),
+        Recipe(
+            "rnnsearch-50",
+            (*BUILT_IN, *_sizes(64, 96), *AUTHORS_LIMITS, "training.maximum_minutes=25"),
+            "phrasebook",
+            minutes=25,
+        ),
     )
+    captions = (
+        "source.tokenization=moses",
+        "source.lowercase=true",
+        "target.tokenization=moses",
+        "target.lowercase=true",
+        *FEW_WORDS,
+        *(
+            f"data.{part}_{side}={file}.{language}.gz"
+            for part, file in (("train", "train"), ("development", "val"))
+            for side, language in (("source", "en"), ("target", "fr"))
+        ),
+        *_sizes(128, 192),
+        *AUTHORS_LIMITS,
+        "training.maximum_updates=24000",
+    )
+    for system, ours in (("rnnsearch", ()), ("rnnencdec", _WITHOUT_ATTENTION)):
+        without = tuple(
+            change
+            for change in captions
+            if system == "rnnsearch" or not change.startswith("model.alignment_size")
+        )
+        yield (
+            f"captions-{system}-authors",
+            Recipe(f"{system}-50", without, "captions", minutes=120),
+        )
+        updates = 2 * UPDATES[f"{system}-50"]
+        yield (
+            f"captions-{system}",
+            Recipe("multi30k-en-fr-words", (*WORDS, *_updates(updates), *ours), "captions"),
+        )
 
 
 def _documents():
@@ -157,7 +201,6 @@ def _documents():
         )
 
 
-FEW_WORDS = "source.vocabulary_size=5000", "target.vocabulary_size=5000"
 PHRASES = (
     "source.tokenization=space",
     "target.tokenization=space",
