@@ -15,7 +15,6 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.export.about import write_about
 from rnnsearch_tf.export.check import check_export
-from rnnsearch_tf.export.operations import check_operations
 from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
 from rnnsearch_tf.export.publishing import new_version, version_folder
 from rnnsearch_tf.export.quality import cost_in_bleu
@@ -96,7 +95,6 @@ def export_model(
                 options=tf.saved_model.SaveOptions(experimental_custom_gradients=False),
             )
         finish_graph(folder)
-        check_operations(folder)
         inputs = {name: INPUTS[name] for name in options.signatures} | {
             "serving_default": INPUTS["translate"]
         }

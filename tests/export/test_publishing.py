@@ -18,8 +18,8 @@ from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import SearchConfig, load_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export import check, publishing, writer
-from rnnsearch_tf.export.operations import check_operations, operations
 from rnnsearch_tf.export.profile import load_profile, read_profile
+from rnnsearch_tf.export.session import run_requests
 
 ROOT = pathlib.Path(__file__).parents[2]
 LITTLE = ["signatures=[translate]", "warmup_requests=1"]
@@ -336,9 +336,10 @@ def test_the_whole_export_is_there_and_readable(exported, run_folder):
     assert "answers of a fresh session equal to the Python model's" in card
 
 
-def test_only_operations_of_the_stock_server(exported, tmp_path):
-    check_operations(exported)
-    assert {"HashTableV2", "NormalizeUTF8", "Assert"} <= operations(exported)
+def test_a_fresh_process_refuses_what_no_server_runs(exported, tmp_path):
+    """It has the operations of TensorFlow and tensorflow_text, as the stock server, and no Python
+    function of the process that wrote the model.
+    """
 
     class InPython(tf.Module):
         @tf.function(
@@ -349,14 +350,14 @@ def test_only_operations_of_the_stock_server(exported, tmp_path):
 
     module = InPython()
     tf.saved_model.save(module, str(tmp_path / "python"), signatures=module.lower)
-    with pytest.raises(UserError, match="PyFunc"):
-        check_operations(tmp_path / "python")
+    [error] = run_requests(tmp_path / "python", [("serving_default", {"text": [b"a"]})])
+    assert "pyfunc_" in error
 
     shutil.copytree(exported, tmp_path / "foreign")
     path = tmp_path / "foreign" / "saved_model.pb"
     path.write_bytes(path.read_bytes().replace(b"NormalizeUTF8", b"NormalizeUTF9"))
-    with pytest.raises(UserError, match="NormalizeUTF9"):
-        check_operations(tmp_path / "foreign")
+    with pytest.raises(RuntimeError, match="NormalizeUTF9"):
+        run_requests(tmp_path / "foreign", [("translate", {"text": [b"a"]})])
 
 
 @pytest.mark.parametrize(

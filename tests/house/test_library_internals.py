@@ -282,14 +282,6 @@ def test_a_sentencepiece_model_has_a_resource_of_the_process():
     )
 
 
-def test_the_libraries_of_tensorflow_text_are_found():
-    from rnnsearch_tf.export.operations import _text_operations
-
-    assert {"SentencepieceOp", "NormalizeUTF8"} <= _text_operations(), says(
-        "tensorflow-text", "its libraries of operations lie elsewhere"
-    )
-
-
 # ---- Keras ----
 
 

@@ -219,13 +219,6 @@ EXPORT = [
         (f"{STORED}::test_near_the_originals_and_small",),
     ),
     Mutant(
-        "export/operations.py",
-        "Python functions pass",
-        "    unknown |= names & set(PYTHON_OPERATIONS)\n",
-        "",
-        (f"{PUBLISHING}::test_only_operations_of_the_stock_server",),
-    ),
-    Mutant(
         "export/opening.py",
         "an exported model among RUNs is opened alone",
         "if exported and len(names) > 1:",
