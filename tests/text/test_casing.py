@@ -34,7 +34,10 @@ print(json.dumps([strings(text.tokenize(lines)), strings(detruecase(rows)), stri
 """
 
 
-@pytest.mark.parametrize("language", ["tr_TR", "lt_LT", "el_GR"])
+@pytest.mark.parametrize(
+    "language",
+    ["tr_TR", *(pytest.param(name, marks=pytest.mark.slow) for name in ("lt_LT", "el_GR"))],
+)
 def test_case_does_not_depend_on_the_locale(language):
     environment = os.environ | {"LC_ALL": f"{language}.UTF-8", "LANG": f"{language}.UTF-8"}
     result = subprocess.run(
