@@ -4,16 +4,17 @@
     python export/litert_example.py DIR/N < text.en > text.fr
 
 DIR/N is what `rnnsearch export --format litert` wrote. The runtime supplies the handling of text;
-the graph has the whole beam search. Unknown words stay <unk>: this example has no replace_unknown.
+the graph has the whole beam search.
 """
 
+import codecs
 import json
 import pathlib
 import sys
 
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter
-from rnnsearch_runtime.text import Text
+from rnnsearch_runtime.text import SPECIAL_TOKENS, UNKNOWN_ID, Text
 
 
 class Translator:
@@ -32,16 +33,32 @@ class Translator:
         self.source = Text(settings["source"], "source")
         self.target = Text(settings["target"], "target")
         self.limit = settings["maximum_source_length"]
+        self.replaces = settings["search"]["replace_unknown"]
+        self.lexicon = settings.get("lexicon", {})
         self.interpreter = Interpreter(str(folder / "model.tflite"), num_threads=threads)
         self.search = self.interpreter.get_signature_runner()
 
     def __call__(self, line):
-        tokens = self.source.tokenize(line)[: self.limit]
+        tokens = self.source.tokenize(line)
         if not tokens:
             return ""
-        ids = np.array([self.source.ids(tokens)], np.int32)  # [1, J]
-        best = self.search(source_ids=ids)["ids"][0, 0]  # of [1, N, I]
-        return self.target.detokenize(self.target.tokens(best.tolist()))
+        if len(tokens) > self.limit:
+            print(f"cut {len(tokens)} tokens to the maximum, {self.limit}", file=sys.stderr)
+            tokens = tokens[: self.limit]
+        found = self.search(source_ids=np.array([self.source.ids(tokens)], np.int32))  # [1, J]
+        if not found["lengths"][0, 0]:
+            sys.exit("expected a translation, got none; the weights contain NaN or Inf")
+        # the best of ids [1, N, I] and of alignments [1, N, I, J]
+        words = self.target.tokens(found["ids"][0, 0].tolist())
+        if self.replaces:
+            places = found["alignments"][0, 0, :, : len(tokens)].argmax(axis=1)
+            words = [
+                (self.lexicon.get(tokens[place]) or tokens[place])
+                if word == SPECIAL_TOKENS[UNKNOWN_ID]
+                else word
+                for word, place in zip(words, places)
+            ]
+        return self.target.detokenize(words)
 
 
 def main():
@@ -49,8 +66,11 @@ def main():
     if not pathlib.Path(folder, "model.tflite").exists():
         sys.exit(f"expected DIR/N of `rnnsearch export --format litert`, got {folder!r}")
     translate = Translator(folder)
-    for line in sys.stdin.buffer:
-        print(translate(line.rstrip(b"\n")), flush=True)
+    for number, line in enumerate(sys.stdin.buffer):
+        line = line.rstrip(b"\n")
+        if not number:
+            line = line.removeprefix(codecs.BOM_UTF8)
+        print(translate(line), flush=True)
 
 
 if __name__ == "__main__":

@@ -70,8 +70,15 @@ class Search {
         runner_(Own(TfLiteInterpreterGetSignatureRunner(interpreter_.get(), "serving_default"), TfLiteSignatureRunnerDelete,
                     "a file of `rnnsearch export --format litert`")) {}
 
-  // Target ids of the best hypothesis. The graph has source ids [1, J] in; ids [1, N, I] and scores [1, N] out.
-  Ids operator()(const Ids& source) {
+  // The best hypothesis; its pointers hold until the next search.
+  struct Best {
+    const int32_t* ids;    // [I]
+    const float* weights;  // [I, J]
+    size_t steps, width;   // I, J
+  };
+
+  // The graph has source ids [1, J] in; ids [1, N, I], scores [1, N] and alignments [1, N, I, J] out.
+  Best operator()(const Ids& source) {
     const int shape[] = {1, static_cast<int>(source.size())};
     Check(TfLiteSignatureRunnerResizeInputTensor(runner_.get(), kInput, shape, 2), "set the length of the source");
     Check(TfLiteSignatureRunnerAllocateTensors(runner_.get()), "allocate its tensors");
@@ -80,8 +87,10 @@ class Search {
     Check(TfLiteSignatureRunnerInvoke(runner_.get()), "search");
     const TfLiteTensor* output = Output("ids", kTfLiteInt32, 3);
     CheckScore(*static_cast<const float*>(TfLiteTensorData(Output("scores", kTfLiteFloat32, 2))));
-    const auto* ids = static_cast<const int32_t*>(TfLiteTensorData(output));
-    return Ids(ids, ids + TfLiteTensorDim(output, 2));
+    const TfLiteTensor* alignments = Output("alignments", kTfLiteFloat32, 4);
+    const auto size = [&](int axis) { return static_cast<size_t>(TfLiteTensorDim(alignments, axis)); };
+    if (TfLiteTensorDim(output, 2) != TfLiteTensorDim(alignments, 2) || size(3) < source.size()) throw OtherOutputs();
+    return {static_cast<const int32_t*>(TfLiteTensorData(output)), static_cast<const float*>(TfLiteTensorData(alignments)), size(2), size(3)};
   }
 
  private:
@@ -91,9 +100,13 @@ class Search {
   const TfLiteTensor* Output(const std::string& name, TfLiteType type, int axes) const {
     const TfLiteTensor* output = TfLiteSignatureRunnerGetOutputTensor(runner_.get(), name.c_str());
     if (!output || TfLiteTensorType(output) != type || TfLiteTensorNumDims(output) != axes || TfLiteTensorDim(output, 0) < 1 || TfLiteTensorDim(output, 1) < 1) {
-      throw std::runtime_error("expected int32 ids [1, N, I] and float scores [1, N], got other outputs; export the model again");
+      throw OtherOutputs();
     }
     return output;
+  }
+
+  static std::runtime_error OtherOutputs() {
+    return std::runtime_error("expected int32 ids [1, N, I], float alignments [1, N, I, J] and scores [1, N], got other outputs; export the model again");
   }
 
   static Owned<TfLiteInterpreter> Interpreter(const TfLiteModel* model, int threads) {
@@ -111,24 +124,21 @@ class Translator {
  public:
   explicit Translator(const Options& options)
       : settings_(Settings(options.folder)), source_(settings_.at("source"), true), target_(settings_.at("target"), false),
-        search_(options.folder + "/model.tflite", options.threads) {}
+        written_(settings_, target_), search_(options.folder + "/model.tflite", options.threads) {}
 
-  // A line without words has an empty translation. Unknown words stay <unk>.
+  // A line without words has an empty translation.
   std::string operator()(const std::string& line) {
     Words tokens = source_.Tokenize(line);
     if (tokens.empty()) return "";
-    tokens.resize(std::min<size_t>(tokens.size(), settings_.at("maximum_source_length")));
-    Words translation;
-    for (const int32_t id : search_(source_.Encode(tokens))) {
-      if (id == kEnd || id == kPad) break;
-      translation.push_back(target_.Token(id));
-    }
-    return target_.Detokenize(translation);
+    Cut(&tokens, settings_.at("maximum_source_length"));
+    const Search::Best best = search_(source_.Encode(tokens));
+    return written_(best.ids, best.weights, best.steps, best.width, tokens);
   }
 
  private:
   Json settings_;
   Text source_, target_;
+  Writer written_;
   Search search_;
 };
 

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "runner.h"
@@ -48,9 +47,7 @@ Sizes Shape(const Ort::Value& value, ONNXTensorElementDataType type) {
 class Translator {
  public:
   explicit Translator(const Options& options)
-      : session_(Environment(), options.model.c_str(), Settings(options)), about_(About(session_)), source_(about_.at("source"), true), target_(about_.at("target"), false) {
-    if (about_.contains("lexicon")) lexicon_ = about_.at("lexicon").get<std::unordered_map<std::string, std::string>>();
-  }
+      : session_(Environment(), options.model.c_str(), Settings(options)), about_(About(session_)), source_(about_.at("source"), true), target_(about_.at("target"), false), written_(about_, target_) {}
 
   // One translation for each line; a line without words has an empty one.
   Words operator()(const Words& lines) {
@@ -60,7 +57,7 @@ class Translator {
     for (size_t place = 0; place < lines.size(); ++place) {
       Words tokens = source_.Tokenize(lines[place]);
       if (tokens.empty()) continue;
-      tokens.resize(std::min<size_t>(tokens.size(), about_.at("maximum_source_length")));
+      Cut(&tokens, about_.at("maximum_source_length"));
       longest = std::max(longest, tokens.size() + 1);
       sources.push_back(std::move(tokens));
       places.push_back(place);
@@ -89,7 +86,7 @@ class Translator {
       const size_t start = row * sizes[1] * sizes[2];  // of its best hypothesis
       const int32_t* words = found[0].GetTensorData<int32_t>() + start;
       const float* weights = found[1].GetTensorData<float>() + start * sizes[3];
-      translations[places[row]] = TextOf(words, weights, sizes[2], sizes[3], sources[row]);
+      translations[places[row]] = written_(words, weights, sizes[2], sizes[3], sources[row]);
     }
     return translations;
   }
@@ -116,25 +113,10 @@ class Translator {
     return about;
   }
 
-  std::string TextOf(const int32_t* words, const float* weights, size_t steps, size_t width, const Words& source) const {
-    Words tokens;
-    for (size_t i = 0; i < steps && words[i] != kEnd && words[i] != kPad; ++i) {
-      if (words[i] != kUnknown || !about_.at("search").at("replace_unknown").get<bool>()) {
-        tokens.push_back(target_.Token(words[i]));
-        continue;
-      }
-      const float* row = weights + i * width;  // the source word with the largest weight, never the end symbol
-      const std::string& word = source[std::max_element(row, row + source.size()) - row];
-      const auto known = lexicon_.find(word);
-      tokens.push_back(known == lexicon_.end() || known->second.empty() ? word : known->second);
-    }
-    return target_.Detokenize(tokens);
-  }
-
   Ort::Session session_;
   Json about_;
   Text source_, target_;
-  std::unordered_map<std::string, std::string> lexicon_;
+  Writer written_;
 };
 
 void Run(const Options& options) {

@@ -51,7 +51,7 @@ inline void ParseWords(const Lines& words, const std::string& expected, std::str
   if (model->empty()) throw UsageError("expected one " + expected + ", got none");
 }
 
-// Translate standard input, `batch_size` lines a call; one line comes out for each. With `times`, standard error says how long
+// Translate standard input, `batch_size` lines a call; one line comes out for each. A byte-order mark is skipped. With `times`, standard error says how long
 // the start, which took `startup` milliseconds, and the calls took.
 inline void TranslateLines(const std::function<Lines(const Lines&)>& translate, int batch_size, bool times, double startup) {
   std::vector<double> calls;
@@ -59,6 +59,7 @@ inline void TranslateLines(const std::function<Lines(const Lines&)>& translate, 
   for (Lines lines; std::cin; lines.clear()) {
     for (std::string line; static_cast<int>(lines.size()) < batch_size && std::getline(std::cin, line);) lines.push_back(line);
     if (lines.empty()) break;
+    if (total == 0 && lines[0].rfind("\xef\xbb\xbf", 0) == 0) lines[0].erase(0, 3);
     const auto call = Clock::now();
     const Lines answers = translate(lines);
     calls.push_back(Milliseconds(call));

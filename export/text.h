@@ -7,7 +7,8 @@
 
 #include <sentencepiece_processor.h>
 
-#include <cmath>
+#include <algorithm>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -27,9 +28,10 @@ inline void CheckFormat(const Json& settings) {
   if (settings.at("format") > kFormat) throw std::runtime_error("expected settings of format 1, got a newer one; use a newer runner");
 }
 
-// Throws if the score of a translation is no number: the weights contain NaN.
+// Throws if this is no score of a translation: it is -1e9 where the search found none.
 inline void CheckScore(float score) {
-  if (!std::isfinite(score)) throw std::runtime_error("expected finite probabilities, got none; the weights contain NaN or Inf: export another model");
+  if (score > -5e8f) return;
+  throw std::runtime_error("expected a translation, got none; the weights contain NaN or Inf, or the model's shortlist and search.allow_unknown exclude every word: export another model");
 }
 
 inline std::string FromBase64(const std::string& text) {
@@ -47,6 +49,8 @@ inline std::string FromBase64(const std::string& text) {
   return bytes;
 }
 
+constexpr char32_t kReplacement = 0xfffd;
+
 // The character at a place of a text in UTF-8, and its number of bytes; U+FFFD for a byte that begins none.
 inline std::pair<char32_t, size_t> Character(const std::string& text, size_t at) {
   const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[at + k]); };
@@ -54,9 +58,12 @@ inline std::pair<char32_t, size_t> Character(const std::string& text, size_t at)
   const size_t size = byte(0) < 0xe0 ? 2 : byte(0) < 0xf0 ? 3 : 4;
   char32_t character = byte(0) & (0x7f >> size);
   for (size_t k = 1; k < size; ++k) {
-    if (byte(0) < 0xc2 || at + k == text.size() || (byte(k) & 0xc0) != 0x80) return {0xfffd, 1};
+    if (byte(0) < 0xc2 || byte(0) > 0xf4 || at + k == text.size() || (byte(k) & 0xc0) != 0x80) return {kReplacement, 1};
     character = character << 6 | (byte(k) & 0x3f);
   }
+  const bool overlong = character < (size == 2 ? 0x80 : size == 3 ? 0x800 : 0x10000);
+  const bool surrogate = character >= 0xd800 && character < 0xe000;
+  if (overlong || surrogate || character > 0x10ffff) return {kReplacement, 1};
   return {character, size};
 }
 
@@ -66,7 +73,7 @@ inline bool IsSpace(char32_t c) {
          c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-// The words between white space, without control characters of ASCII.
+// The words between white space, without control characters of ASCII; a byte that is not UTF-8 becomes U+FFFD.
 inline Words Split(const std::string& line) {
   Words words;
   std::string word;
@@ -77,6 +84,7 @@ inline Words Split(const std::string& line) {
   for (size_t at = 0; at < line.size();) {
     const auto [character, size] = Character(line, at);
     if (IsSpace(character)) end();
+    else if (character == kReplacement) word += "\xef\xbf\xbd";
     else if (character >= 0x20) word += line.substr(at, size);
     at += size;
   }
@@ -141,6 +149,43 @@ class Text {
   bool uses_pieces_ = false;
   Words tokens_;
   std::unordered_map<std::string, int32_t> ids_;
+};
+
+// Cut the tokens of a source to the longest that the model takes, and say so.
+inline void Cut(Words* tokens, size_t limit) {
+  if (tokens->size() <= limit) return;
+  std::cerr << "warning: a source sentence of " << tokens->size() << " tokens was cut to " << limit << ", the maximum length of the model" << std::endl;
+  tokens->resize(limit);
+}
+
+// Target ids -> text. With search.replace_unknown, an unknown word becomes the source word with the largest attention weight, or
+// what the lexicon has for it.
+class Writer {
+ public:
+  Writer(const Json& settings, const Text& target) : target_(target), replaces_(settings.at("search").at("replace_unknown")) {
+    if (settings.contains("lexicon")) lexicon_ = settings.at("lexicon").get<std::unordered_map<std::string, std::string>>();
+  }
+
+  // `words` has `steps` ids, `weights` a row of `width` weights for each.
+  std::string operator()(const int32_t* words, const float* weights, size_t steps, size_t width, const Words& source) const {
+    Words tokens;
+    for (size_t i = 0; i < steps && words[i] != kEnd && words[i] != kPad; ++i) {
+      if (words[i] != kUnknown || !replaces_) {
+        tokens.push_back(target_.Token(words[i]));
+        continue;
+      }
+      const float* row = weights + i * width;  // never the end symbol
+      const std::string& word = source[std::max_element(row, row + source.size()) - row];
+      const auto known = lexicon_.find(word);
+      tokens.push_back(known == lexicon_.end() || known->second.empty() ? word : known->second);
+    }
+    return target_.Detokenize(tokens);
+  }
+
+ private:
+  const Text& target_;
+  bool replaces_;
+  std::unordered_map<std::string, std::string> lexicon_;
 };
 
 #endif  // TEXT_H_

@@ -204,9 +204,7 @@ class PythonAnswers:
         """(translation, all tokens of the source)."""
         key = line, constraints
         if key not in self._translations:
-            [best] = self.translator.translate(
-                [line], [constraints.split(b"\t")], **self.profile.search_options
-            )
+            [best] = self.translator.translate([line], [constraints.split(b"\t")])
             [tokens] = self.translator.source_text.tokenize([line]).to_list()
             self._translations[key] = best, [token.decode() for token in tokens]
         return self._translations[key]

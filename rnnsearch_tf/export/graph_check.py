@@ -44,11 +44,11 @@ def run_batches(
         answers = pathlib.Path(temporary, "answers.npz")
         np.savez(requests, *batches)
         command = module_command(checker, str(file), str(requests), str(answers))
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
         if done.returncode:
             raise UserError(
-                f"{file}: expected a file that can be run, got an error; correct its cause and"
-                f" export again: {done.stderr[-2000:]}"
+                f"{file}: expected a file that can be run, got exit code {done.returncode}; correct"
+                f" its cause and export again: {done.stderr[-2000:]}"
             )
         with np.load(answers) as arrays:
             found: list[dict[str, np.ndarray]] = [{} for _ in batches]
@@ -89,18 +89,32 @@ def compare(
     compared = ties = 0
     for one, other in zip(got, expected):
         for row in range(len(other["ids"])):
-            same = np.array_equal(one["ids"][row], other["ids"][row])
+            found, wanted = _row(one, row), _row(other, row)
+            if not wanted["lengths"][0]:
+                raise UserError(
+                    f"{file}: expected a hypothesis of the Python model, got none; check its"
+                    " weights (rnnsearch evaluate), and search.shortlist and"
+                    " search.minimum_length_ratio"
+                )
+            same = np.array_equal(found["ids"], wanted["ids"])
             near = all(
-                np.allclose(one[name][row], other[name][row], TOLERANCE, TOLERANCE)
+                np.allclose(found[name], wanted[name], TOLERANCE, TOLERANCE)
                 for name in (COMPARED if same else ["scores"])
             )
             if not near:
                 raise UserError(
-                    f"{file}: expected the Python model's answer {other['ids'][row].tolist()} with"
-                    f" the scores {other['scores'][row].tolist()}, got"
-                    f" {one['ids'][row].tolist()} with {one['scores'][row].tolist()}; the export"
+                    f"{file}: expected the Python model's answer {wanted['ids'].tolist()} with"
+                    f" the scores {wanted['scores'].tolist()}, got"
+                    f" {found['ids'].tolist()} with {found['scores'].tolist()}; the export"
                     " would be wrong and is not published"
                 )
             compared += 1
             ties += not same
     return compared, ties
+
+
+def _row(answer: dict[str, np.ndarray], row: int) -> dict[str, np.ndarray]:
+    """The answer to one sentence, without the padding to the longest hypothesis of its batch."""
+    longest = answer["lengths"][row].max()
+    cut = {name: answer[name][row][:, :longest] for name in ("ids", "alignments")}
+    return {name: value[row] for name, value in answer.items()} | cut

@@ -25,7 +25,7 @@ from rnnsearch_tf.export.check import LONG, TRICKY, check_ties
 from rnnsearch_tf.export.graph_check import compare, run_batches
 from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
 from rnnsearch_tf.export.publishing import version_folder
-from rnnsearch_tf.export.quality import cost_sentence, development_pairs
+from rnnsearch_tf.export.quality import cost_sentence, development_pairs, shortcuts
 from rnnsearch_tf.export.warmup import sentences_of
 from rnnsearch_tf.export.writer import (
     Exported,
@@ -118,7 +118,7 @@ class GraphExport:
         version_folder(output, version, graph=True)  # fail early
         self.translator = loaded(self.runs, self.options, combine)
         _check_translator(what, self.translator)
-        self.search = self.translator.search_config(**self.options.search_options)
+        self.search = self.translator.config.search
         self.settings = self._settings()
 
     def write(self, target: pathlib.Path, folder: pathlib.Path, use: str = "") -> Exported:
@@ -165,13 +165,16 @@ class GraphExport:
         return settings
 
     def _checked(self, file: pathlib.Path) -> tuple[int, str | None]:
-        """(sentences that were compared, sentence on the BLEU that small weights cost or None)."""
+        """(sentences that were compared; sentence on the BLEU that small weights and a shortlist
+        cost, or None).
+        """
         sentences = sentences_of(self.translator.source_text)
         lines = [*TRICKY, LONG, *(line.encode() for line in sentences)]
         batches = self._batches(lines)
         got = run_batches(self._format.checker, file, batches)
+        cost = self._cost(file)
         if self.options.weights != "float32":
-            return 0, self._cost(file)
+            return 0, cost
         shortlist = self.translator.shortlist(self.search)
         graph = search_graph(self.translator.model, self.search, shortlist=shortlist)
         expected = [
@@ -180,24 +183,26 @@ class GraphExport:
         ]
         compared, ties = compare(file, got, expected)
         check_ties(file, ties, compared)
-        return compared, None
+        return compared, cost
 
-    def _cost(self, file: pathlib.Path) -> str:
+    def _cost(self, file: pathlib.Path) -> str | None:
         """A sentence with the BLEU of the file and of the Python model, on development text."""
+        if not (what := shortcuts(self.options)):
+            return None
         translator = self.translator
         pairs = development_pairs(translator)
         lines = tf.constant([pair[0] for pair in pairs], tf.string)
         lengths = translator.source_text.encode(lines)
         pairs = [pair for pair, length in zip(pairs, lengths.row_lengths().numpy()) if length > 1]
         sources = [source for source, _ in pairs]
-        search = {**self.options.search_options, "replace_unknown": False}
-        expected = [one.text for one in translator.translate(sources, **search)]
+        plain = translator.translate(sources, shortlist=None, replace_unknown=False)
+        expected = [one.text for one in plain]
         got = [
             text.decode()
             for answer in run_batches(self._format.checker, file, self._batches(sources))
             for text in translator.target_text.decode(answer["ids"][:, 0]).numpy()
         ]
-        return cost_sentence(f"{self.options.weights} weights", translator, pairs, expected, got)
+        return cost_sentence(what, translator, pairs, expected, got)
 
     def _batches(self, lines: Sequence[Line]) -> list[np.ndarray]:
         """Source ids of the lines with words, in batches: int32 [B, J] each; longer ones are

@@ -101,12 +101,10 @@ class Profile:
 
     @property
     def search_options(self) -> dict[str, Any]:
-        """Options for a Translator that searches like the served graph: all but search_again,
-        which is false.
-        """
-        options = dataclasses.asdict(self.search)
-        del options["search_again"]
-        return options
+        """Options for a Translator that searches like the served graph, which searches once."""
+        # where search_again has no effect, it must have its default
+        again = {"search_again": not self.search.shrinking_beam}
+        return dataclasses.asdict(self.search) | again
 
 
 def load_profile(

@@ -93,7 +93,7 @@ def new_version(
     """Create a version: yields (OUTPUT/N, a temporary folder to fill in the block).
 
     After the block, the folder is renamed to OUTPUT/N; if the block fails, it is removed. Exports
-    of the same model wait for each other: each one locks the model's folder. Unfinished folders
+    of the same model wait for each other: each one locks the model's folder. Unfinished versions
     found after locking were left by killed processes, and are removed.
 
     Args:
@@ -107,7 +107,8 @@ def new_version(
     )
     with locked(output, waiting=waiting) as alone:
         for left in pathlib.Path(output).glob(f"{PARTIAL}*") if alone else ():
-            shutil.rmtree(left, ignore_errors=True)  # it may be another user's
+            if left.name.removeprefix(PARTIAL).isdecimal():
+                shutil.rmtree(left, ignore_errors=True)  # it may be another user's
         target = version_folder(output, version, graph)
         with new_folder(target) as folder:
             yield target, folder

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 SENTENCES = 200
 """Development sentences that are translated twice."""
 
-SHORTLIST = ("shortlist", "shortlist_frequent", "shortlist_translations")
-"""Options of the search section for a shortlist."""
-
 
 def cost_in_bleu(translator: Translator, weights: StoredWeights, profile: Profile) -> str | None:
     """Compare BLEU with the trained weights and with the exported ones.
@@ -29,7 +26,7 @@ def cost_in_bleu(translator: Translator, weights: StoredWeights, profile: Profil
     Afterwards the Translator's model has the weights as they are stored.
 
     Args:
-        translator: Translator with the trained weights.
+        translator: Translator with the trained weights and the search of the profile.
         weights: StoredWeights.
         profile: Profile.
 
@@ -37,18 +34,21 @@ def cost_in_bleu(translator: Translator, weights: StoredWeights, profile: Profil
         A sentence with both scores, or with the reason why there are none; None if nothing is lost
         (float32, no shortlist).
     """
-    shortcuts = [f"{profile.weights} weights"] if profile.weights != "float32" else []
-    shortcuts += ["a shortlist"] if profile.search.shortlist else []
-    if not shortcuts:
+    if not (what := shortcuts(profile)):
         return None
     pairs = development_pairs(translator)
     sources = [source for source, _ in pairs]
     before = _texts(translator, sources, shortlist=None)
     for variable, value in zip(translator.model.trainable_variables, weights.tensors()):
         variable.assign(value)
-    shortlist = {name: getattr(profile.search, name) for name in SHORTLIST}
-    after = _texts(translator, sources, **shortlist)
-    return cost_sentence(" and ".join(shortcuts), translator, pairs, before, after)
+    after = _texts(translator, sources)
+    return cost_sentence(what, translator, pairs, before, after)
+
+
+def shortcuts(profile: Profile) -> str:
+    """What an export does to save space or time, for a message; empty if nothing."""
+    small = [f"{profile.weights} weights"] if profile.weights != "float32" else []
+    return " and ".join([*small, *(["a shortlist"] if profile.search.shortlist else [])])
 
 
 def development_pairs(translator: Translator) -> list[tuple[str, str]]:

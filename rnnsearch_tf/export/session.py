@@ -78,7 +78,7 @@ def run_requests(folder: str | os.PathLike[str], requests: Sequence[Request]) ->
         requests_file.write_bytes(pickle.dumps(requests))
         files = map(str, (folder, requests_file, answers_file))
         command = module_command("rnnsearch_tf.export.session", *files)
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
         if done.returncode:
             raise RuntimeError(f"exit code {done.returncode}: {done.stderr[-2000:]}")
         answers: list[Answer | str] = pickle.loads(answers_file.read_bytes())

@@ -18,6 +18,7 @@ from rnnsearch_tf.evaluation.confidence import Confidence
 from rnnsearch_tf.evaluation.warning_signs import Source
 from rnnsearch_tf.export.profile import FILE as PROFILE, ROWS_AT_ONCE, read_profile
 from rnnsearch_tf.export.lazy_session import LazySession
+from rnnsearch_tf.search.topk import exists
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import list_of_texts
 from rnnsearch_tf.translation import Hypothesis, Translation
@@ -140,7 +141,7 @@ class ExportedTranslator:
         """Translate texts as one batch with ``translate``; return only their texts, None for a
         source that is too long for the model.
         """
-        answer = self._request("translate", text=texts)
+        answer = self._found(self._request("translate", text=texts))
         return [
             None if cut else text.decode()
             for text, cut in zip(answer["translation"], answer["source_truncated"])
@@ -181,7 +182,7 @@ class ExportedTranslator:
         ]
 
     def _plain(self, texts: Sequence[Line], _: SearchConfig) -> list[Translation]:
-        return _with_scores(self._translations("translate", text=texts))
+        return _with_scores(self._found(self._translations("translate", text=texts)))
 
     def _constrained(
         self,
@@ -210,7 +211,7 @@ class ExportedTranslator:
         return found
 
     def _aligned(self, texts: Sequence[Line], config: SearchConfig) -> Iterator[Translation]:
-        answer = self._translations("translate_aligned", text=texts)
+        answer = self._found(self._translations("translate_aligned", text=texts))
         for text, score, tokens, source, matrix in zip(
             *(
                 answer[key]
@@ -234,7 +235,7 @@ class ExportedTranslator:
             yield Translation(**vars(best), source_tokens=source, nbest=[best])
 
     def _nbest(self, texts: Sequence[Line], config: SearchConfig) -> Iterator[Translation]:
-        answer = self._translations("translate_nbest", text=texts)
+        answer = self._found(self._translations("translate_nbest", text=texts))
         for row in range(len(texts)):
             fields = [
                 answer[key][row]
@@ -245,13 +246,18 @@ class ExportedTranslator:
                 for text, score, log_probability, tokens, length in zip(*fields)
                 if length
             ][: config.nbest]
-            if not hypotheses:
+            yield Translation(**vars(hypotheses[0]), nbest=hypotheses)
+
+    def _found(self, answer: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The answer; UserError if the search found no translation of a sentence."""
+        for row, scores in enumerate(answer["score"]):
+            if not exists(np.ravel(scores)[0]):
                 raise UserError(
                     f"{self.folder}: expected a translation of sentence {row + 1} of a batch, got"
                     " none; the model's weights contain NaN or Inf, or its shortlist and"
                     " search.allow_unknown exclude every word: export another model"
                 )
-            yield Translation(**vars(hypotheses[0]), nbest=hypotheses)
+        return answer
 
     def _translations(self, signature: str, **inputs: Sequence[Line]) -> dict[str, np.ndarray]:
         """Like :meth:`_request`; warns about texts that were cut."""

@@ -81,7 +81,6 @@ def export_model(
     options, left_out = _possible(options, calibration, folders)
     version_folder(output, version)  # fail early
     translator = loaded(folders, options, combine)
-    translator.search_config(**options.search_options)  # refuses what the model cannot do
     served = Served(translator, options, calibration)
     cost = cost_in_bleu(translator, served.weights, options)
     sentences = sentences_of(translator.source_text)
@@ -125,8 +124,12 @@ def calibration_of(runs: Sequence[Run]) -> Calibration | None:
 
 
 def loaded(runs: Sequence[Run], profile: Profile, combine: str) -> Translator:
-    """The Translator of an export, with the precision and the limits of its profile."""
-    return Translator.load(
+    """The Translator of an export, with the precision, the limits and the search of its profile.
+
+    Raises:
+        UsageError: the model cannot be searched so.
+    """
+    translator = Translator.load(
         runs,
         precision=profile.precision,
         combine=combine,
@@ -135,6 +138,9 @@ def loaded(runs: Sequence[Run], profile: Profile, combine: str) -> Translator:
             "target": profile.maximum_target_length,
         },
     )
+    search = translator.search_config(**profile.search_options)
+    translator.config = dataclasses.replace(translator.config, search=search)
+    return translator
 
 
 def _possible(

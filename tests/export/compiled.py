@@ -29,7 +29,7 @@ def compiled(name):
     return FOLDER / "build" / name
 
 
-def run(program, *words, text=""):
+def run(program, *words, text="", encoding="utf-8"):
     return subprocess.run(
-        [program, *map(str, words)], input=text, capture_output=True, text=True, timeout=120
+        [program, *map(str, words)], input=text, capture_output=True, encoding=encoding, timeout=120
     )

@@ -36,7 +36,9 @@ def runner():
 @pytest.mark.parametrize("tokenization", ["space", "sentencepiece"])
 def test_translations_are_those_of_the_translator(runner, tokenization, tmp_path):
     settings = [f"{side}.tokenization={tokenization}" for side in ("source", "target")]
-    folder = write_run(tmp_path / "run", settings, unknown_words=None)
+    if tokenization == "space":
+        settings.append("search.replace_unknown=true")
+    folder = write_run(tmp_path / "run", settings)
     exported = export_litert(folder, tmp_path / "served")
     lines = [*phrasebook(20, 3, "test")[0], "", "two unseen words", "  two  spaces "]
     done = run(runner, exported.folder, "--times", text="".join(f"{line}\n" for line in lines))
@@ -67,12 +69,15 @@ def test_wrong_usage_and_folders(runner, words, code, says):
         ("ids", [[[3, 1]]], None),
         ("ids", [[[3.0, 1.0]]], "got other outputs"),
         ("ids", [3, 1], "got other outputs"),
-        ("scores", [[math.nan]], "expected finite probabilities, got none"),
+        ("scores", [[math.nan]], "expected a translation, got none"),
+        ("scores", [[-1e9]], "expected a translation, got none"),
+        ("alignments", [[[[1.0, 0.0], [0.0, 1.0]]]], "got other outputs"),
         ("scores", None, "got other outputs"),
     ],
 )
 def test_models_with_other_outputs(runner, tmp_path, name, value, says):
-    outputs = {"ids": [[[3, 1]]], "scores": [[0.0]]} | {name: value}
+    alignments = [[[[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]]]
+    outputs = {"ids": [[[3, 1]]], "scores": [[0.0]], "alignments": alignments} | {name: value}
 
     @tf.function(input_signature=[tf.TensorSpec([1, None], tf.int32, "source_ids")])
     def search(source_ids):
@@ -85,6 +90,7 @@ def test_models_with_other_outputs(runner, tmp_path, name, value, says):
     converted.write_bytes(tf.lite.TFLiteConverter.from_saved_model(str(saved)).convert())
     side = {"tokenization": "space", "lowercase": False, "tokens": [*SPECIAL_TOKENS, "le"]}
     settings = {"format": 1, "maximum_source_length": 9, "source": side, "target": side}
+    settings["search"] = {"replace_unknown": False}
     (tmp_path / "model.json").write_text(json.dumps(settings), encoding="utf-8")
     done = run(runner, tmp_path, text="a b\n")
     if says is None:
@@ -96,7 +102,8 @@ def test_models_with_other_outputs(runner, tmp_path, name, value, says):
 
 def test_a_damaged_file(runner, tmp_path):
     side = '{"tokenization": "space", "tokens": [], "lowercase": false}'
-    settings = f'{{"format": 1, "source": {side}, "target": {side}}}'
+    search = '{"replace_unknown": false}'
+    settings = f'{{"format": 1, "source": {side}, "target": {side}, "search": {search}}}'
     (tmp_path / "model.json").write_text(settings, encoding="utf-8")
     (tmp_path / "model.tflite").write_bytes(b"no model")
     done = run(runner, tmp_path)

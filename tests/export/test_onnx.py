@@ -240,6 +240,7 @@ def test_other_words_of_the_same_scores_are_a_tie():
     """Two programs round otherwise, which decides between hypotheses of the same score."""
     answer = dict(
         ids=np.array([[[4, 5]]]),
+        lengths=np.array([[2]]),
         scores=np.array([[-1.5]]),
         log_probabilities=np.array([[[-1.0, -0.5]]]),
         alignments=np.ones([1, 1, 2, 1]),
@@ -250,6 +251,26 @@ def test_other_words_of_the_same_scores_are_a_tie():
     for wrong in (dict(scores=np.array([[-1.6]])), dict(alignments=np.zeros([1, 1, 2, 1]))):
         with pytest.raises(UserError, match="expected the Python model's answer"):
             compare("file", [answer | wrong], [answer])
+
+
+def test_each_sentence_of_a_batch_is_compared_by_itself():
+    """A hypothesis that is longer in one of the programs pads the others to another length."""
+
+    def batch(ids):
+        width = max(map(len, ids))
+        return dict(
+            ids=np.array([[[*row, *[0] * (width - len(row))]] for row in ids]),
+            lengths=np.array([[len(row)] for row in ids]),
+            scores=np.full([2, 1], -1.5),
+            log_probabilities=np.full([2, 1], -1.5),
+            alignments=np.ones([2, 1, width, 3]),
+            finished=np.full([2, 1], True),
+        )
+
+    assert compare("file", [batch([[4, 1], [5, 6, 1]])], [batch([[4, 1], [7, 1]])]) == (2, 1)
+    nothing = batch([[], [5, 1]])
+    with pytest.raises(UserError, match="expected a hypothesis of the Python model, got none"):
+        compare("file", [nothing], [nothing])
 
 
 @pytest.mark.slow

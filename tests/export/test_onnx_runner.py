@@ -115,7 +115,8 @@ def model_of(path, outputs=OUTPUTS, **settings):
         ("alignments", np.zeros([1, 2], np.float32), "got other outputs"),
         ("alignments", np.zeros([1, 1, 2, 2], np.float32), "got other outputs"),
         ("scores", np.zeros([1, 2], np.float32), "got other outputs"),
-        ("scores", np.array([[np.nan]], np.float32), "expected finite probabilities, got none"),
+        ("scores", np.array([[np.nan]], np.float32), "expected a translation, got none"),
+        ("scores", np.array([[-1e9]], np.float32), "expected a translation, got none"),
     ],
 )
 def test_models_with_other_outputs(runner, tmp_path, name, array, says):
@@ -124,6 +125,19 @@ def test_models_with_other_outputs(runner, tmp_path, name, array, says):
     done = run(runner, model_of(tmp_path / "bad.onnx", OUTPUTS | {name: array}), text="a b\n")
     assert done.returncode == 1
     assert says in done.stderr
+
+
+def test_a_mark_at_the_beginning_bytes_that_are_no_text_and_a_long_line(runner, tmp_path):
+    """The source comes out, as each target word is unknown."""
+    outputs = OUTPUTS | {"ids": np.array([[[2, 2, 1]]], np.int32)}
+    outputs["alignments"] = np.float32([[[[1, 0, 0], [0, 1, 0], [0, 0, 1]]]])
+    settings = {"maximum_source_length": 2, "search": {"replace_unknown": True}}
+    path = model_of(tmp_path / "model.onnx", outputs, **settings)
+    lines = [b"\xef\xbb\xbfa b c", b"\xe0\x80\xa0 \xffx", b"\xef\xbb\xbfa \xf0\x9f\x99\x82"]
+    done = run(runner, path, "--batch-size", 1, text=b"\n".join(lines), encoding=None)
+    bad = "\ufffd"
+    assert done.stdout.decode().splitlines() == ["a b", f"{3 * bad} {bad}x", "\ufeffa 🙂"]
+    assert b"of 3 tokens was cut to 2" in done.stderr
 
 
 @pytest.mark.parametrize(

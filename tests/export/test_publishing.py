@@ -15,7 +15,7 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.cli.main import run as rnnsearch
-from rnnsearch_tf.config import SearchConfig, load_config
+from rnnsearch_tf.config import SearchConfig, load_config, save_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export import check, publishing, writer
 from rnnsearch_tf.export.profile import load_profile, read_profile
@@ -334,6 +334,29 @@ def test_the_whole_export_is_there_and_readable(exported, run_folder):
         search_again=False,
     )
     assert "answers of a fresh session equal to the Python model's" in card
+
+
+def test_the_check_searches_and_draws_by_the_options_of_the_profile(run_folder, tmp_path):
+    """Under the authors' rules a Translator searches again for a sentence that was cut off; an
+    export does not.
+    """
+    folder = tmp_path / "run"
+    shutil.copytree(run_folder, folder)
+    config = load_config(folder / "config.yaml")
+    search = dataclasses.replace(config.search, shrinking_beam=True)
+    save_config(dataclasses.replace(config, search=search), folder / "config.yaml")
+    options = ["search.maximum_length_ratio=0.2", "search.extra_length=1", "search.beam_size=2"]
+    options += ["signatures=[translate,sample]", "search.allow_unknown=false"]
+    exported = writer.export_model(folder, tmp_path / "served", overrides=options)
+    assert exported.compared > 100
+
+
+def test_a_folder_of_someone_else_stays(tmp_path):
+    (tmp_path / "partial-corpus").mkdir()
+    (tmp_path / "partial-7").mkdir()
+    with publishing.new_version(tmp_path):
+        assert not (tmp_path / "partial-7").exists()
+    assert entries(tmp_path) == ["1", "partial-corpus"]
 
 
 def test_a_fresh_process_refuses_what_no_server_runs(exported, tmp_path):

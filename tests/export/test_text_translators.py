@@ -85,6 +85,21 @@ def test_three_translators_answer_the_same_question_alike(translator, exported):
             ), type(each)
 
 
+@pytest.mark.parametrize("options", [{}, {"nbest": 3}])
+def test_no_translation_is_an_error_not_an_empty_line(exported, monkeypatch, options):
+    one = ExportedTranslator(exported)
+    request = one._request
+
+    def nothing_found(signature, **inputs):
+        answer = request(signature, **inputs)
+        return answer | {"score": np.full_like(answer["score"], -1e9)}
+
+    monkeypatch.setattr(one, "_request", nothing_found)
+    for translate in (lambda texts: one.translate(texts, **options), one.texts):
+        with pytest.raises(UserError, match="expected a translation of sentence 1 .* got none"):
+            translate(TEXTS[:2])
+
+
 @pytest.mark.slow
 def test_one_door_opens_every_form_of_a_model(run_folder, exported):
     def texts(models, **keywords):
