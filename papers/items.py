@@ -22,7 +22,11 @@ from papers.recipes import GUIDED
 
 BAHDANAU = "rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50"
 TRAINED_LONGER = "rnnsearch-50-longer"
-AUTHORS = "phrasebook-rnnsearch-authors", "phrasebook-rnnsearch"
+AUTHORS = tuple(
+    f"{name}{ending}"
+    for name in ("phrasebook-rnnsearch", "captions-rnnsearch", "captions-rnnencdec")
+    for ending in ("-authors", "")
+)
 SUTSKEVER = "lstm-forward", "lstm-reversed", "lstm-reversed-2"
 CHO = "phrase-scorer", "cslm"
 CLAIMED = (

@@ -1,5 +1,5 @@
-"""The models of the small scale, each trained for at most 20 minutes on one CPU core, and those of
-the paper's scale. Items share models.
+"""The models of the small scale, trained for at most 20 minutes on one CPU core (two hours by the
+authors' recipe), and those of the paper's scale. Items share models.
 """
 
 from __future__ import annotations

@@ -22,13 +22,22 @@ def test_curves_and_scores_of_both_recipes(tmp_path):
             "batch_size": 40,
             "minutes": 2.0,
         },
+        "captions-rnnencdec-authors": {
+            "curve": [[1000, 0.5]],
+            "BLEU": 1.0,
+            "batch_size": 80,
+            "minutes": 50.0,
+        },
     }
     for name, measured in found.items():
         work.measured(f"recipe-{name}-1", lambda measured=measured: measured)
-    page = recipe.page(work, ITEMS["bahdanau2015-recipe"].models)
+    assert set(found) < set(ITEMS["bahdanau2015-recipe"].models)
+    page = recipe.page(work, tuple(found))
     assert page.ours == [
         {
-            "recipe": "the authors' recipe",
+            "text": "built-in corpus",
+            "model": "RNNsearch",
+            "recipe": "the authors'",
             "development BLEU": 8.5,
             "test BLEU": 9.0,
             "sentences a batch": 80,
@@ -36,15 +45,29 @@ def test_curves_and_scores_of_both_recipes(tmp_path):
             "minutes": 25.0,
         },
         {
-            "recipe": "our recipe",
+            "text": "built-in corpus",
+            "model": "RNNsearch",
+            "recipe": "ours",
             "development BLEU": 90.0,
             "test BLEU": 91.0,
             "sentences a batch": 40,
             "updates": 1000,
             "minutes": 2.0,
         },
+        {
+            "text": "Multi30k",
+            "model": "RNNencdec",
+            "recipe": "the authors'",
+            "development BLEU": 0.5,
+            "test BLEU": 1.0,
+            "sentences a batch": 80,
+            "updates": 1000,
+            "minutes": 50.0,
+        },
     ]
-    [axes] = page.pictures["curves"].axes
+    axes, other = page.pictures["curves"].axes
+    assert other.get_xlabel() == "thousands of updates, Multi30k"
+    assert [curve.get_label() for curve in other.containers] == ["RNNencdec, the authors'"]
     drawn = {
         curve.get_label(): (
             curve.lines[0].get_xdata().tolist(),
@@ -53,8 +76,8 @@ def test_curves_and_scores_of_both_recipes(tmp_path):
         for curve in axes.containers
     }
     assert drawn == {
-        "the authors' recipe": ([1, 2, 3], [2.5, 8.5, 7.5]),
-        "our recipe": ([0.5, 1], [60.0, 90.0]),
+        "RNNsearch, the authors'": ([1, 2, 3], [2.5, 8.5, 7.5]),
+        "RNNsearch, ours": ([0.5, 1], [60.0, 90.0]),
     }
     assert axes.get_ylabel() == "development BLEU"
     json.dumps(page.ours)
