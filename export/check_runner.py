@@ -110,8 +110,8 @@ def same(ours, theirs):
 
 def compare(runner, saved_model, signature, output):
     """Print how many lines agree; exit with the first that does not."""
+    got = runner_answers(runner, saved_model, signature, output)  # first: it explains bad options
     expected = session_answers(saved_model, signature, output)
-    got = runner_answers(runner, saved_model, signature, output)
     if len(got) != len(expected):
         sys.exit(f"expected {len(expected)} lines of the runner, got {len(got)}")
     for line, ours, theirs in zip(LINES, got, expected):

@@ -19,6 +19,7 @@ import tensorflow as tf
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.config import END_ID, save_config, saved_config
+from rnnsearch_tf.config.loading import named_options
 from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.check import LONG, TRICKY, check_ties
@@ -114,7 +115,7 @@ class GraphExport:
         self._format = format
         self.runs = opened_runs(runs)
         self.options = load_profile(saved_config(self.runs[0].config).search, profile, overrides)
-        _check_profile(format.name, self.options)
+        _check_profile(format.name, self.options, overrides)
         version_folder(output, version, graph=True)  # fail early
         self.translator = loaded(self.runs, self.options, combine)
         _check_translator(what, self.translator)
@@ -253,16 +254,24 @@ def _left_out(translator: Translator) -> str | None:
     )
 
 
-def _check_profile(name: str, profile: Profile) -> None:
-    """Raise UsageError if an option has no effect on such a file, or cannot be had."""
+def _check_profile(name: str, profile: Profile, overrides: Sequence[str]) -> None:
+    """Raise UsageError if an option has no effect on such a file, or cannot be had.
+
+    A profile's file may name signatures and a batch size all the same: it may describe SavedModels
+    too.
+    """
     default = Profile()
-    without_effect = ("signatures", "temperature", "precision", "warmup_requests")
-    for option in (*without_effect, "maximum_target_length"):
-        if getattr(profile, option) != getattr(default, option):
-            raise UsageError(
-                f"{option}: it has no effect on a file for {name}, which is computed in float32 and"
-                " only translates; leave it out, or export a SavedModel"
-            )
+    named = named_options(None, overrides, default)
+    without_effect = ("temperature", "precision", "warmup_requests", "maximum_target_length")
+    changed = [
+        option for option in without_effect if getattr(profile, option) != getattr(default, option)
+    ]
+    changed += {"signatures", "search.batch_size"} & named
+    if changed:
+        raise UsageError(
+            f"{changed[0]}: it has no effect on a file for {name}, which is computed in float32 and"
+            " only translates; leave it out, or export a SavedModel"
+        )
     if profile.weights == "bfloat16":
         raise UsageError(
             f"weights: expected float32, float16 or int8 in a file for {name}, got bfloat16, which"

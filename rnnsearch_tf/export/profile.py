@@ -125,20 +125,17 @@ def load_profile(
         >>> profile.search.nbest
         4
     """
-    default = Profile(search=dataclasses.replace(search, search_again=False))
+    default = Profile(search=dataclasses.replace(search, nbest=1, search_again=False))
     profile = load_section(default, path, overrides)
-    named = named_options(path, overrides, default)
     before = dataclasses.asdict(default.search)
     changed = {
         name for name, value in dataclasses.asdict(profile.search).items() if value != before[name]
     }
     check_effects({"search": profile.search}, {f"search.{name}" for name in changed})
-    if search.nbest > 1 or "search.nbest" in named:
+    if "search.nbest" in named_options(path, overrides, default):
         return profile
-    return dataclasses.replace(
-        profile,
-        search=dataclasses.replace(profile.search, nbest=min(NBEST, profile.search.beam_size)),
-    )
+    nbest = min(search.nbest if search.nbest > 1 else NBEST, profile.search.beam_size)
+    return dataclasses.replace(profile, search=dataclasses.replace(profile.search, nbest=nbest))
 
 
 def read_profile(folder: str | os.PathLike[str]) -> Profile:

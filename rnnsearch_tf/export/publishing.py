@@ -110,7 +110,7 @@ def new_version(
             if left.name.removeprefix(PARTIAL).isdecimal():
                 shutil.rmtree(left, ignore_errors=True)  # it may be another user's
         target = version_folder(output, version, graph)
-        with new_folder(target) as folder:
+        with new_folder(target, one_writer=alone) as folder:
             yield target, folder
             _refuse_existing(target)
 

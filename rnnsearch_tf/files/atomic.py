@@ -50,8 +50,7 @@ def replacing(
         ('one', 'partial-names.txt', False)
     """
     path = pathlib.Path(path)
-    name = PARTIAL + path.name if one_writer else f".{path.name}.{uuid.uuid4().hex}"
-    partial = path.with_name(name)
+    partial = path.with_name(_temporary_name(path.name, one_writer))
     _remove_leftover(partial)
     try:
         yield partial
@@ -63,6 +62,10 @@ def replacing(
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+def _temporary_name(name: str, one_writer: bool) -> str:
+    return PARTIAL + name if one_writer else f".{name}.{uuid.uuid4().hex}"
 
 
 def _remove_leftover(partial: pathlib.Path) -> None:
@@ -77,15 +80,19 @@ def _remove_leftover(partial: pathlib.Path) -> None:
 
 
 @contextlib.contextmanager
-def new_folder(path: AnyPath) -> Iterator[pathlib.Path]:
+def new_folder(path: AnyPath, one_writer: bool = True) -> Iterator[pathlib.Path]:
     """Yield a temporary folder to fill; after the block, it is renamed to ``path`` atomically.
     ``path`` must not exist yet.
+
+    Args:
+        path: the new folder.
+        one_writer: as of :func:`replacing`.
 
     Raises:
         UserError: it cannot be written.
     """
     path = pathlib.Path(path)
-    partial = path.with_name(PARTIAL + path.name)
+    partial = path.with_name(_temporary_name(path.name, one_writer))
     try:
         shutil.rmtree(partial, ignore_errors=True)  # left by a killed process
         partial.mkdir(parents=True)

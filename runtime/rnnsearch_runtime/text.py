@@ -24,7 +24,9 @@ _INVISIBLE = re.compile(
     "[\x80-\x84\x86-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
 )
 # marks that are newer than Python's tables, but sorted by the library of the package
-_NEWER_MARKS = re.compile("[\u0897\U00010d69-\U00010d6d\U000113ce-\U000113d0\U0001612f]")
+_NEWER_MARKS = re.compile(
+    "[\u0897\U00010d69-\U00010d6d\U000113ce-\U000113d0\U0001612f\U0001e5ee\U0001e5ef]"
+)
 
 
 def normalize(text: str, form: str = "NFC", remove_invisible: bool = False) -> str:

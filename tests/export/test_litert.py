@@ -93,16 +93,21 @@ def test_a_run_becomes_a_version(run, tmp_path):
 
 
 def test_the_example_translates_as_the_translator(tmp_path):
+    """With unknown words replaced; after a byte-order mark; a line that is too long is cut."""
     space = ["source.tokenization=space", "target.tokenization=space"]
-    run = write_run(tmp_path / "run", space, unknown_words=None)
+    run = write_run(tmp_path / "run", [*space, "search.replace_unknown=true"])
     settings = ["maximum_source_length=6"]
     exported = export_litert(run, tmp_path / "served", overrides=settings)
     assert exported.compared >= 10
     lines = [*phrasebook(20, 3, "test")[0], "", "two unseen words"]
-    lines = [line for line in lines if len(line.split()) <= 6]
-    done = example(exported.folder, "".join(f"{line}\n" for line in lines))
+    lines = [line for line in lines if len(line.split()) <= 6] + ["a b c d e f"]
+    done = example(
+        exported.folder, "\ufeff" + "".join(f"{line}\n" for line in lines[:-1] + ["a b c d e f g"])
+    )
     expected = [translation.text for translation in rt.Translator.load(run).translate(lines)]
     assert done.stdout.splitlines() == expected and done.returncode == 0
+    assert done.stderr.splitlines()[-1] == "cut 7 tokens to the maximum, 6"
+    assert any("The" in line.split() for line in expected), "a word of the source"
 
 
 def example(folder, text):

@@ -212,6 +212,7 @@ def test_equal_weights_that_are_transposed_in_two_orders():
     [
         ("weights=bfloat16", "expected float32, float16 or int8"),
         ("precision=mixed_bfloat16", "precision: it has no effect on a file for ONNX Runtime"),
+        ("search.batch_size=8", "search.batch_size: it has no effect on a file for ONNX Runtime"),
         ("temperature=2.0", "temperature: it has no effect"),
         ("maximum_target_length=9", "maximum_target_length: it has no effect"),
         ("signatures=[translate]", "signatures: it has no effect"),

@@ -421,6 +421,9 @@ def test_a_profile_starts_from_the_runs_own_search():
         2,
     )
     assert load_profile(SearchConfig(beam_size=3)).search.nbest == 3
+    of_run = SearchConfig(nbest=4, beam_size=6)
+    for options, nbest in (((), 4), (["search.beam_size=2"], 2), (["search.beam_size=9"], 4)):
+        assert load_profile(of_run, overrides=options).search.nbest == nbest
 
 
 @pytest.mark.parametrize(

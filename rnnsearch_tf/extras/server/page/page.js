@@ -15,7 +15,7 @@ let timer = null;
 let known = {}; // model → what its export says of it
 
 const chosen = (side) => document.getElementById(side).value.trim();
-const written = () => sentence.value.replace(/\s+/g, " ").trim();
+const written = () => sentence.value.replace(/[^\S\ufeff]+/g, " ").trim();
 
 /** Translate what is written, by every chosen model. */
 function translate() {

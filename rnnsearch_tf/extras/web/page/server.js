@@ -23,7 +23,7 @@ export class Server {
   async models() {
     try {
       const { name, about, bytes } = await this.model;
-      if (!this.ready) this.onprogress(`Loading the model, ${Math.ceil(bytes / 1e6)} MB …`);
+      if (!this.ready && !this.broken) this.onprogress(`Loading the model, ${Math.ceil(bytes / 1e6)} MB …`);
       return { [name]: about };
     } catch {
       return { model: {} };
@@ -44,6 +44,7 @@ export class Server {
     const tokens = all.slice(0, model.maximum_source_length);
     const list = tokens.length ? nbest(await this.#search(source.encode(tokens), signal), tokens, target, model) : [EMPTY];
     signal.throwIfAborted();
+    if (!list.length) throw new Problem("The model found no translation; its weights may be damaged.");
     const [best] = list;
     return {
       best: {
@@ -78,8 +79,10 @@ export class Server {
     if (ready) {
       this.ready = true;
       this.onprogress("");
-    } else if (error !== undefined) this.#failed(error);
-    else {
+    } else if (error !== undefined) {
+      const problem = this.#failed(error);
+      if (number === undefined) this.broken = problem; // the model cannot be loaded
+    } else {
       this.waiting.get(number)?.resolve(outputs);
       this.waiting.delete(number);
     }

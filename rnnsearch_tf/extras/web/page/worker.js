@@ -10,7 +10,7 @@ const options = { graphOptimizationLevel: "basic" }; // others load longer and s
 const session = ort.InferenceSession.create(new URL("model.onnx", import.meta.url).href, options);
 session.then(
   () => postMessage({ ready: true }),
-  () => {}, // reported by each search
+  (error) => postMessage({ error: String(error.message ?? error) }),
 );
 
 /** In: {number, ids: source ids}. Out: {number, outputs: {name: {dims, data}}} or {number, error}. */
