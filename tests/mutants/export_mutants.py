@@ -219,6 +219,37 @@ EXPORT = [
         (f"{STORED}::test_near_the_originals_and_small",),
     ),
     Mutant(
+        "export/writer.py",
+        "the reference of an export searches by the RUN's options",
+        "    translator.config = dataclasses.replace(translator.config, search=search)\n",
+        "",
+        (f"{PUBLISHING}::test_the_check_searches_and_draws_by_the_options_of_the_profile",),
+    ),
+    Mutant(
+        "export/publishing.py",
+        "an export removes folders of others",
+        "            if left.name.removeprefix(PARTIAL).isdecimal():\n",
+        "            if True:\n",
+        (f"{PUBLISHING}::test_a_folder_of_someone_else_stays",),
+    ),
+    Mutant(
+        "export/graph_check.py",
+        "the padding of a batch makes ties",
+        'cut = {name: answer[name][row][:, :longest] for name in ("ids", "alignments")}',
+        "cut = {}",
+        ("export/test_onnx.py::test_each_sentence_of_a_batch_is_compared_by_itself",),
+    ),
+    Mutant(
+        "export/translator.py",
+        "no translation is an empty line",
+        "if not exists(np.ravel(scores)[0]):",
+        "if False:",
+        (
+            "export/test_text_translators.py"
+            "::test_no_translation_is_an_error_not_an_empty_line[options0]",
+        ),
+    ),
+    Mutant(
         "export/opening.py",
         "an exported model among RUNs is opened alone",
         "if exported and len(names) > 1:",

@@ -32,7 +32,7 @@ ONNX = [
         "constants of equal bytes and another shape are one",
         "first.setdefault((array.dtype, array.shape, array.tobytes()), name)",
         "first.setdefault((array.dtype, array.tobytes()), name)",
-        ("export/test_onnx.py::test_equal_weights_that_are_transposed_in_two_orders", *SYSTEM),
+        SYSTEM,
     ),
     Mutant(
         "extras/onnx/weights.py",
@@ -114,8 +114,8 @@ ONNX = [
     Mutant(
         "export/graph_export.py",
         "a precision without effect is accepted",
-        '("signatures", "temperature", "precision", "warmup_requests")',
-        '("signatures", "temperature", "warmup_requests")',
+        '("temperature", "precision", "warmup_requests", "maximum_target_length")',
+        '("temperature", "warmup_requests", "maximum_target_length")',
         ("export/test_onnx.py::test_options_without_effect_are_refused",),
     ),
     Mutant(
