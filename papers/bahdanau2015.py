@@ -175,7 +175,7 @@ def table_1(work, models) -> Page:
     """
     columns = {
         "all": "All",
-        "short": "of the single sentences",
+        "short": "single captions",
         "no_unk": "No UNK",
         "no_unk_sentences": "sentences without UNK",
     }
@@ -200,7 +200,8 @@ def table_1(work, models) -> Page:
         rows.append(row("phrase-based", [measured_phrase_based(work, models)]))
         text = [f"{phrase_based.WEAKER} The networks learned from joined captions."]
     text.append(
-        "BLEU of tokens. Sentences without UNK are those in which all models know all words."
+        "BLEU of tokens. Sentences without UNK are those in which all models know all words; there"
+        " the networks may not write UNK, as in the paper."
     )
     paper = [dict(zip(("model", "All", "No UNK"), row)) for row in PAPER_TABLE_1]
     return Page("Bahdanau et al. 2015, Table 1: BLEU", rows, paper, text)

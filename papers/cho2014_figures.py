@@ -163,8 +163,8 @@ def figure_5(work, models) -> Page:
     columns = {
         "near": "nearer than a phrase with as many words in common",
         "same": "cosine, same translation",
-        "other": "as many words in common",
-        "random": "any two",
+        "other": "cosine, as many words in common",
+        "random": "cosine, random pair",
         "pairs": "pairs",
     }
     table = []

@@ -92,21 +92,21 @@ def claims(work, models) -> Page:
             (
                 "Only the signs can be compared with the papers', not the sizes: models, texts and"
                 " trainings are small. A claim is written as a difference, which is above zero if"
-                f" the claim is true. {NOT_CLAIMED}: a question of ours."
+                f" the claim is true. {NOT_CLAIMED}: a question of ours, not of the paper."
             ),
             (
                 "Ours is the mean over the seeds, with the 95 % confidence interval. Its variance"
                 " is that over the seeds plus, where translations were kept, that over"
                 f" {RESAMPLES:,} resamples of the test text (marked *; of shares, that of drawing"
-                " the cases). Joined captions are resampled in blocks of 60, which have no line in"
-                " common with another block."
+                " the cases). Lines of joined captions share captions, so blocks of 60 captions"
+                " are resampled, which share none."
             ),
             (
                 f"held, not held: above or below zero at {LEVEL * 100:.0f} % with Holm's correction"
-                " for deciding all these claims; suggestive: above zero at this level without the"
-                " correction, or with one seed; undecided: none of these. One seed without"
-                " translations decides nothing. The ensemble and the model that is trained longer"
-                " are made once."
+                " for deciding all these claims, with two seeds or more; suggestive: above zero at"
+                " this level without the correction, or with one seed; undecided: all others, so"
+                " also a difference clearly below zero of one seed. One seed without translations"
+                " decides nothing. The ensemble and the model that is trained longer are made once."
             ),
             (
                 "The shortest and the longest sentences are the first and the last length of"
@@ -261,7 +261,7 @@ def _by_length(work, paper, encdec, search, systems, units):
     yield Claim(
         paper,
         "the gap between them grows with length",
-        "gap in BLEU on the longest sentences − on the shortest",
+        "gap in BLEU on the longest sentences − gap on the shortest",
         _resampled(
             _less(encdec_fall, search_fall),
             units,
@@ -273,14 +273,14 @@ def _by_length(work, paper, encdec, search, systems, units):
     yield Claim(
         paper,
         "RNNencdec falls with length",
-        "BLEU that it loses − what a flat system may lose",
+        "BLEU lost from the shortest to the longest sentences − a tenth",
         _resampled(_less(encdec_fall, allowed[encdec]), units, every[:2], not_flat),
         "in Figure 2",
     )
     yield Claim(
         paper,
         "RNNsearch is flat",
-        "what a flat system may lose − BLEU that it loses",
+        "a tenth − BLEU lost from the shortest to the longest sentences",
         _resampled(
             _less(allowed[search], search_fall),
             units,
@@ -305,14 +305,14 @@ def _on_paragraphs(work, paper):
     return Claim(
         paper,
         "the gap between them grows with length on paragraphs, too",
-        "gap in BLEU on the longest paragraphs − on the shortest",
+        "gap in BLEU on the longest paragraphs − gap on the shortest",
         _resampled(
             [float(growth(None, *each)[0]) for each in zip(search, encdec)],
             None,
             [search, encdec],
             growth,
         ),
-        "in Figure 2",
+        NOT_CLAIMED,
     )
 
 
@@ -451,13 +451,13 @@ def _sutskever(work, models, words):
     yield Claim(
         paper,
         "the LSTM is flat up to 35 words",
-        "what a flat system may lose − BLEU that it loses",
+        "a tenth − BLEU lost from the first to the last fifth",
         Difference([FLAT * first - (first - last) for first, *_, last in fifths]),
         "in Figure 3",
     )
     states = sutskever2014_figures.measured_states(work, models[1])
     cases = sutskever2014_figures.CASES
-    nearer = "share of sentences that say so − ½"
+    nearer = "share of cases in which the nearer state is that of the same order or meaning − ½"
     yield Claim(
         paper,
         "the LSTM's states depend on word order",
@@ -512,8 +512,8 @@ def _cho(work, models):
     near = [each["near"] - 0.5 for each in cho2014_figures.measured_paraphrases(work, models[0])]
     yield Claim(
         paper,
-        "phrases near in meaning lie near",
-        "share of pairs nearer than another with as many words in common − ½",
+        "phrases of the same meaning have similar encodings",
+        "share of pairs more similar than a pair with as many words in common − ½",
         Difference(near),
         "in Figure 5",
     )

@@ -105,7 +105,7 @@ ITEMS = {
         hard_alignment.page,
     ),
     "bahdanau2015-recipe": Item(
-        "the authors' own training recipe at a small size, beside ours",
+        "the authors' own training recipe at small sizes, beside ours",
         AUTHORS,
         recipe.page,
         one_seed=True,
@@ -184,8 +184,8 @@ ITEMS = {
         one_seed=True,
     ),
     "alignment-phrasebook": Item(
-        "alignment error rate of every attention, without and with guided alignment, and of word"
-        " aligners",
+        "alignment error rate of six systems with attention, without and with guided alignment,"
+        " and of word aligners",
         tuple(
             f"{name}{ending}"
             for name in GUIDED

@@ -50,6 +50,8 @@ class Page:
             folder / f"{item}.json", json.dumps(numbers, ensure_ascii=False, indent=1) + "\n"
         )
         parts = [f"# {self.title}", *(["## Ours"] if self.paper else []), *table(self.ours)]
+        if any(isinstance(value, list) for row in self.ours for value in row.values()):
+            parts.append("±: the standard deviation over the seeds; without it, of one model.")
         parts += [f"![{name}]({item}-{name}.png)" for name in self.pictures]
         parts += ["## The paper's", *table(self.paper)] if self.paper else []
         parts += [

@@ -247,7 +247,12 @@ def _cho():
         "cslm",
         Recipe(
             "multi30k-fr-cslm",
-            (*LOWER_CASED_WORDS, *development, "training.maximum_updates=9000"),
+            (
+                *LOWER_CASED_WORDS,
+                *development,
+                "training.maximum_updates=9000",
+                "training.patience=3",
+            ),
             "captions",
             minutes=10,
         ),
