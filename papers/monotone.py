@@ -40,7 +40,7 @@ def page(work, models) -> Page:
             " left out."
         ),
         (
-            "A step back by one word is a swap: two words change places. With the first seed,"
+            "A step back by one word is mostly a swap of two words. With the first seed,"
             f" {models[0]} has {sum(count for _, count in swaps)}. The most frequent:"
         ),
         *(f"- {words}: {count}" for words, count in swaps[:SHOWN_SWAPS]),

@@ -1,8 +1,8 @@
 """Translate the source and compare with the reference: BLEU, chrF and TER by sacreBLEU.
 
-Every score comes with its sacreBLEU signature. There are two rows of scores: all sentences, and
-those without unknown words, unless none has any (pairs whose source and reference consist of words
-in the model's vocabularies; Table 1 of the paper). Translations are detokenized and compared with
+Every score comes with its sacreBLEU signature. The first row of scores is of all sentences. If some
+have unknown words, a second row is of the pairs whose source and reference have none (No UNK in
+Table 1 of Bahdanau et al. 2015). Translations are detokenized and compared with
 the untokenized reference, in the Unicode normal form that the model writes (target.unicode_form); a
 line of the report says so if that changes the reference. --reference may be given again to add
 another reference of the same sentences; the signature then says nrefs:2. A line on standard error
@@ -124,8 +124,8 @@ def arguments(parser: ArgumentParser) -> None:
         "--bootstrap",
         type=whole_number(2),
         metavar="N",
-        help="add confidence intervals from N resamples of the sentences, such as 1000; --baseline"
-        " has a number of its own",
+        help="add confidence intervals from N resamples of the sentences, such as 1000 (--baseline"
+        " takes 1,000, or 10,000 with --test randomization)",
     )
     parser.add_argument(
         "--baseline",
@@ -155,8 +155,8 @@ def arguments(parser: ArgumentParser) -> None:
         "--calibrate",
         action="store_true",
         help=(
-            "write RUN/confidence.json, fitted to these sentences, which should be the development"
-            " text"
+            "fit the confidence to these sentences, which should be the development text, and"
+            " write RUN/confidence.json"
         ),
     )
     parser.add_argument(

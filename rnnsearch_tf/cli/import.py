@@ -6,8 +6,8 @@
       --output RUN
 
 Vocabularies: source first. The RUN reads and writes the tokens of the other program, separated by
-spaces, until --set says how text becomes tokens, such as source.tokenization=moses. What no system
-here computes is refused, with the option of the other program that asks for it.
+spaces, until --set says how text becomes tokens, such as source.tokenization=moses. A model with a
+part that this package lacks is refused; the error names the option of the other program.
 """
 
 import shlex

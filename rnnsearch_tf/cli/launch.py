@@ -9,7 +9,7 @@ index of the one to start there:
   rnnsearch launch --hosts a:2222,b:2222 --index 0 -- train --config F.yaml --output RUN
 
 The command after -- is a `rnnsearch train`; --distribute multi-worker is added to it. With
---resume it continues from RUN's checkpoint, or starts if there is none. All workers must have
+--resume it continues from RUN's checkpoint, or begins if there is none. All workers must have
 access to RUN and the text.
 
 --quiet, --verbose and --log-file also apply to the workers.

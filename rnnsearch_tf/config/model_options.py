@@ -106,10 +106,11 @@ class ModelConfig:
     )
     bridge: str = option(
         "copy",
-        "first states of the decoder's layers: copy: the last ones of the encoder's layers, of a"
-        " first layer in both directions that of the backward one; zero; top: the last one of its"
-        " top layer; tanh: a layer of that one; alternate: of the forward and the backward layers"
-        " in turn; dense: a linear layer of all of them; dense_tanh: its hyperbolic tangent",
+        "first states of the decoder's layers: copy: the last state of the encoder's layer of the"
+        " same number (of a bidirectional layer, the backward one's); zero; top: the last state of"
+        " the encoder's top layer; tanh: a tanh layer of that; alternate: the last states of its"
+        " forward and backward layers in turn; dense: a linear layer of all last states;"
+        " dense_tanh: its tanh",
         choices=("copy", "zero", "top", "tanh", "alternate", "dense", "dense_tanh"),
         only_with={"system": ATTENDING_LAYERS},
     )

@@ -119,7 +119,7 @@ class TextConfig:
         None,
         "subword regularization (Kudo 2018; only for sentencepiece): training samples the"
         " segmentation x of a word anew each time, with probability proportional to p(x) to the"
-        " power of this; 0.3 is strong, 1 weak; null: always the most probable one",
+        " power of this (smaller: more evenly); null: always the most probable one",
         minimum=0.0,
         only_with={"tokenization": ("sentencepiece",)},
         facts=("free_of_weights",),
