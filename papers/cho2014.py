@@ -66,10 +66,10 @@ def table_1(work, models) -> Page:
         " again; the paper's decoder searches with them. Every row except the first has its own"
         " weights, tuned on the development lists by minimum error rate training for each seed."
         " All seeds share one phrase-based system.",
-        "The paper's figures are those of its first version (arXiv, June 2014), which has the row of"
-        " the language model alone. The version of EMNLP 2014 has a stronger baseline, and its word"
-        " penalty does not help: 33.30 on the test set for the baseline, 33.87 with the RNN, 34.64"
-        " with CSLM and RNN, 34.54 with the word penalty.",
+        "The paper's figures are those of its first version (arXiv, June 2014), which has the row"
+        " of the language model alone. The version of EMNLP 2014 has a stronger baseline, and its"
+        " word penalty does not help: 33.30 on the test set for the baseline, 33.87 with the RNN,"
+        " 34.64 with CSLM and RNN, 34.54 with the word penalty.",
         phrase_based.WEAKER,
     ]
     return Page(

@@ -98,8 +98,8 @@ def claims(work, models) -> Page:
                 "Ours is the mean over the seeds, with the 95 % confidence interval. Its variance"
                 " is that over the seeds plus, where translations were kept, that over"
                 f" {RESAMPLES:,} resamples of the test text (marked *; of shares, that of drawing"
-                " the cases). Lines of joined captions share captions, so blocks of 60 captions"
-                " are resampled, which share none."
+                " the pairs of nouns). Lines of joined captions share captions, so blocks of 60"
+                " captions are resampled, which share none."
             ),
             (
                 f"held, not held: above or below zero at {LEVEL * 100:.0f} % with Holm's correction"
@@ -456,7 +456,7 @@ def _sutskever(work, models, words):
         "in Figure 3",
     )
     states = sutskever2014_figures.measured_states(work, models[1])
-    cases = sutskever2014_figures.CASES
+    cases = sutskever2014_figures.PAIRS
     nearer = "share of cases in which the nearer state is that of the same order or meaning − ½"
     yield Claim(
         paper,

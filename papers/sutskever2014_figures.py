@@ -40,8 +40,10 @@ VOICE = (
 )
 """Sentences of the pictures, in groups of the same meaning."""
 
-CASES = len(VERBS) * len(NOUNS) * (len(NOUNS) - 1)
-"""Number of comparisons of sentences, by word order and by voice."""
+PAIRS = len(NOUNS) * (len(NOUNS) - 1) // 2
+"""Number of pairs of nouns. Sentences are compared for every verb and both orders of a pair; such
+comparisons share sentences, so that only the pairs count as independent.
+"""
 
 BEAM = "12"
 
