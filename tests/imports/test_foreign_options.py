@@ -107,12 +107,43 @@ def test_none_means_the_default_of_opennmt():
 
 
 @pytest.mark.parametrize(
-    ("encoder", "decoder"), [("num_layers=2, **sizes", "2, 8"), ("2, 8", "2"), ("2, 8", "n, 8")]
+    ("encoder", "decoder"), [("num_layers=2", "2, 8"), ("2, 8", "2"), ("2, 8", "n, 8")]
 )
 def test_descriptions_of_opennmt_without_sizes(encoder, decoder):
     sides = opennmt_tf.parse_description("F", description(encoder, decoder))
     with pytest.raises(UserError, match="F: num_(units|layers): expected a whole number, got"):
         opennmt_tf._check_sides(*sides, "F")
+
+
+@pytest.mark.parametrize(
+    ("encoder", "decoder", "message"),
+    [
+        ("2, 8", "2, 8, **common", r"AttentionalRNNDecoder: expected .*, got \*\*common; write"),
+        ("2, 8, **dict(dropout=0.3)", "2, 8", r"RNNEncoder: .*, got \*\*dict\(dropout=0.3\);"),
+        ("*sizes", "2, 8", r"RNNEncoder: .*, got \*sizes; write"),
+    ],
+)
+def test_arguments_of_opennmt_that_are_not_written_out(encoder, decoder, message):
+    """What they have, such as a bridge, may fit every shape and change every number."""
+    with pytest.raises(UserError, match=f"^F: {message}"):
+        opennmt_tf.parse_description("F", description(encoder, decoder))
+
+
+def test_two_models_in_a_description_of_opennmt():
+    first = description("2, 8", "2, 8")
+    second = description("2, 8", "2, 8, bridge_class=CopyBridge")
+    with pytest.raises(UserError, match="^F: expected one AttentionalRNNDecoder, got 2 with other"):
+        opennmt_tf.parse_description("F", f"{first}; {second}")
+    found = opennmt_tf.parse_description("F", f"{second}; {second}")
+    assert found == opennmt_tf.parse_description("F", second)
+    with pytest.raises(UserError, match="^F: expected one model of .*, got NMTSmallV1, NMTBigV1;"):
+        opennmt_tf.parse_description("F", "a = NMTSmallV1(); model = NMTBigV1()")
+
+
+def test_an_attention_of_opennmt_that_is_named_like_a_model():
+    text = "LSTMEncoder(2, 8); RNNDecoder(2, 8, tfa.seq2seq.LuongAttention)"
+    with pytest.raises(UserError, match="found no RNNEncoder, but LSTMEncoder"):
+        opennmt_tf.parse_description("F", text)
 
 
 def test_descriptions_of_opennmt_that_are_deep():

@@ -104,8 +104,8 @@ def parse_description(path: AnyPath, text: str) -> list[dict[str, Any]]:
         text: the Python program; it is not run.
 
     Raises:
-        UserError: it is not Python, or names neither a recurrent encoder and decoder nor a model of
-            the catalogue.
+        UserError: it is not Python, names neither a recurrent encoder and decoder nor a model of
+            the catalogue, names several that differ, or has arguments as `*` or `**`.
     """
     try:
         return _arguments(path, ast.parse(text))
@@ -117,33 +117,55 @@ def parse_description(path: AnyPath, text: str) -> list[dict[str, Any]]:
 
 def _arguments(path: AnyPath, tree: ast.AST) -> list[dict[str, Any]]:
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    by_name = {_name(call): call for call in calls}
+    called = {_name(call) for call in calls}
     # the program itself writes the name of a model of the catalogue as a string
     named = {
         node.value if isinstance(node, ast.Constant) else _name(node) for node in ast.walk(tree)
     }
-    for name, sides in CATALOGUE.items():
-        if name in named and by_name.keys().isdisjoint(CLASSES):
-            return [{**default, **side} for default, side in zip(DEFAULTS, sides)]
+    models = [name for name in CATALOGUE if name in named]
+    # LuongAttention is the name of an attention, too, which stands beside an encoder
+    if models and not any(name.endswith(("Encoder", "Decoder")) for name in called):
+        if len(models) > 1:
+            raise UserError(
+                f"{path}: expected one model of the catalogue, got {', '.join(models)}; keep only"
+                " the name of this model"
+            )
+        return [{**default, **side} for default, side in zip(DEFAULTS, CATALOGUE[models[0]])]
     found = []
     for name, names, default in zip(CLASSES, (ENCODER, DECODER), DEFAULTS):
-        if name not in by_name:
-            others = [other for other in by_name if other.endswith(name[-len("Encoder") :])]
+        sides = [_given(path, name, names, call) for call in calls if _name(call) == name]
+        if not sides:
+            others = sorted(other for other in called if other.endswith(name[-len("Encoder") :]))
             raise UserError(
                 f"{path}: expected a model with {' and '.join(CLASSES)}, or one of the catalogue"
                 f" ({', '.join(CATALOGUE)}), found no {', but '.join([name, *others])}"
             )
-        call = by_name[name]
-        given = dict(zip(names, map(_value, call.args)))
-        given |= {keyword.arg: _value(keyword.value) for keyword in call.keywords if keyword.arg}
-        # None is the default of the program, but for an activation
-        given = {
-            key: value
-            for key, value in given.items()
-            if value is not None or key == "attention_layer_activation"
-        }
-        found.append({**default, **given})
+        if any(side != sides[0] for side in sides):
+            raise UserError(
+                f"{path}: expected one {name}, got {len(sides)} with other arguments; keep only"
+                " that of this model"
+            )
+        found.append({**default, **sides[0]})
     return found
+
+
+def _given(path: AnyPath, name: str, names: Sequence[str], call: ast.Call) -> dict[str, Any]:
+    """The arguments of a call of the class `name`, whose arguments have these names."""
+    hidden = [ast.unparse(each) for each in call.args if isinstance(each, ast.Starred)]
+    hidden += [f"**{ast.unparse(each.value)}" for each in call.keywords if each.arg is None]
+    if hidden:
+        raise UserError(
+            f"{path}: {name}: expected the name and value of every argument, got"
+            f" {', '.join(hidden)[:60]}; write them out"
+        )
+    given = dict(zip(names, map(_value, call.args)))
+    given |= {keyword.arg: _value(keyword.value) for keyword in call.keywords if keyword.arg}
+    # None is the default of the program, but for an activation
+    return {
+        key: value
+        for key, value in given.items()
+        if value is not None or key == "attention_layer_activation"
+    }
 
 
 def _name(node: ast.AST | None) -> str:
