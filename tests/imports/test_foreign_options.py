@@ -5,7 +5,7 @@ import pytest
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.extras.importing import groundhog, joeynmt, nematus, opennmt_tf
 from rnnsearch_tf.extras.importing.foreign import option, refuse_others
-from rnnsearch_tf.extras.importing.tensorflow_nmt import SUPPORTED, with_derived_options
+from rnnsearch_tf.extras.importing.tensorflow_nmt import SUPPORTED, searched, with_derived_options
 from rnnsearch_tf.extras.importing.vocabularies import as_words
 
 
@@ -29,6 +29,68 @@ def test_residual_layers_are_those_that_the_program_derives(encoder_type, layers
     saved = with_derived_options(given | {"num_encoder_residual_layers": 1})
     assert saved["num_encoder_residual_layers"] == 1
     assert "num_encoder_residual_layers" not in with_derived_options(given | {"residual": False})
+
+
+@pytest.mark.parametrize(
+    ("given", "beam_size"),
+    [
+        ({}, 1),
+        ({"beam_width": 0, "infer_mode": "greedy"}, 1),
+        ({"beam_width": 10, "infer_mode": "greedy"}, 1),
+        ({"beam_width": 10, "infer_mode": "beam_search"}, 10),
+        ({"beam_width": 10}, 10),  # before the option infer_mode
+    ],
+)
+def test_the_beam_of_tensorflow_nmt(given, beam_size):
+    search, notes = searched(with_derived_options(given), "hparams")
+    assert search == dict(beam_size=beam_size, length_penalty=0.0) and notes == []
+
+
+def test_search_options_of_other_programs_that_have_no_effect_are_named():
+    given = dict(beam_width=10, length_penalty_weight=1.0, coverage_penalty_weight=0.2)
+    _, notes = searched(given | dict(infer_mode="beam_search"), "hparams")
+    assert [note.partition(";")[0] for note in notes] == [
+        "not taken over: length_penalty_weight 1.0",
+        "not taken over: coverage_penalty_weight 0.2",
+    ]
+    assert "--set search.length_penalty=" in notes[0]
+    _, notes = searched(dict(infer_mode="sample"), "hparams")
+    assert notes[0].startswith("not taken over: infer_mode 'sample'; the RUN searches")
+
+
+@pytest.mark.parametrize(
+    ("testing", "search", "left_out"),
+    [
+        ({}, dict(beam_size=1), []),
+        (dict(beam_size=5, beam_alpha=-1), dict(beam_size=5), []),
+        (dict(beam_size=0, alpha=0), dict(beam_size=1), []),
+        (dict(beam_size=5, alpha=1.0), dict(beam_size=5), ["alpha 1.0"]),
+        (dict(beam_size=5, beam_alpha=0.6), dict(beam_size=5), ["beam_alpha 0.6"]),
+        (dict(generate_unk=False), dict(beam_size=1, allow_unknown=False), []),
+        (
+            dict(no_repeat_ngram_size=3, repetition_penalty=2, generate_unk=True),
+            dict(beam_size=1),
+            ["no_repeat_ngram_size 3", "repetition_penalty 2"],
+        ),
+        (dict(no_repeat_ngram_size=-1, repetition_penalty=-1), dict(beam_size=1), []),
+    ],
+)
+def test_the_search_of_joey(testing, search, left_out):
+    found, notes = joeynmt.searched({"testing": testing}, "config.yaml")
+    assert found == dict(length_penalty=0.0) | search
+    assert joeynmt.searched({"testing": None}, "F") == joeynmt.searched({}, "F")
+    assert [note.partition(";")[0] for note in notes] == [
+        f"not taken over: {each}" for each in left_out
+    ]
+
+
+def test_sizes_of_a_beam_have_their_type():
+    with pytest.raises(UserError, match="hparams: beam_width: expected int, got 'ten'"):
+        searched({"beam_width": "ten"}, "hparams")
+    with pytest.raises(UserError, match="config.yaml: beam_size: expected int, got 'five'"):
+        joeynmt.searched({"testing": {"beam_size": "five"}}, "config.yaml")
+    with pytest.raises(UserError, match="config.yaml: testing: expected dict, got 3"):
+        joeynmt.searched({"testing": 3}, "config.yaml")
 
 
 def test_a_reversed_source_is_refused():

@@ -92,6 +92,13 @@ class WeightMap:
         self.weights[ours] = lambda: change(*map(self.arrays.read, theirs))
 
 
+LENGTHS = (
+    "the search there divides by ((5 + length) / 6)^A; the RUN divides by nothing, and with --set"
+    " search.length_penalty=A by length^A"
+)
+"""What the RUN does in place of a length penalty as of Wu et al. 2016."""
+
+
 def option(options: Mapping[str, Any], name: str, kind: type, where: AnyPath) -> Any:
     """An option of the other program.
 
@@ -139,6 +146,21 @@ def refuse_others(
                 f"{where}: {name}: expected {wanted}, got {reprlib.repr(value)}: no"
                 f" system here computes it; it needs {needs.get(name, 'another layer')}"
             )
+
+
+def not_taken_over(options: Mapping[str, Any], hints: Mapping[str, tuple[float, str]]) -> list[str]:
+    """Lines for options of the other program's search that are set and have no effect here.
+
+    Args:
+        options: those of the other program.
+        hints: {name: (largest value that changes nothing there, what the RUN does instead)}.
+    """
+    lines = []
+    for name, (off, hint) in hints.items():
+        value = options.get(name)
+        if value is not None and not (isinstance(value, (int, float)) and value <= off):
+            lines.append(f"not taken over: {name} {reprlib.repr(value)}; {hint}")
+    return lines
 
 
 def configuration(foreign: ForeignModel, overrides: Sequence[str] = ()) -> Config:

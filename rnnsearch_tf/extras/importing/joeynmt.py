@@ -19,8 +19,10 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.extras.importing.arrays import ArrayFile
 from rnnsearch_tf.extras.importing.foreign import (
+    LENGTHS,
     ForeignModel,
     WeightMap,
+    not_taken_over,
     option,
     refuse_others,
 )
@@ -56,6 +58,14 @@ DEFAULTS: Sequence[Mapping[str, Any]] = (
 UNITS = {"gru": "gru_reset_after", "lstm": "lstm"}
 SCORES = {"bahdanau": "concat", "luong": "general"}
 BRIDGES = {"bridge": "tanh", "last": "top", "zero": "zero", "zeros": "zero"}
+HINTS = {
+    "alpha": (0.0, LENGTHS),
+    "beam_alpha": (0.0, LENGTHS),
+    "no_repeat_ngram_size": (0.0, "--set search.no_repeat_ngram=N does so here"),
+    "repetition_penalty": (1.0, "no option here does so"),
+}
+"""Options of the search that have no equal here, see :func:`not_taken_over`."""
+
 SPECIALS = dict(unk_token="<unk>", bos_token="<s>", eos_token="</s>")
 """Names of the special symbols in the configuration, and their defaults."""
 
@@ -180,18 +190,40 @@ def read(
         values["encoder_size"] = size
     if attention == "bahdanau":
         values["alignment_size"] = n
+    search, notes = searched(config, path)
     return ForeignModel(
         program="Joey NMT",
-        values={"model": values, "search": dict(beam_size=5, length_penalty=0.0)},
+        values={"model": values, "search": search},
         weights=reader.weights,
         source=source,
         target=target,
         parameters=arrays.count(reader.shapes),
         found=[
             f"{kind.upper()}, {layers} layers of {n} units, {attention} attention to {h} values,"
-            f" input feeding {'on' if feeding else 'off'}"
+            f" input feeding {'on' if feeding else 'off'}",
+            *notes,
         ],
     )
+
+
+def searched(config: Mapping[str, Any], path: AnyPath) -> tuple[dict[str, Any], list[str]]:
+    """(options of the search, lines that say what of the other search is missing in them).
+
+    Args:
+        config: the contents of ``config.yaml``; its section testing has the options.
+        path: the file, for errors.
+
+    Raises:
+        UserError: an option has another type.
+    """
+    has_section = config.get("testing") is not None
+    testing = option(config, "testing", dict, path) if has_section else {}
+    given = {name: value for name, value in testing.items() if value is not None}
+    beam = option({"beam_size": 1} | given, "beam_size", int, path)
+    search: dict[str, Any] = dict(beam_size=max(beam, 1), length_penalty=0.0)
+    if not option({"generate_unk": True} | given, "generate_unk", bool, path):
+        search["allow_unknown"] = False
+    return search, not_taken_over(given, HINTS)
 
 
 class _Reader(WeightMap):

@@ -20,7 +20,14 @@ import numpy as np
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.extras.importing.arrays import ArrayFile
-from rnnsearch_tf.extras.importing.foreign import ForeignModel, WeightMap, option, refuse_others
+from rnnsearch_tf.extras.importing.foreign import (
+    LENGTHS,
+    ForeignModel,
+    WeightMap,
+    not_taken_over,
+    option,
+    refuse_others,
+)
 from rnnsearch_tf.extras.importing.tensorflow_file import CheckpointFile
 from rnnsearch_tf.extras.importing.vocabularies import arrange_lines, id_of, with_begin
 
@@ -54,6 +61,16 @@ DEFAULTS: Mapping[str, Any] = {
 """Options that early versions do not have, as the last one reads them."""
 
 BAHDANAU = ("bahdanau", "normed_bahdanau")
+
+HINTS = {
+    "length_penalty_weight": (0.0, LENGTHS),
+    "coverage_penalty_weight": (
+        0.0,
+        "the RUN has no coverage penalty, and with --set search.coverage_penalty=B that of finished"
+        " translations",
+    ),
+}
+"""Options of the search that have no equal here, see :func:`not_taken_over`."""
 
 DIRECTIONS = {"uni": "forward", "bi": "stacks", "gnmt": "first"}
 """The option encoder_directions for each encoder_type."""
@@ -135,18 +152,43 @@ def read(
         values["encoder_layers"] = sizes.encoder_layers
     if attention in BAHDANAU:
         values["alignment_size"] = n
+    search, notes = searched(hparams, path)
     return ForeignModel(
         program="tensorflow/nmt",
-        values={"model": values, "search": dict(beam_size=10, length_penalty=0.0)},
+        values={"model": values, "search": search},
         weights=reader.weights,
         source=source,
         target=target,
         parameters=arrays.count(reader.shapes),
         found=[
             f"{reader.kind.upper()}, {sizes.encoder_layers} and {sizes.layers} layers of {n} units,"
-            f" {attention} attention to {h} values, {hparams['attention_architecture']}"
+            f" {attention} attention to {h} values, {hparams['attention_architecture']}",
+            *notes,
         ],
     )
+
+
+def searched(hparams: Mapping[str, Any], path: AnyPath) -> tuple[dict[str, Any], list[str]]:
+    """(options of the search, lines that say what of the other search is missing in them).
+
+    Args:
+        hparams: the options of the other program. Without infer_mode, as in its first versions, a
+            beam_width above 0 asks for a beam.
+        path: their file, for errors.
+
+    Raises:
+        UserError: beam_width is not a whole number.
+    """
+    given = {name: value for name, value in hparams.items() if value is not None}
+    beam = option({"beam_width": 0} | given, "beam_width", int, path)
+    mode = given.get("infer_mode", "beam_search")
+    search = dict(beam_size=max(beam, 1) if mode == "beam_search" else 1, length_penalty=0.0)
+    if mode == "beam_search" and beam > 0:
+        return search, not_taken_over(given, HINTS)
+    if mode == "sample":
+        sampling = {"infer_mode": (0.0, "the RUN searches the most probable words")}
+        return search, not_taken_over(given, sampling)
+    return search, []
 
 
 def with_derived_options(hparams: Mapping[str, Any]) -> dict[str, Any]:
