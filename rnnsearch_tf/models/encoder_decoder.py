@@ -11,7 +11,7 @@ the source as the last word.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,9 @@ from rnnsearch_tf.layers.scan import scan
 from rnnsearch_tf.layers.summary import SummaryMatrices
 from rnnsearch_tf.models.layered import no_alignment
 from rnnsearch_tf.models.translation_model import TranslationModel
+
+LETTERS = {"U_o": "O_h", "V_o": "O_y", "W_o": "G", "W_o1": "G_r", "W_o2": "G_l"}
+"""{letter of the output layer: that of Cho et al.}."""
 
 
 class Summary(NamedTuple):
@@ -147,5 +150,10 @@ class EncoderDecoder(TranslationModel):
         weights = super().paper_weights()
         weights["O_c"] = weights["C_o"][: self.config.hidden_size]
         weights["O_w"] = weights["C_o"][self.config.hidden_size :]
-        names = {"U_o": "O_h", "V_o": "O_y", "W_o": "G", "W_o1": "G_r", "W_o2": "G_l"}
-        return {names.get(key, key): value for key, value in weights.items() if key != "C_o"}
+        return {LETTERS.get(key, key): value for key, value in weights.items() if key != "C_o"}
+
+    def _stored(self, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        names = {letter: name for name, letter in LETTERS.items()}
+        values = {names.get(key, key): value for key, value in weights.items()}
+        values["C_o"] = np.concatenate([values.pop("O_c"), values.pop("O_w")])
+        return super()._stored(values)

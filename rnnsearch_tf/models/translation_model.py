@@ -429,26 +429,43 @@ class TranslationModel(KerasMethods):
         return blocks
 
     def assign_paper_weights(self, weights: Mapping[str, np.ndarray]) -> None:
-        """Set every weight.
+        """Set every weight; the inverse of :meth:`paper_weights`.
 
         Args:
-            weights: {name: array} with the names and shapes of :meth:`blocks`.
+            weights: {name: array} with the names and shapes of :meth:`paper_weights`: embeddings
+                with their factor, and the matrix of a tied output layer, too.
 
         Raises:
-            UsageError: a name is missing or unknown, or an array has another shape; no weight was
-                set.
+            UsageError: a name is missing or unknown, an array has another shape, or the matrix of a
+                tied output layer is not that of the embeddings; no weight was set.
         """
-        blocks = self.blocks()
-        for name in {**blocks, **weights}:
-            expected = blocks[name].shape if name in blocks else "no such weight"
-            got = tuple(weights[name].shape) if name in weights else "none"
+        given = {name: np.asarray(value) for name, value in weights.items()}
+        shapes = {name: value.shape for name, value in self.paper_weights().items()}
+        for name in {**shapes, **given}:
+            expected = shapes.get(name, "no such weight")
+            got = given[name].shape if name in given else "none"
             if expected != got:
                 raise UsageError(
-                    f"assign_paper_weights: {name}: expected {expected}, got {got}; model.blocks()"
-                    " lists the names and their shapes"
+                    f"assign_paper_weights: {name}: expected {expected}, got {got};"
+                    " model.paper_weights() lists the names and their arrays"
                 )
-        for name, block in blocks.items():
-            block.write(weights[name])
+        values = self._stored(given)
+        for name, block in self.blocks().items():
+            block.write(values[name])
+
+    def _stored(self, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The values of :meth:`blocks` that make these :meth:`paper_weights`."""
+        values = dict(weights)
+        for side, layer in self._embeddings():
+            values[f"E_{side}"] = values[f"E_{side}"] / layer.factor
+        if self.config.tie_target_embeddings:
+            matrix = values.pop(self.output_layer.symbol).T
+            if not np.allclose(matrix, values["E_target"], rtol=1e-5, equal_nan=True):
+                raise UsageError(
+                    "assign_paper_weights: output matrix: expected that of the tied embeddings,"
+                    " the transposed E_target without its factor, got other values; change both"
+                )
+        return values
 
     def _embeddings(self) -> list[tuple[str, WordEmbedding]]:
         """(side, layer) of the embeddings that the model has."""

@@ -15,9 +15,39 @@ def arrays(model):
 def test_weights_of_one_model_make_another_equal(name):
     model = tiny_system(name)
     other = fresh_system(name)
-    other.assign_paper_weights(arrays(model))
-    np.testing.assert_array_equal(model(batch()), other(batch()))
+    other.assign_paper_weights(model.paper_weights())
+    # a scaled embedding is divided by its factor again
+    np.testing.assert_allclose(model(batch()), other(batch()), rtol=1e-10)
     assert sum(value.size for value in arrays(model).values()) == model.count_params()
+
+
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("rnnsearch", dict(scale_embeddings=True)),
+        ("rnnsearch", dict(scale_embeddings=True, tie_target_embeddings=True)),
+        ("rnnencdec", dict(tie_target_embeddings=True)),
+        ("encoder_decoder", dict(scale_embeddings=True)),
+    ],
+)
+def test_scaled_and_tied_embeddings_are_assigned_as_they_are_read(name, options):
+    """Also of lists."""
+    model, other = (tiny_system(name, seed=seed, **options) for seed in (1, 2))
+    given = model.paper_weights()
+    other.assign_paper_weights({name: value.tolist() for name, value in given.items()})
+    for letter, value in other.paper_weights().items():
+        np.testing.assert_allclose(value, given[letter], rtol=1e-6, err_msg=letter)
+
+
+def test_two_values_of_a_tied_matrix_are_refused():
+    model = tiny_system("rnnsearch", tie_target_embeddings=True)
+    before = arrays(model)
+    weights = model.paper_weights()
+    weights["E_target"] = weights["E_target"] + 1
+    with pytest.raises(UsageError, match="output matrix: expected that of the tied embeddings"):
+        model.assign_paper_weights(weights)
+    for name, value in arrays(model).items():
+        np.testing.assert_array_equal(value, before[name])
 
 
 @pytest.mark.parametrize(
@@ -31,7 +61,7 @@ def test_weights_of_one_model_make_another_equal(name):
 def test_other_weights_are_refused_and_nothing_is_set(change, message):
     model = tiny_system("rnnsearch")
     before = arrays(model)
-    weights = {name: value + 1 for name, value in before.items()}
+    weights = {name: value + 1 for name, value in model.paper_weights().items()}
     change(weights)
     with pytest.raises(UsageError, match=message):
         model.assign_paper_weights(weights)
