@@ -174,10 +174,10 @@ LAYERS = [
     Mutant(
         "models/translation_model.py",
         "weights are set before all are checked",
-        "expected = blocks[name].shape if name in blocks else",
-        "name in weights and name in blocks and blocks[name].weight.assign_add("
-        "blocks[name].weight * 0 + 1)\n            expected = blocks[name].shape if name in blocks"
-        " else",
+        'expected = shapes.get(name, "no such weight")',
+        "name in self.blocks() and self.blocks()[name].weight.assign_add("
+        "self.blocks()[name].weight * 0 + 1)\n"
+        '            expected = shapes.get(name, "no such weight")',
         (WEIGHTS,),
     ),
 ]
