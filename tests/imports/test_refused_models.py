@@ -4,13 +4,16 @@ version of a program are read.
 
 import json
 import pathlib
+import pickle
+
 import numpy as np
 import pytest
 import tensorflow as tf
 from imported_models import options_changed, FILES, FIXTURES, files_in, files_of
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.extras.importing.foreign import built
+from rnnsearch_tf.extras.importing.foreign import built, configuration
 from rnnsearch_tf.extras.importing.importer import describe
+from rnnsearch_tf.extras.importing.vocabularies import read_dictionary
 
 
 @pytest.mark.parametrize(
@@ -103,6 +106,24 @@ def test_early_dropout_of_tied_embeddings(tmp_path):
     built(found)
 
 
+@pytest.mark.parametrize(
+    "name, changes, message",
+    [
+        ("search", dict(backward=False, last_backward=True), "backward: expected True, got False"),
+        ("search", dict(last_forward=True), "last_forward: expected False, got True: .* the annot"),
+        ("encdec", dict(last_backward=True), "last_backward: expected False, got True"),
+        ("encdec", dict(last_forward=False), "last_forward: expected True, got False"),
+    ],
+)
+def test_other_annotations_of_groundhog(tmp_path, name, changes, message):
+    """The state at the last position in place of that of each: the arrays have the same shapes."""
+    files = files_of(f"groundhog-{name}")
+    path = tmp_path / "state.pkl"
+    path.write_bytes(pickle.dumps(read_dictionary(files[1]) | changes, 2))
+    with pytest.raises(UserError, match=message):
+        describe("groundhog", [files[0], str(path), *files[2:]])
+
+
 def marian_changed(tmp_path, *changes, name="marian-s2s"):
     """Files of a model of Marian with other text in its options."""
     files = files_of(name)
@@ -150,6 +171,28 @@ def marian_changed(tmp_path, *changes, name="marian-s2s"):
 def test_what_no_system_computes_of_marian(tmp_path, before, after, message):
     with pytest.raises(UserError, match=message):
         built(describe("marian", marian_changed(tmp_path, (before, after))))
+
+
+@pytest.mark.parametrize(
+    "name, legacy", [("marian-amun", "ff_logit_W"), ("marian-s2s", "decoder_ff_logit_l2_W")]
+)
+def test_an_output_matrix_of_early_versions_of_marian(tmp_path, name, legacy):
+    """It was not transposed; of the type amun it has the name that Nematus gives it."""
+    files = files_of(name)
+    with np.load(files[0]) as archive:
+        arrays = dict(archive)
+    arrays[legacy] = arrays.pop("decoder_ff_logit_l2_Wt").T
+    np.savez(tmp_path / "model.npz", **arrays)
+    found = describe("marian", [str(tmp_path / "model.npz"), *files[1:]])
+    expected = describe("marian", files)
+    np.testing.assert_array_equal(found.weights["W_o"](), expected.weights["W_o"]())
+    assert found.parameters == expected.parameters
+
+
+def test_the_search_of_marian_is_not_repeated():
+    """It gives no unknown word, also where no hypothesis of a sentence finishes."""
+    search = configuration(describe("marian", files_of("marian-s2s"))).search
+    assert (search.allow_unknown, search.search_again) == (False, False)
 
 
 @pytest.mark.parametrize("name", ["marian-s2s-lstm", "marian-s2s-deep"])

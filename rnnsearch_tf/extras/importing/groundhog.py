@@ -55,6 +55,11 @@ NEEDS = {
     "decoder_stack": "a stack of decoders",
 }
 
+ANNOTATIONS = (
+    "other components of the annotations than both directions (RNNsearch) or the last state"
+    " (RNNencdec)"
+)
+
 
 def _unit(ours: str, embedder: str, transition: str) -> dict[str, str]:
     """{name here: name there} of a unit's weights."""
@@ -112,6 +117,13 @@ def read(
     path, state = options
     refuse_others(state, SUPPORTED, path, NEEDS)
     attends = option(state, "search", bool, path)
+    components = {  # of the annotations; all have the same shape
+        "forward": (attends,),
+        "backward": (attends,),
+        "last_forward": (not attends,),
+        "last_backward": (False,),
+    }
+    refuse_others(state, components, path, dict.fromkeys(components, ANNOTATIONS))
     arrays = NpzFile(weights)
     dim = option(state, "dim", int, path)
     rank = option(state, "rank_n_approx", int, path)

@@ -2,9 +2,9 @@
 the vocabularies ``vocab.*.yml``.
 
 The types ``amun`` and ``nematus`` are the model of Nematus, see ``nematus.py``, with its names; the
-output matrix is stored transposed. A vector is a matrix of one row. Type ``s2s`` with one layer of
-gated units on each side is the same model with other names and another layer normalization
-(``normalized: together``):
+output matrix is stored transposed, but not in early versions. A vector is a matrix of one row. Type
+``s2s`` with one layer of gated units on each side is the same model with other names and another
+layer normalization (``normalized: together``):
 
     LN(x W) = γ ∘ (x W − mean) / √(variance + 1e-9)       W: candidate and gates of a product
     b after it: with x W in units that read a word; with s U in the later ones of the decoder; at
@@ -117,7 +117,13 @@ def read(
     )
     terms = nematus.DEFAULTS | given
     reader = _S2SReader(arrays, terms, one_embedding) if kind == "s2s" else _Reader(arrays, terms)
-    search = dict(beam_size=12, length_penalty=0.0, shrinking_beam=True, allow_unknown=False)
+    search = dict(
+        beam_size=12,
+        length_penalty=0.0,
+        shrinking_beam=True,
+        search_again=False,
+        allow_unknown=False,
+    )
     return nematus.conditional_gru("Marian", reader, where, source, target, search)
 
 
@@ -153,6 +159,10 @@ class _Reader(nematus.Reader):
     def output_matrix(
         self, shape: tuple[int, int], change: Callable[[np.ndarray], np.ndarray]
     ) -> None:
+        for name in ("ff_logit_W", "decoder_ff_logit_l2_W"):  # early versions: not transposed
+            if name in self.arrays:
+                self.take("W_o", name, shape, change)
+                return
         self.take("W_o", "decoder_ff_logit_l2_Wt", shape[::-1], lambda W: change(W.T))
 
 
