@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 from imported_models import options_changed, FILES, FIXTURES, files_in, files_of
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.extras.importing import groundhog, marian, nematus, vocabularies
 from rnnsearch_tf.extras.importing.foreign import built, configuration
 from rnnsearch_tf.extras.importing.importer import describe
 from rnnsearch_tf.extras.importing.vocabularies import read_dictionary
@@ -150,7 +151,7 @@ def marian_changed(tmp_path, *changes, name="marian-s2s"):
         ("dim-rnn: 10", "dim-rnn: on", "dim-rnn: expected int, got True"),
         ("dim-vocabs:", "dim-vocab:", "dim-vocabs: expected list, got None"),
         ("  - 89\n  - 89", "  - 89", r"dim-vocabs: expected two numbers, got \[89\]"),
-        ("  - 89\n", "  - 1000000000000\n", "got a model of 1,000,000,000,000 words"),
+        ("  - 89\n", "  - 1000000000000\n", r"Wemb: expected \(1,000,000,000,000, 8\) by the op"),
         (
             "enc-cell-depth: 2",
             "enc-cell-depth: 99999999",
@@ -171,6 +172,27 @@ def marian_changed(tmp_path, *changes, name="marian-s2s"):
 def test_what_no_system_computes_of_marian(tmp_path, before, after, message):
     with pytest.raises(UserError, match=message):
         built(describe("marian", marian_changed(tmp_path, (before, after))))
+
+
+def test_vocabularies_of_many_entries_are_not_made_for_other_weights(tmp_path, monkeypatch):
+    """Ten million entries would take a gigabyte, of options of a few bytes."""
+    files = files_of("groundhog-search")
+    state = tmp_path / "state.pkl"
+    state.write_bytes(pickle.dumps(read_dictionary(files[1]) | {"n_sym_target": 9_999_999}, 2))
+    many = [
+        (nematus, options_changed(tmp_path, n_words=9_999_999)),
+        (marian, marian_changed(tmp_path, ("  - 89\n", "  - 9999999\n"))),
+        (groundhog, [files[0], str(state), *files[2:]]),
+    ]
+
+    def arrange(words, size, *others):
+        assert size < 1000
+        return vocabularies.arrange(words, size, *others)
+
+    for module, given in many:
+        monkeypatch.setattr(module, "arrange", arrange)
+        with pytest.raises(UserError, match=r"expected \(9,999,999, \d+\) by the options, got"):
+            describe(module.__name__.rpartition(".")[2], given)
 
 
 @pytest.mark.parametrize(

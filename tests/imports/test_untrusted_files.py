@@ -247,6 +247,15 @@ def test_sizes_are_checked_before_memory_is_taken(tmp_path):
         describe("nematus", files)
 
 
+def test_arrays_without_numbers(tmp_path):
+    """They could have any number of rows in a file of a few bytes."""
+    path = tmp_path / "model.npz"
+    np.savez(path, Wemb=np.zeros((9_999_999, 0), np.float32))
+    files = options_changed(tmp_path, n_words_src=9_999_999, dim_word=0)
+    with pytest.raises(UserError, match=r"Wemb: expected numbers, got none in \(9999999, 0\)"):
+        describe("nematus", [str(path), *files[1:]])
+
+
 def test_a_checkpoint_that_was_not_copied_whole(tmp_path):
     files = options_changed(tmp_path, "nematus-tf-smoothed")
     files[0] = shutil.copy(files[0], tmp_path)

@@ -57,6 +57,11 @@ class ArrayFile(abc.ABC):
             fits = len(got) == len(sizes) and all(
                 size in (None, other) for size, other in zip(sizes, got)
             )
+            if 0 in got:
+                raise UserError(
+                    f"{self.path}: {name}: expected numbers, got none in {got}; is the file"
+                    " damaged?"
+                )
             if not fits:
                 raise UserError(
                     f"{self.path}: {name}: expected {wanted} by the options, got {got}; do options"

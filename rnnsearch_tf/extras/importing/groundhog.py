@@ -132,6 +132,8 @@ def read(
         size, end, unknown = (
             option(state, f"{name}_{side}", int, path) for name in ("n_sym", "null_sym", "unk_sym")
         )
+        # before a vocabulary of this size is made
+        arrays.check({NAMES[f"E_{side}"]: (size, rank)})
         sides.append(arrange(as_words(words, where), size, end, unknown, where))
     source, target = sides
     names = NAMES | (SEARCH_NAMES if attends else {})

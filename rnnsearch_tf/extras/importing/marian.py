@@ -110,13 +110,14 @@ def read(
             f" {sizes!r}; do options and weights belong together?"
         )
     given["tie_decoder_embeddings"] |= one_embedding
+    terms = nematus.DEFAULTS | given
+    reader = _S2SReader(arrays, terms, one_embedding) if kind == "s2s" else _Reader(arrays, terms)
+    reader.check_embeddings()
     first, *rest = vocabularies
     source, target = (
         arrange(words, size, words.get("</s>", 0), words.get("<unk>", 1), path)
         for size, (path, words) in zip(sizes, [first, *(rest or [first])])
     )
-    terms = nematus.DEFAULTS | given
-    reader = _S2SReader(arrays, terms, one_embedding) if kind == "s2s" else _Reader(arrays, terms)
     search = dict(
         beam_size=12,
         length_penalty=0.0,
@@ -180,6 +181,12 @@ class _S2SReader(_Reader):
         super().__init__(arrays, options)
         self.one_embedding = one_embedding
 
+    def stored(self, theirs: str) -> str:
+        if theirs in ("Wemb", "Wemb_dec"):
+            side = "decoder_" if theirs == "Wemb_dec" else "encoder_"
+            return "Wemb" if self.one_embedding else f"{side}Wemb"
+        return _s2s_name(theirs)
+
     def take(
         self,
         ours: str,
@@ -187,10 +194,7 @@ class _S2SReader(_Reader):
         shape: tuple[int, ...],
         change: Callable[[np.ndarray], np.ndarray] = lambda values: values,
     ) -> None:
-        if theirs in ("Wemb", "Wemb_dec"):
-            side = "decoder_" if theirs == "Wemb_dec" else "encoder_"
-            theirs = "Wemb" if self.one_embedding else f"{side}Wemb"
-        super().take(ours, _s2s_name(theirs), shape, change)
+        super().take(ours, self.stored(theirs), shape, change)
 
     def normalization(self, ours: str, theirs: str, size: int) -> None:
         if self.options["layer_normalisation"]:

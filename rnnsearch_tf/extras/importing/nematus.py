@@ -118,6 +118,7 @@ def read(
     arrays = TheanoNames(weights, given) if in_tensorflow else NpzFile(weights)
     reader = Reader(arrays, given)
     reader.biased_transitions = of_theano
+    reader.check_embeddings()
     sizes = [given[name] for name in ("n_words_src", "n_words")]
     source, target = (
         _arranged(words, size, where) for size, (where, words) in zip(sizes, vocabularies)
@@ -272,6 +273,20 @@ class Reader(WeightMap):
     def __init__(self, arrays: ArrayFile, options: Mapping[str, Any]) -> None:
         super().__init__(arrays)
         self.options = options
+
+    def stored(self, theirs: str) -> str:
+        """The name of an array in the file."""
+        return theirs
+
+    def check_embeddings(self) -> None:
+        """Compare the embeddings with the options, before vocabularies of their sizes are made.
+
+        Raises:
+            UserError: an embedding is missing or has another shape.
+        """
+        for name, size in (("Wemb", "n_words_src"), ("Wemb_dec", "n_words")):
+            shape = self.options[size], self.options["dim_word"]
+            self.arrays.check({self.stored(name): shape})
 
     def kept(self, name: str) -> float:
         """The factor that replaces a dropout when the program translates: 1 − p in versions that
