@@ -53,17 +53,18 @@ def run(arguments: Namespace) -> None:
     if arguments.check:
         check_inputs([arguments.check])
     import_tensorflow()
-    from rnnsearch_tf.extras.importing.check import compare
+    from rnnsearch_tf.extras.importing.check import compare, read_sentences
     from rnnsearch_tf.extras.importing.importer import import_model
 
+    sentences = read_sentences(arguments.check) if arguments.check else None
     with announced(f"importing a model of {arguments.program}"):
         translator, found = import_model(
             arguments.program, arguments.files, arguments.output, arguments.set
         )
     print("\n".join(found), file=sys.stderr)
     print(arguments.output)
-    if arguments.check:
-        lines, near = compare(translator, arguments.check)
+    if sentences is not None:
+        lines, near = compare(translator, sentences)
         print("\n".join(lines), file=sys.stderr)
         if not near:
             raise UserError(

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.extras.importing.check import _read
+from rnnsearch_tf.extras.importing.check import read_sentences
 from imported_models import (
     FIXTURES,
     beam_options,
@@ -125,12 +125,22 @@ def test_lines_to_compare_have_one_form(tmp_path, text, line):
     path = tmp_path / "F"
     path.write_text(text)
     with pytest.raises(UserError, match=f"F:{line}: expected .source TAB .*, got '[ac].*'$"):
-        _read(path)
+        read_sentences(path)
+
+
+def test_lines_to_compare_are_read_before_a_run_is_written(tmp_path, capsys):
+    checked, folder = tmp_path / "F", tmp_path / "run"
+    checked.write_text("a\n")
+    files = files_of("nematus-plain")
+    command = ["import", "nematus", *files, "--check", str(checked), "--output", str(folder)]
+    assert run(command) == 1
+    assert "F:1: expected `source TAB translation`" in capsys.readouterr().err
+    assert not folder.exists()
 
 
 def test_lines_to_compare(tmp_path):
     path = tmp_path / "F"
     path.write_text("a\tb\t-1\nc\td\t-2.5\n")
-    assert _read(path) == (["a", "c"], ["b", "d"], [-1.0, -2.5])
+    assert read_sentences(path) == (["a", "c"], ["b", "d"], [-1.0, -2.5])
     path.write_text("a\tb\nc\td\n")
-    assert _read(path) == (["a", "c"], ["b", "d"], [])
+    assert read_sentences(path) == (["a", "c"], ["b", "d"], [])

@@ -345,17 +345,17 @@ def test_words_that_are_no_tokens_keep_their_rows(tmp_path):
         words = json.load(file)
     by_id = {number: word for word, number in words.items()}
     changed = dict(words)
-    for number, word in ((4, "two words"), (5, "<pad>"), (6, "")):
+    for number, word in ((4, "two words"), (5, "<pad>"), (6, ""), (7, "\ud83d")):
         del changed[by_id[number]]
         changed[word] = number
     path = tmp_path / "vocab.fr.json"
     path.write_text(json.dumps(changed), encoding="utf-8")
     foreign = describe("nematus", [*files[:3], str(path)])
     before = describe("nematus", files)
-    assert foreign.target.renamed == 3
-    assert foreign.target.tokens[4:8] == [
+    assert foreign.target.renamed == 4
+    assert foreign.target.tokens[4:9] == [
         before.target.tokens[4],
-        *[f"<entry-{k}>" for k in (4, 5, 6)],
+        *[f"<entry-{k}>" for k in (4, 5, 6, 7)],
     ]
     np.testing.assert_array_equal(foreign.target.theirs, before.target.theirs)
 

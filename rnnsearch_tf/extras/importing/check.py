@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,23 +18,26 @@ NEAR = 1e-3
 """
 
 
-def compare(translator: Translator, path: AnyPath) -> tuple[list[str], bool]:
+class Sentences(NamedTuple):
+    """What the other program made of each source; log_probabilities is empty if not known."""
+
+    sources: list[str]
+    targets: list[str]
+    log_probabilities: list[float]
+
+
+def compare(translator: Translator, sentences: Sentences) -> tuple[list[str], bool]:
     """Compare log-probabilities and translations.
 
     Args:
         translator: the imported model.
-        path: a file of lines ``source TAB translation``, or ``source TAB translation TAB
-            log-probability``: what the other program made of each source; natural logarithms, with
-            the end symbol, not divided by the length. All lines have the same form.
+        sentences: what the other program made of them.
 
     Returns:
         (lines that say how many translations are equal and by how much log-probabilities differ;
         whether the log-probabilities are equal, or were not given).
-
-    Raises:
-        UserError: the file is missing or has lines of another form.
     """
-    sources, targets, expected = _read(path)
+    sources, targets, expected = sentences
     found = [translation.text for translation in translator.translate(sources)]
     equal = sum(ours == theirs for ours, theirs in zip(found, targets))
     lines = [f"check: {equal} of {len(sources)} translations are equal"]
@@ -49,7 +53,17 @@ def compare(translator: Translator, path: AnyPath) -> tuple[list[str], bool]:
     return lines, bool(differences[worst] <= NEAR)
 
 
-def _read(path: AnyPath) -> tuple[list[str], list[str], list[float]]:
+def read_sentences(path: AnyPath) -> Sentences:
+    """Read the sentences to compare.
+
+    Args:
+        path: a file of lines ``source TAB translation``, or ``source TAB translation TAB
+            log-probability``: natural logarithms, with the end symbol, not divided by the length.
+            All lines have the same form.
+
+    Raises:
+        UserError: the file is missing, empty or has lines of another form.
+    """
     sources: list[str] = []
     targets: list[str] = []
     scores: list[float] = []
@@ -72,4 +86,4 @@ def _read(path: AnyPath) -> tuple[list[str], list[str], list[float]]:
         scores += values
     if not sources:
         raise UserError(f"{path}: expected sentences with their translations, got an empty file")
-    return sources, targets, scores
+    return Sentences(sources, targets, scores)

@@ -1,6 +1,7 @@
 """Vocabularies of other programs, and the order of their rows here.
 
-Here the first entries are ``<pad>``, ``</s>`` and ``<unk>``; a token has no spaces and occurs once.
+Here the first entries are ``<pad>``, ``</s>`` and ``<unk>``; a token has no spaces, occurs once
+and can be written in UTF-8.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _FLAT = (
     yaml.StreamEndEvent,
 )
 
-_NO_TOKEN = re.compile(r"[\s\x00]")
+_NO_TOKEN = re.compile(r"[\s\x00\ud800-\udfff]")  # half of a surrogate pair has no UTF-8
 
 
 class Rows(NamedTuple):
