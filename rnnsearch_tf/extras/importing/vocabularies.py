@@ -73,22 +73,21 @@ class Rows(NamedTuple):
 
 
 def arrange(
-    words: Mapping[str, int], size: int, end_id: int, unknown_id: int | None, path: AnyPath
+    words: Mapping[str, int], size: int, end_id: int, unknown_id: int, path: AnyPath
 ) -> Rows:
     """The Rows of a vocabulary.
 
     Args:
         words: {word: id}.
         size: number of rows of the other model's matrices; words with higher ids are unknown.
-        end_id, unknown_id: ids of the end symbol and of the unknown word; None: there is none.
+        end_id, unknown_id: ids of the end symbol and of the unknown word.
         path: where the words are from, for errors.
 
     Raises:
         UserError: there are no words, or the ids do not fit the size.
     """
-    if size > MOST_TOKENS or not all(
-        0 <= number < size for number in (end_id, unknown_id) if number is not None
-    ):
+    special = {end_id, unknown_id}
+    if size > MOST_TOKENS or not all(0 <= number < size for number in (end_id, unknown_id)):
         raise UserError(
             f"{path}: expected at most {MOST_TOKENS:,} words and the end symbol ({end_id}) and the"
             f" unknown word ({unknown_id}) among them, got a model of {size:,} words; do vocabulary"
@@ -99,13 +98,12 @@ def arrange(
         # of several words with one id, the first that is a token
         if 0 <= number < size and not _is_token(by_id.get(number, "")):
             by_id[number] = word
-    if not set(by_id) - {end_id, unknown_id}:
+    if not set(by_id) - special:
         raise UserError(
             f"{path}: expected words with ids below {size:,}, got {len(words):,} words, none of"
             " them below; do vocabulary and model belong together?"
         )
-    special = {end_id, unknown_id}
-    theirs = [-1, end_id, -1 if unknown_id is None else unknown_id]
+    theirs = [-1, end_id, unknown_id]
     tokens = list(SPECIAL_TOKENS)
     seen = set(tokens)
     renamed = 0
