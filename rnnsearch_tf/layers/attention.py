@@ -26,7 +26,7 @@ from rnnsearch_tf.layers.base import (
     real_positions,
 )
 from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stream
-from rnnsearch_tf.layers.normalization import add_normalization, normalized_product
+from rnnsearch_tf.layers.normalization import add_normalization, check_form, normalized_product
 
 
 class AttentionMemory(NamedTuple):
@@ -122,6 +122,9 @@ class BahdanauAttention(Attention):
     alignment_size: int
     layer_normalization: bool = False
     normalized: str = "all"
+
+    def __post_init__(self) -> None:
+        check_form(self)
 
     def build(self, state_shape: Shape, annotations_shape: Shape | None = None) -> None:
         state_size, annotation_size = (

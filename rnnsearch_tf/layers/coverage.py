@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.attention import AttentionMemory, BahdanauAttention, weighted_sum
 from rnnsearch_tf.layers.base import Shape, State, matmul
@@ -19,7 +20,19 @@ from rnnsearch_tf.layers.initializers import initializer, seed_stream
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class CoverageAttention(BahdanauAttention):
-    """:class:`BahdanauAttention` with the coverage weight w_c [n']; it has the same arguments."""
+    """:class:`BahdanauAttention` with the coverage weight w_c [n']; it has the same arguments,
+    but no layer normalization.
+
+    Raises:
+        UsageError: layer_normalization is True.
+    """
+
+    def __post_init__(self) -> None:
+        if self.layer_normalization:
+            raise UsageError(
+                "CoverageAttention: layer_normalization: expected False, got True, which only"
+                " BahdanauAttention has; leave it out"
+            )
 
     def build(self, state_shape: Shape, annotations_shape: Shape | None = None) -> None:
         super().build(state_shape, annotations_shape)

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
+from rnnsearch_tf.errors import UsageError
+
 if TYPE_CHECKING:
     from rnnsearch_tf.layers.base import PaperLayer
     from rnnsearch_tf.runtime.backend import keras
@@ -85,6 +87,19 @@ def normalized_parts(
         mean, variance = tf.nn.moments(part, axes=[-1], keepdims=True)
         parts.append((part - mean) * tf.math.rsqrt(variance + epsilon))
     return tf.concat(parts, axis=-1) * gain + shift
+
+
+def check_form(layer: PaperLayer) -> None:
+    """Check the option ``normalized`` of a layer that is not recurrent.
+
+    Raises:
+        UsageError: the layer normalizes, in a form that only recurrent units have.
+    """
+    if layer.layer_normalization and layer.normalized not in EPSILONS:
+        raise UsageError(
+            f"{type(layer).__name__}: normalized: expected {' or '.join(EPSILONS)}, got"
+            f" {layer.normalized}, which only recurrent units have; leave it out"
+        )
 
 
 def add_normalization(layer: PaperLayer, name: str, width: int) -> None:

@@ -38,7 +38,7 @@ from rnnsearch_tf.layers.base import (
 )
 from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stream
-from rnnsearch_tf.layers.normalization import add_normalization, normalized_product
+from rnnsearch_tf.layers.normalization import add_normalization, check_form, normalized_product
 
 SMALLEST = 1e-30
 """Probabilities above this have full precision in float32."""
@@ -94,6 +94,7 @@ class DeepOutput(PaperLayer):
     shapes = {"state": "… n", "embeddings": "… m", "context": "… h"}
 
     def __post_init__(self) -> None:
+        check_form(self)
         self.supports_masking = True  # the logits keep the mask of the states
         self.drop = dropout(self.dropout, seed=self.weight_seed, dtype=self.variable_dtype)
         self.symbol = "W_o2" if self.output_rank else "W_o"

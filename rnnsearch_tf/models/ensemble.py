@@ -33,7 +33,7 @@ class Ensemble:
         has_attention: whether the alignments are meaningful.
 
     Raises:
-        UsageError: `combine` is not one of the two.
+        UsageError: there is no model, or `combine` is not one of the two.
 
     Example:
         Ensemble([model, other_model]).start(source_ids)
@@ -48,6 +48,8 @@ class Ensemble:
         if combine not in COMBINATIONS:
             raise UsageError(f"combine: expected one of {', '.join(COMBINATIONS)}, got {combine!r}")
         self.models = list(models)
+        if not self.models:
+            raise UsageError("Ensemble: models: expected at least one model, got none")
         self.combine = combine
         self.source_indices = list(source_indices or [0] * len(self.models))
         self._aligners = [

@@ -152,3 +152,8 @@ def test_an_unknown_combination():
         UsageError, match="combine: expected one of probabilities, log_probabilities, got 'mean'"
     ):
         Ensemble(members()[:1], "mean")
+
+
+def test_an_ensemble_without_models():
+    with pytest.raises(UsageError, match="Ensemble: models: expected at least one model, got none"):
+        Ensemble([])

@@ -318,3 +318,17 @@ def test_a_decoder_gives_on_the_mask_of_its_words():
 def test_only_content_attention_is_normalized(attention):
     with pytest.raises(UsageError, match=f"expected recurrent with attention={attention}, got all"):
         Decoder(4, 3, attention=attention, layer_normalization=True, normalized="all")
+
+
+@pytest.mark.parametrize(
+    "layer", [layers.BahdanauAttention, lambda size, **rest: DeepOutput(V, size, **rest)]
+)
+def test_attention_and_output_are_not_normalized_like_a_recurrent_unit(layer):
+    with pytest.raises(UsageError, match="normalized: expected all or together, got recurrent"):
+        layer(3, layer_normalization=True, normalized="recurrent")
+    layer(3, normalized="recurrent")  # as RNNSearch does if only its units are normalized
+
+
+def test_attention_with_coverage_is_not_normalized():
+    with pytest.raises(UsageError, match="CoverageAttention: layer_normalization: expected False,"):
+        CoverageAttention(3, layer_normalization=True)
