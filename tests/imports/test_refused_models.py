@@ -337,6 +337,24 @@ def test_a_model_of_opennmt_tf_without_dropout(tmp_path, name):
         np.testing.assert_array_equal(found.weights[weight](), read())
 
 
+def test_a_softmax_of_opennmt_tf_without_biases(tmp_path):
+    """Of output_layer_bias=False; every word has the bias 0, the padding none."""
+    files = files_of("opennmt-tf-luong")
+    index = checkpoint_changed(
+        tmp_path, files[0], lambda each: "" if "output_layer/bias" in each else each
+    )
+    found, expected = (describe("opennmt-tf", [path, *files[1:]]) for path in (index, files[0]))
+    biases = found.weights["b_softmax"]()
+    assert biases[0] < -1e3 and not biases[1:].any()
+    assert found.parameters == expected.parameters - (len(biases) - 1)
+
+
+def test_a_source_of_opennmt_tf_may_have_an_end_symbol():
+    """Its configuration says so, which is not among the files of a model."""
+    found = describe("opennmt-tf", files_of("opennmt-tf-luong")).found
+    assert any("--set model.read_end_symbol=true" in line for line in found)
+
+
 @pytest.mark.parametrize("kept", ["features", "labels"])
 def test_one_embedding_of_both_languages_of_opennmt_tf(tmp_path, kept):
     """A checkpoint has one variable of a shared embedding, under one of its names."""

@@ -1,11 +1,11 @@
 """Recurrent models of OpenNMT-tf 2 (github.com/OpenNMT/OpenNMT-tf): ``ckpt-N.index`` with its data,
 the model's description (``model_description.py`` of its folder), and the two vocabularies.
 
-The model is the system ``luong`` with input feeding; the source is read without its end symbol. Its
-units are those of Keras: gates in the order input, forget, candidate, output of an LSTM and z, r,
-candidate of a GRU. The last row of every embedding is the unknown word's. The description is a
-Python program: it is parsed, not run, for the arguments of RNNEncoder and AttentionalRNNDecoder, or
-for the name of a model of the catalogue.
+The model is the system ``luong`` with input feeding; the source is read without its end symbol,
+unless the option read_end_symbol is set. Its units are those of Keras: gates in the order input,
+forget, candidate, output of an LSTM and z, r, candidate of a GRU. The last row of every embedding
+is the unknown word's. The description is a Python program: it is parsed, not run, for the arguments
+of RNNEncoder and AttentionalRNNDecoder, or for the name of a model of the catalogue.
 """
 
 from __future__ import annotations
@@ -74,6 +74,12 @@ CATALOGUE: Mapping[str, Sequence[Mapping[str, Any]]] = {
     ),
 }  # fmt: skip
 """Arguments of encoder and decoder of the catalogue's models."""
+
+END = (
+    "the source is read without </s>; if the configuration has source_sequence_controls with end:"
+    " true, import with --set model.read_end_symbol=true"
+)
+"""What the files of a model do not say."""
 
 SUPPORTED: Sequence[Mapping[str, Sequence[Any]]] = (
     {
@@ -268,7 +274,11 @@ def read(
     tied = "model/decoder/output_layer/kernel" not in arrays
     if not tied:
         reader.take("W_s", "model/decoder/output_layer/kernel", (n, sizes[1]), target.columns)
-    reader.take("b_softmax", "model/decoder/output_layer/bias", (sizes[1],), target.biases)
+    bias = "model/decoder/output_layer/bias"
+    if bias in arrays:
+        reader.take("b_softmax", bias, (sizes[1],), target.biases)
+    else:  # output_layer_bias=False
+        reader.weights["b_softmax"] = lambda: target.biases(np.zeros(sizes[1], np.float32))
     if encoder["residual_connections"] and m[0] == size:
         raise UserError(
             f"{path}: residual_connections: expected source embeddings of another size than the"
@@ -309,7 +319,8 @@ def read(
         found=[
             f"{kind.upper()}, {encoder['num_layers']} and {decoder['num_layers']} layers of {n}"
             f" units, {decoder['attention_mechanism_class']} to {h} values,"
-            f" {decoder['bridge_class']}"
+            f" {decoder['bridge_class']}",
+            END,
         ],
     )
 
