@@ -75,7 +75,9 @@ BATCHES_AT_ONCE = 8
 """Number of batches that are sorted by length together."""
 
 LONG_TEXT = 20_000
-"""Words of translations that take so long to score, a minute or more, that a message says so."""
+"""Words of translations (characters in a language without spaces) that take so long to score, a
+minute or more, that a message says so.
+"""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -215,7 +217,7 @@ def run(arguments: Namespace) -> None:
     if arguments.translations:
         with Output(arguments.translations) as output:
             output.write(translation.text for translation in translations)
-    _say_that_scoring_takes_time([translation.text for translation in translations])
+    _say_that_scoring_takes_time([t.text for t in translations], translator.config.target)
     report = evaluation_report(translator, sources, translations, references, arguments) | forms
     report |= _significance(
         [t.text for t in translations], baseline, references, translator.config.target, arguments
@@ -247,11 +249,15 @@ def run(arguments: Namespace) -> None:
     _explain(report["all"]["bleu"]["score"], references, translator.config.target)
 
 
-def _say_that_scoring_takes_time(texts):
+def _say_that_scoring_takes_time(texts, config):
     """TER of long translations takes minutes, in which there is no progress to show."""
-    words = sum(len(text.split()) for text in texts)
-    if words > LONG_TEXT:
-        say(f"scoring {len(texts):,} translations, {words:,} words; TER takes a few minutes")
+    from rnnsearch_tf.evaluation.bleu import tokenizer_for
+
+    words = tokenizer_for(config) == "13a"
+    size = sum(len(text.split() if words else text) for text in texts)
+    if size > LONG_TEXT:
+        unit = "words" if words else "characters"
+        say(f"scoring {len(texts):,} translations, {size:,} {unit}; TER takes a few minutes")
 
 
 def _explain(score, references, config):
@@ -501,10 +507,11 @@ def _scores(translator, translations, references, chosen, arguments) -> dict:
     hypotheses = [translations[i] for i in chosen]
     texts = [h.text for h in hypotheses]
     references = chosen_references(references, chosen)
+    tokenize = tokenizer_for(translator.config.target)
     scores = [
-        bleu(texts, references, tokenizer_for(translator.config.target), arguments.lowercase),
+        bleu(texts, references, tokenize, arguments.lowercase),
         chrf(texts, references, lowercase=arguments.lowercase),
-        ter(texts, references, lowercase=arguments.lowercase),
+        ter(texts, references, arguments.lowercase, tokenize),
     ]
     fields = {"sentences": len(chosen)} | dict(zip(("bleu", "chrf", "ter"), map(vars, scores)))
     if arguments.tokenized:

@@ -97,13 +97,24 @@ def metrics(lowercase: bool = False, tokenize: str = "13a") -> dict[str, Any]:
 
     Args:
         lowercase: compare without case.
-        tokenize: sacreBLEU's tokenizer for BLEU.
+        tokenize: sacreBLEU's tokenizer for BLEU. TER, too, is of characters with ``zh`` and
+            ``char``.
     """
     return {
         "bleu": _new_bleu(tokenize, lowercase),
         "chrf": sacrebleu.CHRF(lowercase=lowercase),
-        "ter": sacrebleu.TER(case_sensitive=not lowercase),
+        "ter": _new_ter(tokenize, lowercase),
     }
+
+
+def _new_ter(tokenize: str, lowercase: bool) -> sacrebleu.TER:
+    zh = tokenize == "zh"
+    metric = sacrebleu.TER(case_sensitive=not lowercase, normalized=zh, asian_support=zh)
+    if tokenize == "char":
+        # sacreBLEU's rules for TER cut Chinese characters alone: no kana, no Thai
+        metric.tokenizer = lambda line: " ".join(line.lower() if lowercase else line)
+        metric.tokenizer_signature = "char"
+    return metric
 
 
 def _new_bleu(tokenize: str, lowercase: bool) -> sacrebleu.BLEU:
@@ -204,11 +215,19 @@ def chrf(hypotheses: Sequence[str], references: References, lowercase: bool = Fa
     return _score(metrics(lowercase)["chrf"], "chrF2", hypotheses, references)
 
 
-def ter(hypotheses: Sequence[str], references: References, lowercase: bool = False) -> Score:
+def ter(
+    hypotheses: Sequence[str],
+    references: References,
+    lowercase: bool = False,
+    tokenize: str = "13a",
+) -> Score:
     """TER of a corpus, in percent, lower is better; arguments and errors as for `bleu`. Case counts
     by default, as in the signature.
+
+    With ``tokenize`` ``zh`` or ``char`` the edits are of characters (see :func:`tokenizer_for`),
+    otherwise of words between spaces.
     """
-    return _score(metrics(lowercase)["ter"], "TER", hypotheses, references)
+    return _score(_new_ter(tokenize, lowercase), "TER", hypotheses, references)
 
 
 def sentence_chrf(hypothesis: str, *references: str) -> float:

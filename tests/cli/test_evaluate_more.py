@@ -286,8 +286,9 @@ def test_a_run_that_lists_several_translations_is_evaluated_by_its_best(rnnsearc
     assert [beam["beam_size"] for beam in json.loads(out[0])["search_errors"]["beams"]] == [1, 2]
 
 
-def test_text_without_spaces_is_scored_by_characters(rnnsearch, tmp_path):
-    """Every BLEU of the report; the model says Japanese of its target side."""
+def test_text_without_spaces_is_scored_by_characters(rnnsearch, tmp_path, monkeypatch):
+    """Every BLEU and TER of the report; the model says Japanese of its target side."""
+    monkeypatch.setattr("rnnsearch_tf.cli.evaluate.LONG_TEXT", 20 * COUNT)
     settings = [
         "target.language=ja",
         "target.tokenization=sentencepiece",
@@ -308,8 +309,9 @@ def test_text_without_spaces_is_scored_by_characters(rnnsearch, tmp_path):
         tmp_path / "s",
     ]
     words = ["--json", "--bootstrap", 2, "--by-length", "--by-frequency", "--search-errors", "3"]
-    out, _ = rnnsearch("evaluate", "--model", run, *files, *words)
+    out, err = rnnsearch("evaluate", "--model", run, *files, *words)
     report = json.loads(out[0])
+    assert "characters; TER takes a few minutes" in err
     translations = (tmp_path / "t").read_text().splitlines()
 
     def score(lines):
@@ -327,6 +329,10 @@ def test_text_without_spaces_is_scored_by_characters(rnnsearch, tmp_path):
     assert all(
         "tok:char" in report[name]["bleu"]["signature"] for name in ("all", "bootstrap", "baseline")
     )
+    spaced = [[" ".join(line) for line in lines] for lines in (translations, references)]
+    ter = sacrebleu.corpus_ter(spaced[0], [spaced[1]], case_sensitive=True).score
+    assert report["all"]["ter"]["score"] == pytest.approx(ter)
+    assert report["baseline"]["ter"]["score"] == pytest.approx(ter)
     [only] = report["by_length"]  # all are short
     assert only["bleu"] == expected and all(
         group["bleu"] > 1 for group in report["by_frequency_rank"]

@@ -18,6 +18,7 @@ from rnnsearch_tf.evaluation.bleu import (
     ter,
     tokenizer_for,
 )
+from rnnsearch_tf.evaluation.significance import paired_test
 from rnnsearch_tf.evaluation.groups import by_frequency_rank, by_length, by_unknown_words
 
 WORDS = "the a red blue Car house , of man dog sits Runs near".split()
@@ -57,6 +58,35 @@ def test_the_tokenizer_of_a_language(language, tokenization, expected):
         .signature.split("tok:")[1]
         .startswith(expected)
     )
+
+
+@pytest.mark.parametrize(
+    "tokenize, reference, hypothesis, edits, length, said",
+    [
+        (
+            "zh",
+            "我喜欢猫，他也喜欢。",
+            "我喜欢狗，他也喜欢。",
+            1,
+            10,
+            "tok:tercom|norm:yes|punct:yes|asian:yes",
+        ),
+        ("char", "ねこがすきです", "ねこがきらいです", 3, 7, "tok:char|norm:no|punct:yes|asian:no"),
+        ("char", "ฉันชอบแมว", "ฉันชอบแมวA", 1, 9, "tok:char|"),
+        ("13a", "a b c d", "a b c e", 1, 4, "tok:tercom|norm:no|punct:yes|asian:no"),
+    ],
+)
+def test_ter_of_text_without_spaces_is_of_characters(
+    tokenize, reference, hypothesis, edits, length, said
+):
+    """A sentence would be one word, and each that is not identical a whole error."""
+    score = ter([hypothesis, reference], [reference] * 2, tokenize=tokenize)
+    assert score.score == pytest.approx(100 * edits / (2 * length))
+    assert said in score.signature and "case:mixed" in score.signature
+    found = paired_test([hypothesis], [reference], [reference], samples=2, tokenize=tokenize)["ter"]
+    assert found["score"] == pytest.approx(100 * edits / length) and said in found["signature"]
+    lower = ter(["ねこA"], ["ねこa"], True, tokenize)
+    assert lower.score == 0 and "case:lc" in lower.signature
 
 
 def test_an_evaluation_keeps_no_lines_of_its_own(corpus):

@@ -102,8 +102,8 @@ EVIDENCE = [
     Mutant(
         "evaluation/bleu.py",
         "TER without case",
-        "sacrebleu.TER(case_sensitive=not lowercase)",
-        "sacrebleu.TER()",
+        "sacrebleu.TER(case_sensitive=not lowercase,",
+        "sacrebleu.TER(case_sensitive=False,",
         (
             f"{SIGNIFICANCE}::test_case_counts_in_ter_too",
             f"{EVALUATE}::test_ter_intervals_and_a_baseline",
