@@ -9,8 +9,9 @@ another reference of the same sentences; the signature then says nrefs:2. A line
 says what the BLEU means.
 
 --tokenized adds BLEU as in the papers: on the tokens that the model wrote, with the reference
-tokenized by the model's own rules (Moses rules on both if the model uses subwords). A lower-cased
-model's tokens are lower-cased; the signature then says case:lc.
+tokenized by the model's own rules (Moses rules on both if the model uses SentencePiece, which needs
+a language with spaces between words). A lower-cased model's tokens are lower-cased; the signature
+then says case:lc.
 
 --lc-norm-tok adds BLEU as in the literature on Multi30k: both sides lower-cased, with normalized
 punctuation and escaped Moses tokens. Detokenized references then give the published lc.norm.tok
@@ -200,6 +201,8 @@ def run(arguments: Namespace) -> None:
     baseline = _baseline(arguments, len(sources))
     _check_outputs(arguments)
     translator = load_translator(arguments)
+    if arguments.tokenized:
+        _check_words(translator.config.target)
     references, baseline, forms = _in_target_form(
         references, baseline, translator.config.target, arguments
     )
@@ -290,6 +293,18 @@ def _check_outputs(arguments):
     check_outputs({"--translations": arguments.translations, "--output": arguments.output}, read)
     if arguments.calibrate:
         check_output(Run.open(arguments.model[0]).confidence)
+
+
+def _check_words(config):
+    """Refuse tokens of SentencePiece text that Moses's rules do not cut into words."""
+    from rnnsearch_tf.evaluation.bleu import tokenizer_for
+
+    if config.tokenization == "sentencepiece" and tokenizer_for(config) != "13a":
+        raise UsageError(
+            "--tokenized: expected a target with spaces between its words, got"
+            f" {config.language!r} with SentencePiece; leave it out, the other BLEU is of"
+            " characters"
+        )
 
 
 def _name_sides(arguments, pair):

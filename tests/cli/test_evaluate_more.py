@@ -333,6 +333,10 @@ def test_text_without_spaces_is_scored_by_characters(rnnsearch, tmp_path, monkey
     ter = sacrebleu.corpus_ter(spaced[0], [spaced[1]], case_sensitive=True).score
     assert report["all"]["ter"]["score"] == pytest.approx(ter)
     assert report["baseline"]["ter"]["score"] == pytest.approx(ter)
+    monkeypatch.setattr(Translator, "translate", None)
+    out, err = rnnsearch("evaluate", "--model", run, *files[:4], "--tokenized", code=2)
+    assert out == [] and err.count("\n") == 1 and "set tokenization" not in err
+    assert "--tokenized: expected a target with spaces between its words, got 'ja'" in err
     [only] = report["by_length"]  # all are short
     assert only["bleu"] == expected and all(
         group["bleu"] > 1 for group in report["by_frequency_rank"]
