@@ -1,5 +1,6 @@
 """The picture: read back pixel by pixel, and by its labels."""
 
+import io
 import sys
 
 import numpy as np
@@ -100,3 +101,27 @@ def test_labels_of_points_have_at_most_40_characters():
     texts = ["a" * 40, "b" * 41]
     figure = plots.vectors_figure([(0.0, 0.0), (1.0, 1.0)], texts)
     assert [label.get_text() for label in figure.axes[0].texts] == ["a" * 40, "b" * 39 + "…"]
+
+
+@pytest.mark.parametrize(
+    "vocabulary, expected",
+    [
+        (["the", "s@@", "dog", "un@@", "cat$"], ["the", "s·", "dog", "un·", r"cat\$"]),
+        (["▁the", "s", "<unk>", "▁dog"], ["the", "·s", "<unk>", "dog"]),
+    ],
+)
+def test_a_label_of_a_point_does_not_depend_on_the_one_before(vocabulary, expected):
+    """A vocabulary is not a sentence: what follows a piece does not continue it."""
+    points = [(float(k), float(k)) for k in range(len(vocabulary))]
+    shown = plots.vectors_figure(points, vocabulary).axes[0].texts
+    assert [label.get_text() for label in shown] == expected
+
+
+def test_a_long_sentence_has_a_picture_of_bounded_size():
+    """500 tokens on each side would be 19,392² pixels, and take more than 10 GB to draw."""
+    from matplotlib.image import imread
+
+    alignment = np.full((500, 30), 1 / 30)
+    content = plots.png(plots.alignment_figure(alignment, ["a"] * 30, ["b"] * 500))
+    height, width = imread(io.BytesIO(content)).shape[:2]
+    assert 4_800 < height < 5_200 and width < 1_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("rnnsearch_tf")
 
+LONGEST_SIDE = 40
+"""Longest side of an alignment, in inches: drawing a picture takes about 1 GB of memory at most.
+Cells and labels are smaller above 125 tokens.
+"""
+
 
 def alignment_figure(
     alignment: np.ndarray, source_tokens: Sequence[str], target_tokens: Sequence[str]
@@ -26,7 +32,7 @@ def alignment_figure(
     """Draw the alignment of a sentence pair as a heatmap (Figure 3).
 
     Source words are at the top, target words on the left; a cell is the weight α_ij in grayscale,
-    from 0 (black) to 1 (white).
+    from 0 (black) to 1 (white). Cells of long sentences are smaller (LONGEST_SIDE).
 
     Args:
         alignment: float [I, J], rows sum to 1.
@@ -41,6 +47,7 @@ def alignment_figure(
     """
     require("pictures", "matplotlib")
     # pyplot would keep every figure in memory and look for a display
+    from matplotlib import rcParams
     from matplotlib.figure import Figure
 
     height = len(target_tokens)
@@ -51,7 +58,7 @@ def alignment_figure(
             f" {np.shape(alignment)}"
         )
     # in inches
-    cell = 0.32
+    cell = min(0.32, LONGEST_SIDE / max(width, height, 1))
     margin = 1.6
     figure = Figure(figsize=(width * cell + margin, height * cell + margin), layout="constrained")
     axes = figure.add_subplot()
@@ -60,7 +67,7 @@ def alignment_figure(
     fonts = _fonts("".join([*source_tokens, *target_tokens]))
     axes.set_xticks(range(width), labels(source_tokens), rotation=90, fontfamily=fonts)
     axes.set_yticks(range(height), labels(target_tokens), fontfamily=fonts)
-    axes.tick_params(length=0)
+    axes.tick_params(length=0, labelsize=min(rcParams["font.size"], 60 * cell))
     _show_in_notebooks(figure)
     return figure
 
@@ -82,7 +89,7 @@ def png(figure: Figure) -> bytes:
 
 
 def labels(tokens: Sequence[str]) -> list[str]:
-    """Labels of tokens: subwords inside a word begin with a dot.
+    """Labels of the tokens of a sentence: subwords inside a word begin with a dot.
 
     Example:
         >>> labels(["▁Two", "▁brown", "▁dog", "s", "."])
@@ -110,8 +117,9 @@ def vectors_figure(points: np.ndarray, texts: Sequence[str]) -> Figure:
 
     Args:
         points: float [N, 2].
-        texts: N labels, the most important first. Characters that are not in matplotlib's font are
-            drawn with fonts of the system.
+        texts: N labels, the most important first. A byte-pair piece that begins a word ends with a
+            dot, ``un@@`` as ``un·``. Characters that are not in matplotlib's font are drawn with
+            fonts of the system.
 
     Returns:
         a Figure of 10 by 10 inches.
@@ -130,7 +138,9 @@ def vectors_figure(points: np.ndarray, texts: Sequence[str]) -> Figure:
     figure.draw_without_rendering()  # computes positions
     fonts = _fonts("".join(texts))
     boxes: list[Any] = []  # of the labels so far
-    for point, text in zip(points, labels(texts)):
+    # each by itself: the texts are no sentence
+    joints = [re.sub(f"{PIECE_JOINT}$", "·", text) for text in texts]
+    for point, text in zip(points, labels(joints)):
         label = axes.annotate(
             _shortened(text),
             point,
