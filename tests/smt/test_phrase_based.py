@@ -2,6 +2,7 @@
 install ".[smt]"`).
 """
 
+import gzip
 import importlib.util
 import json
 
@@ -12,13 +13,14 @@ import sacrebleu
 from rnnsearch_tf.data.phrase_table import read_table
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.extras.moses import phrase_based
 from rnnsearch_tf.extras.moses.nbest import read_nbest
 from rnnsearch_tf.extras.moses.phrase_based import (
     FEATURES,
     Derivation,
     PhraseBased,
-    _check_tokens,
     _read_thot_table,
+    _write_tokens,
 )
 
 PAIRS = 300
@@ -29,7 +31,8 @@ def system(tmp_path_factory):
     pytest.importorskip("thot", reason="the extra smt is not installed")
     folder = tmp_path_factory.mktemp("phrase-based")
     for name, lines in zip(("source", "target"), phrasebook(PAIRS, 1, "train")):
-        (folder / name).write_text("".join(f"{line.lower()}\n" for line in lines), encoding="utf-8")
+        lines = (f"{line.lower()}\n".replace(" ", "\t", 1) for line in lines)
+        (folder / name).write_text("".join(lines), encoding="utf-8")
     (folder / "model").mkdir()
     return PhraseBased.train(folder / "model", folder / "source", folder / "target")
 
@@ -144,9 +147,58 @@ def test_missing_packages_are_named_with_their_extra(tmp_path, monkeypatch):
 def test_the_separator_of_tables_is_no_token(tmp_path):
     (tmp_path / "text").write_text("a b\na ||| b\n")
     with pytest.raises(UserError, match=r"text:2: expected tokens, got \|\|\|, which separates"):
-        _check_tokens(tmp_path / "text")
+        _write_tokens(tmp_path / "text", tmp_path / "copy")
     (tmp_path / "text").write_text("a |||b | | |\n")
-    _check_tokens(tmp_path / "text")
+    _write_tokens(tmp_path / "text", tmp_path / "copy")
+
+
+def test_a_line_is_a_row_whatever_it_has(tmp_path):
+    """sil-machine reads a table: what is before a tab is the key of the row."""
+    (tmp_path / "text.gz").write_bytes(gzip.compress("2\td\ra\xa0é \n\n x\n".encode()))
+    assert _write_tokens(tmp_path / "text.gz", tmp_path / "copy") == 3
+    assert (tmp_path / "copy").read_bytes() == "2 d a é\n\nx\n".encode()
+    (tmp_path / "text").write_bytes(b"a\n\xff\n")
+    with pytest.raises(UserError, match="text:2: expected UTF-8, got byte 0xff"):
+        _write_tokens(tmp_path / "text", tmp_path / "copy")
+
+
+def test_texts_of_unequal_length_are_refused(tmp_path, monkeypatch):
+    """And an earlier system in the folder is kept."""
+    monkeypatch.setattr(phrase_based, "require", lambda *_: None)
+    (tmp_path / "source").write_text("a\nb\nc\n")
+    (tmp_path / "target").write_text("a\nb\n")
+    weights = tmp_path / "weights.json"
+    weights.write_text(json.dumps(dict.fromkeys(FEATURES, 0.5)))
+    with pytest.raises(UserError, match="expected as many lines in both files, got 3 in .*source"):
+        PhraseBased.train(tmp_path, tmp_path / "source", tmp_path / "target")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["source", "target", "weights.json"]
+
+
+@pytest.mark.parametrize("references", [[], ["x"], ["x", "y", "z"]])
+def test_the_development_text_is_checked_before_it_is_translated(tmp_path, monkeypatch, references):
+    monkeypatch.setattr(PhraseBased, "nbest", None)
+    sources = ["a", "b"] if references else []
+    with pytest.raises(
+        UserError,
+        match=f"tune: .* got {len(sources)} sources and {len(references)} references",
+    ):
+        PhraseBased(tmp_path).tune(sources, references)
+
+
+def test_a_folder_without_a_system_is_named(tmp_path):
+    system = PhraseBased(tmp_path / "typo")
+    for use in (lambda: system.nbest(["a"]), lambda: list(system.table())):
+        with pytest.raises(
+            UserError, match=r"typo: expected a folder that PhraseBased\.train wrote"
+        ):
+            use()
+
+
+@pytest.mark.parametrize("content", ["{", "[1, 2]", '{"LM": 1}', "{}"])
+def test_damaged_weights_are_named(tmp_path, content):
+    (tmp_path / "weights.json").write_text(content)
+    with pytest.raises(UserError, match=r"weights\.json: expected the 8 weights that tune wrote"):
+        PhraseBased(tmp_path)
 
 
 def test_phrases_that_stand_for_nothing_are_no_phrase_pairs(tmp_path):

@@ -15,15 +15,16 @@ import functools
 import json
 import os
 import pathlib
+import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from rnnsearch_tf.runtime.optional import THOT, require
-from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files.atomic import make_folder, write_file
-from rnnsearch_tf.files.reading import read_bytes
+from rnnsearch_tf.errors import UserError, one_line
+from rnnsearch_tf.files.atomic import NamedFile, make_folder, write_file
+from rnnsearch_tf.files.reading import check_counts, read_lines
 from rnnsearch_tf.extras.moses.tuning import Candidates, Weights, tune
 
 FEATURES = (
@@ -95,15 +96,16 @@ class PhraseBased:
 
     Attributes:
         weights: float64 [8], weights of FEATURES; their absolute values sum to 1.
+
+    Raises:
+        UserError: the file of the weights is damaged.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = pathlib.Path(folder)
         self._weights_file = self.folder / WEIGHTS
         self.weights = _scaled(
-            list(json.loads(self._weights_file.read_text(encoding="utf-8")).values())
-            if self.is_tuned
-            else INITIAL_WEIGHTS
+            _read_weights(self._weights_file) if self.is_tuned else INITIAL_WEIGHTS
         )
 
     @property
@@ -122,14 +124,24 @@ class PhraseBased:
 
         Args:
             folder: created if missing.
-            source, target: text files, aligned by line.
+            source, target: text files, plain or compressed, aligned by line.
 
         Raises:
-            UserError: sil-machine is not installed, or a token is the separator of phrase tables.
+            UserError: sil-machine is not installed; the files have unequal numbers of lines; a line
+                is not UTF-8, or a token is the separator of phrase tables.
         """
         require("a phrase-based system", *THOT)
-        for file in (source, target):
-            _check_tokens(file)
+        with tempfile.TemporaryDirectory(dir=make_folder(folder)) as texts:
+            copies = [pathlib.Path(texts, side) for side in ("source", "target")]
+            counts = [_write_tokens(*files) for files in zip((source, target), copies)]
+            check_counts((source, target), counts)
+            (pathlib.Path(folder) / WEIGHTS).unlink(missing_ok=True)  # of an earlier system
+            system = cls(folder)
+            system._train(*copies)
+        return system
+
+    def _train(self, source: pathlib.Path, target: pathlib.Path) -> None:
+        """Train on the files that _write_tokens wrote."""
         from machine.corpora import TextFileTextCorpus
         from machine.tokenization import WHITESPACE_TOKENIZER
         from machine.translation.thot import ThotSmtModelTrainer
@@ -151,19 +163,16 @@ class PhraseBased:
             def _train_tune_corpus(self, *_):
                 pass
 
-        (pathlib.Path(folder) / WEIGHTS).unlink(missing_ok=True)  # of an earlier system
-        system = cls(folder)
         corpus = (
             TextFileTextCorpus(str(source))
             .align_rows(TextFileTextCorpus(str(target)))
             .tokenize(WHITESPACE_TOKENIZER)
         )
         for part in ("translation", "language"):
-            make_folder(system.folder / part)
-        with Trainer("fast_align", corpus, system._parameters()) as trainer:
+            make_folder(self.folder / part)
+        with Trainer("fast_align", corpus, self._parameters()) as trainer:
             trainer.train()
             trainer.save()
-        return system
 
     def tune(
         self,
@@ -181,7 +190,15 @@ class PhraseBased:
 
         Returns:
             the development text's n-best lists with the tuned weights.
+
+        Raises:
+            UserError: there are no sentences, or not as many references; as for :meth:`nbest`.
         """
+        if not sources or len(sources) != len(references):
+            raise UserError(
+                "tune: expected one reference for each source sentence, and at least one sentence,"
+                f" got {len(sources)} sources and {len(references)} references"
+            )
         known: list[dict[tuple[str, tuple[float, ...]], None]] = [{} for _ in sources]
         best: tuple[float, Any, Any] = (-1.0, None, None)
         for round_ in range(rounds + 1):
@@ -216,10 +233,13 @@ class PhraseBased:
         Returns:
             the derivations of each sentence, best first; a sentence without words or without a
             translation has one empty derivation.
+
+        Raises:
+            UserError: the folder has no trained system, or sil-machine is not installed.
         """
+        self._model.weights = (self.weights * UNITS).tolist()
         from machine.translation.thot.thot_utils import load_smt_decoder
 
-        self._model.weights = (self.weights * UNITS).tolist()
         decoder = load_smt_decoder(self._model, self._parameters())
         return [_derivations(decoder, source, size) for source in sources]
 
@@ -232,11 +252,11 @@ class PhraseBased:
         source words aligned to it (Koehn et al. 2003, §3.4). Its probabilities and links, which
         are symmetrized, are fast_align's.
         """
-        rows = list(_read_thot_table(self.folder / "translation" / "system.ttable"))
+        lexicon = _Lexicon(self._model)
+        rows = list(_read_thot_table(self._phrases))
         source_counts: dict[str, float] = {}
         for source, _, _, joint in rows:
             source_counts[source] = source_counts.get(source, 0.0) + joint
-        lexicon = _Lexicon(self._model)
         for start in range(0, len(rows), PAIRS_AT_ONCE):
             block = rows[start : start + PAIRS_AT_ONCE]
             for (source, target, count, joint), links in zip(block, lexicon.links(block)):
@@ -251,6 +271,11 @@ class PhraseBased:
                     f" {source_counts[source]:g} {joint:g}\n"
                 )
 
+    @property
+    def _phrases(self) -> pathlib.Path:
+        """thot's table of phrase pairs."""
+        return self.folder / "translation" / "system.ttable"
+
     def _parameters(self):
         from machine.translation.thot import ThotSmtParameters
 
@@ -262,6 +287,11 @@ class PhraseBased:
     @functools.cached_property
     def _model(self):
         """thot's model; reading a table of a million pairs takes 15 seconds."""
+        if not self._phrases.exists():
+            raise UserError(
+                f"{self.folder}: expected a folder that PhraseBased.train wrote, got none with"
+                " translation/system.ttable; check the path, or train the system first"
+            )
         require("a phrase-based system", *THOT)
         from machine.translation.thot import ThotWordAlignmentModelType
         from machine.translation.thot.thot_utils import load_smt_model
@@ -332,16 +362,36 @@ def _derivation(data) -> Derivation:
     )
 
 
-def _check_tokens(file):
-    """Raise UserError if a line has the token ``|||``, which separates the fields of thot's tables
-    and of Moses's.
+def _write_tokens(file, path) -> int:
+    """Write the tokens of each line to a new file, separated by single spaces; return the number of
+    lines. sil-machine would take what is before a tab for the key of a row.
+
+    Raises:
+        UserError: a line is not UTF-8, or has the token ``|||``, which separates the fields of
+            thot's tables and of Moses's; the file cannot be read.
     """
-    for number, line in enumerate(read_bytes(file), start=1):
-        if b"|||" in line.split():
-            raise UserError(
-                f"{file}:{number}: expected tokens, got |||, which separates the fields of a phrase"
-                " table; write it as | | |"
-            )
+    number = 0
+    with NamedFile(path) as copy:
+        for number, line in enumerate(read_lines(file), start=1):
+            tokens = line.split()
+            if "|||" in tokens:
+                raise UserError(
+                    f"{file}:{number}: expected tokens, got |||, which separates the fields of a"
+                    " phrase table; write it as | | |"
+                )
+            copy.write(f"{' '.join(tokens)}\n".encode())
+    return number
+
+
+def _read_weights(path) -> list[float]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return [float(found[name]) for name in FEATURES]
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{path}: expected the {len(FEATURES)} weights that tune wrote, got a damaged file"
+            f" ({one_line(error)}); delete it and tune again"
+        ) from None
 
 
 def _read_thot_table(path):
