@@ -70,8 +70,8 @@ def table(report: Mapping[str, Any]) -> Iterator[str]:
     if "search_errors" in report:
         found = report["search_errors"]
         yield (
-            f"search errors among {found['sentences']} sentences without unknown words in the"
-            " reference"
+            f"search errors among {found['sentences']} sentences whose reference the search may"
+            " write"
         )
         yield "    beam size     errors   share    BLEU"
         for beam in found["beams"]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from rnnsearch_tf.config import UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for
+from rnnsearch_tf.search.hypotheses import maximum_lengths, minimum_lengths
 
 TOLERANCE = 1e-4
 """Score differences up to this many nats count as float32 rounding errors."""
@@ -23,8 +26,10 @@ def search_errors(
 ) -> dict[str, Any]:
     """The share of search errors by beam size.
 
-    Scores are those that the search ranks by, log p / length^A. A reference with unknown words has
-    no score; its sentence is not compared, but counts in BLEU.
+    Scores are those that the search ranks by, log p / length^A. A sentence is not compared, but
+    counts in BLEU, if the search may not write its reference, or it has no score: with unknown
+    words, beyond the model's maximum length, shorter or longer than the options of search allow, or
+    with a repetition that ``no_repeat_ngram`` forbids.
 
     Args:
         translator: Translator.
@@ -42,16 +47,25 @@ def search_errors(
     """
     config = translator.search_config(**search)
     check_scores(config)
-    known = [UNKNOWN_ID not in ids for ids in translator.target_text.encode(references).to_list()]
+    rows = translator.target_text.encode(references).to_list()
+    known = [UNKNOWN_ID not in ids for ids in rows]
     chosen = [k for k, (fits, source) in enumerate(zip(known, sources)) if fits and source.strip()]
     forced = translator.score_targets([sources[k] for k in chosen], [references[k] for k in chosen])
+    source_lengths = [len(scored.source_tokens) + 1 for scored in forced]
+    least = minimum_lengths(source_lengths, config).numpy()
+    most = np.minimum(
+        maximum_lengths(source_lengths, config).numpy(), translator.maximum_lengths["target"] + 1
+    )
+    compared = [
+        (k, scored)
+        for k, scored, low, high in zip(chosen, forced, least, most)
+        if low < len(rows[k]) <= high and not _repeats(rows[k], config.no_repeat_ngram)
+    ]
     beams = []
     for size in beam_sizes:
         found = translator.translate(sources, **{**search, "beam_size": size, "nbest": 1})
-        errors = sum(
-            _is_error(scored, found[k], config.length_penalty) for k, scored in zip(chosen, forced)
-        )
-        share = errors / len(chosen) if chosen else 0.0
+        errors = sum(_is_error(scored, found[k], config.length_penalty) for k, scored in compared)
+        share = errors / len(compared) if compared else 0.0
         score = bleu(
             [translation.text for translation in found],
             references,
@@ -59,7 +73,13 @@ def search_errors(
             lowercase,
         ).score
         beams.append({"beam_size": size, "search_errors": errors, "share": share, "bleu": score})
-    return {"sentences": len(chosen), "beams": beams}
+    return {"sentences": len(compared), "beams": beams}
+
+
+def _repeats(ids: list[int], size: int) -> bool:
+    """Whether a sentence has `size` tokens in a row twice; False for size 0."""
+    ngrams = [tuple(ids[k : k + size]) for k in range(len(ids) - size + 1)] if size else []
+    return len(set(ngrams)) < len(ngrams)
 
 
 def check_scores(config: SearchConfig) -> None:

@@ -113,6 +113,37 @@ def test_search_errors_of_a_run_with_n_best_lists(text, tmp_path):
     assert [beam["beam_size"] for beam in found["beams"]] == [1, 2]
 
 
+@pytest.mark.parametrize(
+    "options, maximum, expected",
+    [
+        ({}, 50, 4),
+        ({"minimum_length_ratio": 1.0}, 50, 2),
+        ({"maximum_length_ratio": 1.0}, 50, 2),
+        ({"maximum_length_ratio": 1.0, "extra_length": 1}, 50, 3),
+        ({"no_repeat_ngram": 2}, 50, 3),
+        ({}, 5, 2),
+    ],
+)
+def test_references_that_the_search_may_not_write_are_not_compared(
+    tmp_path, options, maximum, expected
+):
+    """No beam could find them, whatever their score."""
+    run = write_run(tmp_path / "run", unknown_words=-4.0)
+    translator = Translator.load(run, maximum_lengths={"target": maximum})
+    sources = ["The door is white."] * 4
+    words = [word for word in translator.target_text.vocabulary.tokens[3:] if word.isalpha()]
+    references = [
+        " ".join(words[k] for k in row)
+        for row in ([0, 1, 2, 3, 4], [0, 1], [0, 1, 2, 3, 4, 5, 6, 7, 0, 1], [0, 0, 1, 0, 2, 0])
+    ]
+    lengths = [len(row) + 1 for row in ids(translator, "target", references)]
+    assert lengths == [6, 3, 11, 7] and len(ids(translator, "source", sources)[0]) == 5
+    options = {"maximum_length_ratio": 3.0, **options}
+    found = search_errors(translator, sources, references, [1], **options)
+    assert found["sentences"] == expected
+    assert found["beams"][0]["search_errors"] <= expected
+
+
 def test_search_errors(report, translator, text):
     """The references are what a wide beam finds: a narrow one misses some of them."""
     sources, references = text
@@ -121,11 +152,14 @@ def test_search_errors(report, translator, text):
         w.text if w.tokens and k not in (2, 6, 9) else r
         for k, (w, r) in enumerate(zip(wide, references))
     ]
+    limit = translator.config.search.maximum_length_ratio
+    source_ids = ids(translator, "source", sources)
     found, _ = report("--json", "--search-errors", "1,8", "--no-unknown")
     known = [
         k
         for k, row in enumerate(ids(translator, "target", references))
-        if 2 not in row and sources[k]
+        # those that end at the limit have no end symbol, with which they would be too long
+        if 2 not in row and sources[k] and len(row) + 1 <= limit * (len(source_ids[k]) + 1)
     ]
     assert found["search_errors"]["sentences"] == len(known) < COUNT
     scores = translator.score([sources[k] for k in known], [references[k] for k in known])
