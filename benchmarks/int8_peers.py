@@ -1,6 +1,6 @@
-"""Search in eight bits beside CTranslate2's: sentences a second of one thread, in turns.
+"""Search in eight bits beside CTranslate2's: sentences a second with --threads each, in turns.
 
-    python benchmarks/int8_peers.py [--beams 1 12] [--batches 1 64]
+    python benchmarks/int8_peers.py --threads 1 [--beams 1 12] [--batches 1 64]
 
 Ours: RNNsearch of the size SMALL (256 units, 10,000 words) in TensorFlow float32, ONNX Runtime int8
 and LiteRT int8, which takes a batch sentence by sentence. CTranslate2, installed with pip into an
@@ -66,6 +66,12 @@ def opennmt_worker(size, arguments, place):
     return measuring.Worker([str(python), str(measuring.HERE / peer.worker), options])
 
 
+def command_of_ctranslate2(python, size, options, threads):
+    """The command of a Worker that searches with a Transformer of these options."""
+    options = options | dict(vocabulary_size=size.vocabulary_size, type="int8", threads=threads)
+    return [str(python), str(measuring.HERE / PEER.worker), json.dumps(options)]
+
+
 def seconds_of(call, ids):
     start = time.perf_counter()
     call(ids)
@@ -93,9 +99,8 @@ def main():
         if opennmt:
             stack.enter_context(opennmt)
         for name, options in TRANSFORMERS.items():
-            options = options | dict(vocabulary_size=size.vocabulary_size, type="int8")
-            command = [python, measuring.HERE / PEER.worker, json.dumps(options)]
-            workers[name] = stack.enter_context(measuring.Worker([*map(str, command)]))
+            command = command_of_ctranslate2(python, size, options, arguments.threads)
+            workers[name] = stack.enter_context(measuring.Worker(command))
         for beam in arguments.beams:
             ours = our_ways(size, beam, arguments.threads, place)
             for count in arguments.batches:

@@ -171,6 +171,8 @@ def cell(value):
         return value
     if isinstance(value, int) or abs(value) >= 100:
         return f"{value:,.0f}"
+    if abs(value) < 1:
+        return f"{value:#.3g}"
     return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
 
 

@@ -1,7 +1,8 @@
 """CTranslate2 as a worker (measuring.Worker), in an environment of its own: searches of a
 Transformer with random weights.
 
-    peer_ctranslate2.py '{"layers": 3, "width": 256, "vocabulary_size": 10000, "type": "int8"}'
+    peer_ctranslate2.py '{"layers": 3, "width": 256, "vocabulary_size": 10000, "type": "int8",
+        "threads": 1}'
 """
 
 import json
@@ -69,7 +70,10 @@ class Peer:
         self.folder = tempfile.TemporaryDirectory()
         spec.save(self.folder.name)
         self.translator = ctranslate2.Translator(
-            self.folder.name, compute_type=options["type"], inter_threads=1, intra_threads=1
+            self.folder.name,
+            compute_type=options["type"],
+            inter_threads=1,
+            intra_threads=options["threads"],
         )
 
     def search(self, rows, length, beam):

@@ -221,7 +221,9 @@ def slices(seconds):
 
 
 def memory_of(seen, begin, end):
-    """MB, resident and of its own, at the end of a slice."""
+    """MB, resident and of its own, at the end of a slice; None without any look."""
+    if not seen:
+        return [None, None]
     rows = [row for row in seen if begin <= row[0] < end] or seen[-1:]
     return [round(value / 1e6) for value in rows[-1][1:]]
 

@@ -89,6 +89,12 @@ def measure(model, config, batches, arguments):
         yield [len(ids), *speeds, *(speed / speeds[0] for speed in speeds[1:])]
 
 
+def spread(rows, size):
+    """A batch of `size` of the sorted rows, of all lengths; the middle one for size 1."""
+    size = min(size, len(rows))
+    return [rows[(2 * k + 1) * len(rows) // (2 * size)] for k in range(size)]
+
+
 def models(arguments, place):
     """(name, model, options of the search section, function of a batch size → source ids)."""
     import sizes
@@ -102,12 +108,7 @@ def models(arguments, place):
         lines = [line for line in read_lines(arguments.text) if line.strip()]
         rows = translator.source_text.encode(lines[: max(arguments.batches)]).to_list()
         rows.sort(key=len)
-        middle = len(rows) // 2
-
-        def batch(size):
-            return padded(rows[:size] if size > 1 else rows[middle : middle + 1])
-
-        yield str(arguments.model), translator, {}, batch
+        yield str(arguments.model), translator, {}, lambda size: padded(spread(rows, size))
         return
     for name in arguments.sizes:
         size = sizes.SIZES[name]
@@ -125,6 +126,8 @@ def main():
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 5, 12])
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 64])
     arguments = measuring.parse(parser)
+    if bool(arguments.model) != bool(arguments.text):
+        parser.error("--model and --text go together")
     if arguments.quick:
         arguments.sizes, arguments.beams, arguments.batches = ["TINY"], [2], [2]
     heads = ["model", "beam", "batch", *(f"{way}, sentences/s" for way in WAYS)]

@@ -2,10 +2,13 @@
 
 import ast
 import importlib.util
+import json
 import pathlib
 import re
 import subprocess
 import sys
+import types
+import unittest.mock
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +37,7 @@ PROGRAMS = [
     "hostile.py",
     "without_tensorflow.py",
     "imported.py",
+    "int8_peers.py",
 ]
 WORKERS = ["ours.py", "peer_joeynmt.py", "peer_opennmt.py"]
 SYSTEMS = [
@@ -324,13 +328,56 @@ def test_a_worker_answers_and_says_why_it_ended():
 def test_tables_are_markdown():
     import measuring
 
-    rows = [["one", 1, 0.123456, None], ["two", 12345, 1234.5, "–"]]
+    rows = [["one", 1, 0.123456, None], ["two", 12345, 1234.5, "–"], ["three", 0, 0.00479, 1.5]]
     assert measuring.table(["name", "count", "rate", "missing"], rows).splitlines() == [
         "| name | count | rate | missing |",
         "| --- | --: | --: | --: |",
-        "| one | 1 | 0.12 | – |",
+        "| one | 1 | 0.123 | – |",
         "| two | 12,345 | 1,234 | – |",
+        "| three | 0 | 0.00479 | 1.50 |",
     ]
+
+
+def test_ctranslate2_has_the_threads_of_the_others(monkeypatch):
+    import int8_peers
+    import peer_ctranslate2
+    import sizes
+
+    made = {}
+    translator = types.SimpleNamespace(Translator=lambda *_, **options: made.update(options))
+    monkeypatch.setitem(sys.modules, "ctranslate2", translator)
+    monkeypatch.setattr(peer_ctranslate2, "specification", lambda **_: unittest.mock.MagicMock())
+    options = dict(layers=3, width=256)
+    *_, told = int8_peers.command_of_ctranslate2("python", sizes.SIZES["TINY"], options, 3)
+    peer_ctranslate2.Peer(json.loads(told))
+    assert (made["inter_threads"], made["intra_threads"]) == (1, 3)
+
+
+def test_batches_of_every_size_have_sentences_of_all_lengths():
+    import without_tensorflow
+
+    rows = [[0] * length for length in range(1, 65)]
+    for size, lengths in ((1, [33]), (2, [17, 49]), (4, [9, 25, 41, 57]), (64, range(1, 65))):
+        assert [len(row) for row in without_tensorflow.spread(rows, size)] == list(lengths)
+    assert without_tensorflow.spread(rows[:3], 8) == rows[:3]
+
+
+@pytest.mark.parametrize("words", (["--model", "run"], ["--text", "file"]))
+def test_a_model_is_measured_on_text(words, monkeypatch, capsys):
+    """It would read standard input."""
+    import without_tensorflow
+
+    monkeypatch.setattr(sys, "argv", ["without_tensorflow.py", *words])
+    with pytest.raises(SystemExit) as ended:
+        without_tensorflow.main()
+    assert ended.value.code == 2 and "--model and --text go together" in capsys.readouterr().err
+
+
+def test_a_soak_that_ends_before_the_first_look_has_no_memory():
+    import soak
+
+    assert soak.memory_of([], 0, 300) == [None, None]
+    assert soak.memory_of([(10, 2e6, 1e6), (20, 4e6, 3e6)], 0, 300) == [4, 3]
 
 
 def test_rows_are_printed_although_a_later_one_failed(capsys):
