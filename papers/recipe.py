@@ -76,11 +76,12 @@ def _measure(work, name, seed):
     texts = work.output(f"recipe-{name}-{seed}", translate)["texts"]
     lines = work.run(name, seed).metrics.read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines]
+    seconds = work.trained(name, seed)["seconds"]
     return {
         "curve": [
             [each["batches"], each["bleu"]] for each in records if each["kind"] == "development"
         ],
         "BLEU": bleu_of_model(texts, references, config.target).score,
         "batch_size": config.data.batch_size,
-        "minutes": work.trained(name, seed)["seconds"] / 60,
+        "minutes": None if seconds is None else seconds / 60,
     }

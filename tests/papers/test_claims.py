@@ -372,3 +372,19 @@ def test_a_page_of_one_seed_needs_one_model_of_each_kind(tmp_path):
     work = Workspace(tmp_path, tmp_path, seeds=[1, 2, 3])
     assert work.untrained(chosen("bahdanau2015-figure3")) == [("rnnsearch-50", 1)]
     assert len(work.untrained(chosen("bahdanau2015-figure3", "bahdanau2015-monotone"))) == 3
+
+
+def test_no_claim_of_known_words_where_no_sentence_has_known_words_alone(monkeypatch):
+    """Table 1 has no BLEU of them then."""
+    models = ["a", "b", "c", "d", "e"]
+    phrases = {"all": 30.0, "short": 20.0, "no_unk": None}
+    for name, value in (
+        ("measured_phrase_based", phrases),
+        ("kept_counts_of_phrases", []),
+        ("kept_single_sentences", 3),
+        ("kept_counts", []),
+    ):
+        monkeypatch.setattr(claims.bahdanau2015, name, lambda *_, value=value: value)
+    measured = dict.fromkeys(models, [{"all": 29.0, "short": 22.0, "no_unk": None}])
+    found = list(claims._beside_phrases(None, "paper", models, measured, None))
+    assert [claim.difference.values for claim in found] == [[1.0], [2.0]]

@@ -1,6 +1,7 @@
 """The page of the authors' recipe beside ours."""
 
 import json
+import types
 
 from papers import recipe
 from papers.items import ITEMS
@@ -81,3 +82,20 @@ def test_curves_and_scores_of_both_recipes(tmp_path):
     }
     assert axes.get_ylabel() == "development BLEU"
     json.dumps(page.ours)
+
+
+def test_a_training_without_a_record_has_no_minutes(tmp_path, monkeypatch):
+    """Its checkpoints were deleted before it was measured."""
+    metrics = tmp_path / "metrics.jsonl"
+    metrics.write_text('{"kind": "development", "batches": 500, "bleu": 60.0}\n')
+    monkeypatch.setattr("rnnsearch_tf.data.corpus.open_corpus", lambda *_: [("a b c d",) * 2])
+    work = types.SimpleNamespace(
+        config=lambda *_: types.SimpleNamespace(data=types.SimpleNamespace(batch_size=40)),
+        translator=lambda *_: types.SimpleNamespace(
+            translate=lambda sources: [types.SimpleNamespace(text=text) for text in sources]
+        ),
+        run=lambda *_: types.SimpleNamespace(metrics=metrics),
+        trained=lambda *_: {"batches": None, "seconds": None},
+    )
+    found = recipe._measure(work, "phrasebook-rnnsearch", 1)
+    assert found["curve"] == [[500, 60.0]] and found["minutes"] is None
