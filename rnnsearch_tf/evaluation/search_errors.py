@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import fractions
+import math
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from rnnsearch_tf.config import UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for
-from rnnsearch_tf.search.hypotheses import maximum_lengths, minimum_lengths
 
 TOLERANCE = 1e-4
 """Score differences up to this many nats count as float32 rounding errors."""
@@ -51,15 +50,11 @@ def search_errors(
     known = [UNKNOWN_ID not in ids for ids in rows]
     chosen = [k for k, (fits, source) in enumerate(zip(known, sources)) if fits and source.strip()]
     forced = translator.score_targets([sources[k] for k in chosen], [references[k] for k in chosen])
-    source_lengths = [len(scored.source_tokens) + 1 for scored in forced]
-    least = minimum_lengths(source_lengths, config).numpy()
-    most = np.minimum(
-        maximum_lengths(source_lengths, config).numpy(), translator.maximum_lengths["target"] + 1
-    )
     compared = [
         (k, scored)
-        for k, scored, low, high in zip(chosen, forced, least, most)
-        if low < len(rows[k]) <= high and not _repeats(rows[k], config.no_repeat_ngram)
+        for k, scored in zip(chosen, forced)
+        if len(rows[k]) <= translator.maximum_lengths["target"] + 1
+        and _may_write(rows[k], len(scored.source_tokens) + 1, config)
     ]
     beams = []
     for size in beam_sizes:
@@ -76,10 +71,18 @@ def search_errors(
     return {"sentences": len(compared), "beams": beams}
 
 
-def _repeats(ids: list[int], size: int) -> bool:
-    """Whether a sentence has `size` tokens in a row twice; False for size 0."""
+def _may_write(ids: list[int], source_length: int, config: SearchConfig) -> bool:
+    """Whether the search allows a sentence; both lengths include the end symbol. The limits are
+    those of search/hypotheses.py.
+    """
+    least, most = (
+        math.floor(fractions.Fraction(ratio).limit_denominator(10_000) * source_length)
+        for ratio in (config.minimum_length_ratio, config.maximum_length_ratio)
+    )
+    size = config.no_repeat_ngram
     ngrams = [tuple(ids[k : k + size]) for k in range(len(ids) - size + 1)] if size else []
-    return len(set(ngrams)) < len(ngrams)
+    fits = least < len(ids) <= max(most + config.extra_length, 1)
+    return fits and len(set(ngrams)) == len(ngrams)
 
 
 def check_scores(config: SearchConfig) -> None:
