@@ -80,6 +80,9 @@ LONG_TEXT = 20_000
 minute or more, that a message says so.
 """
 
+MOST_RESAMPLED = 50_000_000
+"""Sentences times resamples: sacreBLEU holds 80 bytes for each."""
+
 
 def arguments(parser: ArgumentParser) -> None:
     add_model(parser)
@@ -199,6 +202,7 @@ def run(arguments: Namespace) -> None:
         else _development_text(arguments)
     )
     baseline = _baseline(arguments, len(sources))
+    _check_resamples(arguments, len(sources))
     _check_outputs(arguments)
     translator = load_translator(arguments)
     if arguments.tokenized:
@@ -381,6 +385,22 @@ def _baseline(arguments, sentences):
             f" sentence, got {len(lines)} lines"
         )
     return lines
+
+
+def _check_resamples(arguments, sentences):
+    """Refuse more resamples than memory has room for, before anything is translated."""
+    from rnnsearch_tf.evaluation.significance import TESTS
+
+    numbers = {"--bootstrap": arguments.bootstrap or 0}
+    if arguments.baseline:
+        numbers["--baseline"] = TESTS[arguments.test or "bootstrap"][1]
+    for flag, number in numbers.items():
+        if sentences * number > MOST_RESAMPLED:
+            raise UsageError(
+                f"{flag}: expected at most {MOST_RESAMPLED:,} sentences × resamples, which take"
+                f" 4 GB of memory, got {sentences:,} × {number:,}; evaluate fewer sentences, or"
+                " with fewer resamples"
+            )
 
 
 def _in_target_form(references, baseline, config, arguments):

@@ -244,6 +244,7 @@ def test_the_tables_for_people(report, text, tmp_path):
     [
         (["--search-errors", "1,x"], 2, "--search-errors: expected a whole number"),
         (["--bootstrap", "1"], 2, "--bootstrap"),
+        (["--bootstrap", "2200000"], 2, "--bootstrap: expected at most 50,000,000 sentences"),
         (["--test", "bootstrap"], 2, "--test: expected --baseline"),
         (["--baseline", "/dev/null"], 1, "/dev/null: expected 23 translations"),
         (["--search-errors", "1", "--coverage-penalty", "0.2"], 2, "coverage_penalty 0"),
