@@ -2,10 +2,10 @@
 as one file that ONNX Runtime or LiteRT runs, or as a web page with the model in it.
 
 Before DIR/N appears, a fresh process loads the model and its answers are compared with those of the
-Python model, unless the weights are stored in float16, bfloat16 or int8. An existing version is never overwritten. A failed
-export leaves nothing that a server would load, and the next export removes what a killed one has
-left. A profile is a YAML file with the options of an export; --set changes one of them. A checkout
-has examples in export/.
+Python model (those of one file or a page only if the weights are float32). An existing version is
+never overwritten. A failed export leaves nothing that a server would load, and the next export
+removes what a killed one has left. A profile is a YAML file with the options of an export; --set
+changes one of them. A checkout has examples in export/.
 """
 
 from __future__ import annotations

@@ -87,7 +87,8 @@ def arguments(parser: ArgumentParser) -> None:
         default=1,
         help=(
             "2: select again, with the better half of the kept pairs added to the domain text; for"
-            " a corpus that has at least as much text of the domain as you keep (default: %(default)s)"
+            " a corpus that has at least as much text of the domain as you keep (default:"
+            " %(default)s)"
         ),
     )
     parser.add_argument(
