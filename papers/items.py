@@ -183,6 +183,11 @@ ITEMS = {
         luong2015.attention,
         one_seed=True,
     ),
+    "luong2015-scores": Item(
+        "BLEU of dot, general and concat on Multi30k",
+        luong2015.SCORES,
+        luong2015.scores,
+    ),
     "alignment-phrasebook": Item(
         "alignment error rate of six systems with attention, without and with guided alignment,"
         " and of word aligners",

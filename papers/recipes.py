@@ -267,6 +267,14 @@ def _luong():
                 f"phrasebook-{score}{ending}",
                 Recipe("phrasebook-luong", changes, "phrasebook", minutes=5),
             )
+        changes = (
+            f"model.attention_score={score}",
+            "training.maximum_updates=3000",
+            "training.evaluate_every=375",
+            "training.evaluate_sentences=500",
+            "training.average=0",
+        )
+        yield f"captions-{score}", Recipe("multi30k-en-fr-luong", changes, "captions", minutes=6)
 
 
 def _attending():

@@ -1,0 +1,31 @@
+"""The page of Luong's scores on Multi30k."""
+
+import sacrebleu
+
+from papers import luong2015
+from papers.resampling import counts_of
+from papers.workspace import Workspace
+
+REFERENCES = ["a red car stops here now", "two dogs run over the grass", "the man reads a book"] * 4
+GOOD = ["a red car stops here now", "two dogs run over the grass", "the man reads the book"] * 4
+BAD = ["a red car is here now", "two dogs walk over the grass", "the man reads a book"] * 4
+
+
+def test_bleu_and_differences(tmp_path):
+    work = Workspace(tmp_path, None, seeds=[1, 2])
+    for name, texts in zip(luong2015.SCORES, (GOOD, BAD, BAD)):
+        for seed in work.seeds:
+            counts = counts_of(texts, REFERENCES, tokenize="13a")
+            work.output(
+                f"luong-{name}-{seed}", lambda counts=counts: {"texts": [], "counts": counts}
+            )
+            bleu = sacrebleu.corpus_bleu(texts, [REFERENCES]).score
+            work.measured(
+                f"luong-{name}-{seed}", lambda bleu=bleu: {"BLEU": bleu, "development": 1.0}
+            )
+    page = luong2015.scores(work, luong2015.SCORES)
+    good, bad, same = (row["test BLEU"] for row in page.ours)
+    assert [row["score"] for row in page.ours] == ["dot", "general", "concat"]
+    difference = good[0] - bad[0]
+    assert bad == same and f"dot − general {difference:+.2f} ± " in page.text[1]
+    assert "general − concat +0.00 ± 0.00" in page.text[1]
