@@ -173,7 +173,7 @@ def _authors():
         *AUTHORS_LIMITS,
         "training.maximum_updates=24000",
     )
-    for system, ours in (("rnnsearch", ()), ("rnnencdec", _WITHOUT_ATTENTION)):
+    for system, ours, minutes in (("rnnsearch", (), 110), ("rnnencdec", _WITHOUT_ATTENTION, 70)):
         without = tuple(
             change
             for change in captions
@@ -181,7 +181,7 @@ def _authors():
         )
         yield (
             f"captions-{system}-authors",
-            Recipe(f"{system}-50", without, "captions", minutes=120),
+            Recipe(f"{system}-50", without, "captions", minutes=minutes),
         )
         updates = 2 * UPDATES[f"{system}-50"]
         yield (
@@ -269,12 +269,12 @@ def _luong():
             )
         changes = (
             f"model.attention_score={score}",
-            "training.maximum_updates=3000",
-            "training.evaluate_every=375",
+            "training.maximum_updates=2000",
+            "training.evaluate_every=500",
             "training.evaluate_sentences=500",
             "training.average=0",
         )
-        yield f"captions-{score}", Recipe("multi30k-en-fr-luong", changes, "captions", minutes=6)
+        yield f"captions-{score}", Recipe("multi30k-en-fr-luong", changes, "captions", minutes=4)
 
 
 def _attending():

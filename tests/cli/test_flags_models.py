@@ -207,8 +207,8 @@ def test_import(observe, monkeypatch):
     from rnnsearch_tf.extras.importing import check as comparison
     from rnnsearch_tf.extras.importing import importer
 
-    def compared(translator, path):
-        observe.facts["checked"] = (translator, path)
+    def compared(translator, sentences):
+        observe.facts["checked"] = (translator, sentences)
         return ["check: equal"], True
 
     names = ["program", "files", "folder", "settings"]
@@ -216,6 +216,7 @@ def test_import(observe, monkeypatch):
     noted = observe.note(*names, answer=(translator, ["found"]))
     monkeypatch.setattr(importer, "import_model", noted)
     monkeypatch.setattr(comparison, "compare", compared)
+    monkeypatch.setattr(comparison, "read_sentences", lambda path: ["read of", path])
     plain = check(
         observe,
         "import",
@@ -223,7 +224,7 @@ def test_import(observe, monkeypatch):
         {
             "--output": (["--output", "yours"], {"folder": "yours", "output": ["yours"]}),
             "--set": (["--set", "a=1", "--set", "b=2"], {"settings": ["a=1", "b=2"]}),
-            "--check": (["--check", "u"], {"checked": (translator, "u")}),
+            "--check": (["--check", "u"], {"checked": (translator, ["read of", "u"])}),
         },
     )
     del plain["output"]

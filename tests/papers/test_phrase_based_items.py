@@ -243,7 +243,7 @@ def test_the_phrase_based_row_of_bahdanau_2015(place, monkeypatch):
     assert row == {
         "model": "phrase-based",
         "All": pytest.approx(bleu(texts, references)),
-        "of the single sentences": pytest.approx(bleu(texts[:40], references[:40])),
+        "single captions": pytest.approx(bleu(texts[:40], references[:40])),
         "No UNK": pytest.approx(bleu(texts[:9], references[:9])),
         "sentences without UNK": 9,
     }

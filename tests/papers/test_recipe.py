@@ -1,7 +1,6 @@
 """The page of the authors' recipe beside ours."""
 
 import json
-import types
 
 from papers import recipe
 from papers.items import ITEMS
@@ -86,16 +85,12 @@ def test_curves_and_scores_of_both_recipes(tmp_path):
 
 def test_a_training_without_a_record_has_no_minutes(tmp_path, monkeypatch):
     """Its checkpoints were deleted before it was measured."""
-    metrics = tmp_path / "metrics.jsonl"
+    work = Workspace(tmp_path, None, seeds=[1])
+    metrics = work.run("phrasebook-rnnsearch", 1).metrics
+    metrics.parent.mkdir(parents=True)
     metrics.write_text('{"kind": "development", "batches": 500, "bleu": 60.0}\n')
-    monkeypatch.setattr("rnnsearch_tf.data.corpus.open_corpus", lambda *_: [("a b c d",) * 2])
-    work = types.SimpleNamespace(
-        config=lambda *_: types.SimpleNamespace(data=types.SimpleNamespace(batch_size=40)),
-        translator=lambda *_: types.SimpleNamespace(
-            translate=lambda sources: [types.SimpleNamespace(text=text) for text in sources]
-        ),
-        run=lambda *_: types.SimpleNamespace(metrics=metrics),
-        trained=lambda *_: {"batches": None, "seconds": None},
-    )
+    nothing = {"batches": None, "seconds": None}
+    monkeypatch.setattr(work, "trained", lambda *_: nothing)
+    work.output("recipe-phrasebook-rnnsearch-1", lambda: {"texts": ["a b"] * 500})
     found = recipe._measure(work, "phrasebook-rnnsearch", 1)
     assert found["curve"] == [[500, 60.0]] and found["minutes"] is None

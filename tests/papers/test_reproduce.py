@@ -136,7 +136,7 @@ def test_every_recipe_is_a_good_configuration(name, tmp_path, monkeypatch):
     work = Workspace(tmp_path / "out", write_corpus(multi30k(tmp_path / "data")))
     config = work.config(name, 7)
     assert config.training.seed == 7 + 1000 * RECIPES[name].member
-    assert RECIPES[name].minutes <= 30
+    assert RECIPES[name].minutes <= (110 if name.endswith("-authors") else 30)
 
 
 def test_members_of_an_ensemble_are_trained_once_and_differ(tmp_path):
@@ -162,7 +162,7 @@ def test_every_item_has_its_models():
             }
             - {items.TRAINED_LONGER}
         )
-        <= 14
+        <= 21  # four of the authors' recipe on captions, three of Luong's scores
     )
 
 
