@@ -269,12 +269,12 @@ def _luong():
             )
         changes = (
             f"model.attention_score={score}",
-            "training.maximum_updates=2000",
-            "training.evaluate_every=500",
+            "training.maximum_updates=6000",
+            "training.evaluate_every=1000",
             "training.evaluate_sentences=500",
             "training.average=0",
         )
-        yield f"captions-{score}", Recipe("multi30k-en-fr-luong", changes, "captions", minutes=4)
+        yield f"captions-{score}", Recipe("multi30k-en-fr-luong", changes, "captions", minutes=20)
 
 
 def _attending():
