@@ -51,8 +51,8 @@ inline void ParseWords(const Lines& words, const std::string& expected, std::str
   if (model->empty()) throw UsageError("expected one " + expected + ", got none");
 }
 
-// Translate standard input, `batch_size` lines a call; one line comes out for each. A byte-order mark is skipped. With `times`, standard error says how long
-// the start, which took `startup` milliseconds, and the calls took.
+// Translate standard input, `batch_size` lines a call; one line comes out for each. A byte-order mark is skipped. With `times`,
+// standard error says how long the start, which took `startup` milliseconds, and the calls took.
 inline void TranslateLines(const std::function<Lines(const Lines&)>& translate, int batch_size, bool times, double startup) {
   std::vector<double> calls;
   size_t total = 0;

@@ -70,7 +70,7 @@ def claims(work, models) -> Page:
             "claim": claim.says,
             "measured as": claim.measure,
             "paper's": claim.in_paper,
-            "ours": _with_margin(claim.difference),
+            "ours": claim.difference.shown(),
             "agrees?": verdict,
         }
         for claim, verdict in zip(found, judged)
@@ -118,14 +118,6 @@ def claims(work, models) -> Page:
         ],
         numbers={"differences": numbers},
     )
-
-
-def _with_margin(difference):
-    """The mean and its interval, as text; * if the test text was resampled."""
-    digits = 3 if abs(difference.mean) <= 1 else 2
-    margin = difference.margin
-    interval = " (one seed)" if margin is None else f" ± {margin:.{digits}f}"
-    return f"{difference.mean:+.{digits}f}{interval}{'' if difference.variance is None else ' *'}"
 
 
 def _bahdanau(work, models):

@@ -8,11 +8,10 @@ exact.
 from __future__ import annotations
 
 import itertools
-import json
 
 from papers.corpora import read_multi30k
 from papers.page import Page, over_seeds
-from papers.resampling import Counts, Difference, counts_of
+from papers.resampling import Counts, Difference
 
 SCORES = "captions-dot", "captions-general", "captions-concat"
 
@@ -88,37 +87,25 @@ def scores(work, models) -> Page:
             range(len(pairs[0][0])),
         )
         names = (name.removeprefix("captions-") for name in (better, worse))
-        margin = difference.margin or 0.0
-        differences.append(f"{' − '.join(names)} {difference.mean:+.2f} ± {margin:.2f}")
+        differences.append(f"{' − '.join(names)} {difference.shown()}")
     text = [
-        "A two-layer LSTM with global attention, without input feeding. BLEU (13a, cased) of the"
-        " 1,014 captions of val, greedily translated (500 of them), and of the 1,000 of"
-        " test_2016_flickr, with beam 5.",
+        "A two-layer LSTM with global attention, without input feeding. BLEU as sacreBLEU"
+        " tokenizes (13a, cased): development BLEU of 500 captions of val, translated greedily, at"
+        " its best in training; test BLEU of test_2016_flickr, with the beam of the configuration.",
         "Differences of test BLEU, with the 95 % confidence interval over seeds and a resampled"
-        f" test text: {', '.join(differences)}.",
-        "The paper (§5.3, English–German) finds that dot works well with global attention and"
-        " general better with local attention, and that concat did not perform well there.",
+        f" test text (*): {', '.join(differences)}.",
     ]
     return Page("Luong et al. 2015: the scores of attention on Multi30k", rows, text=text)
 
 
 def _translated(work, name, seed):
-    """{"texts", "counts": see resampling.counts_of} of the test captions."""
-
-    def translate():
-        sources, references = read_multi30k(work.data, "test")
-        texts = [each.text for each in work.translator(name, seed).translate(sources)]
-        return {"texts": texts, "counts": counts_of(texts, references, tokenize="13a")}
-
-    return work.output(f"luong-{name}-{seed}", translate)
+    return work.translated("luong", name, seed, lambda: read_multi30k(work.data, "test"))
 
 
 def _score(work, name, seed):
     """{"BLEU" of the test captions, "development": the best BLEU in training}"""
     counts = Counts(_translated(work, name, seed)["counts"])
-    lines = work.run(name, seed).metrics.read_text(encoding="utf-8").splitlines()
-    records = [json.loads(line) for line in lines]
-    best = max(each["bleu"] for each in records if each["kind"] == "development")
+    best = max(score for _, score in work.development_scores(name, seed))
     return {"BLEU": float(counts.bleu()[0]), "development": best}
 
 

@@ -4,12 +4,9 @@ beside ours: learning curves and BLEU.
 
 from __future__ import annotations
 
-import json
-
 from papers import bahdanau2015
 from papers.corpora import read_multi30k
 from papers.page import Page, over_seeds
-from papers.resampling import counts_of
 
 TEXTS = {"phrasebook": "built-in corpus", "captions": "Multi30k"}
 """{corpus of a Recipe: its name on the page}."""
@@ -68,19 +65,10 @@ def _measure(work, name, seed):
     else:
         sources, references = (list(side) for side in zip(*open_corpus(config, "test")))
 
-    def translate():
-        texts = [each.text for each in work.translator(name, seed).translate(sources)]
-        counts = counts_of(texts, references, config.target.lowercase, tokenize="13a")
-        return {"texts": texts, "counts": counts}
-
-    texts = work.output(f"recipe-{name}-{seed}", translate)["texts"]
-    lines = work.run(name, seed).metrics.read_text(encoding="utf-8").splitlines()
-    records = [json.loads(line) for line in lines]
+    texts = work.translated("recipe", name, seed, lambda: (sources, references))["texts"]
     seconds = work.trained(name, seed)["seconds"]
     return {
-        "curve": [
-            [each["batches"], each["bleu"]] for each in records if each["kind"] == "development"
-        ],
+        "curve": work.development_scores(name, seed),
         "BLEU": bleu_of_model(texts, references, config.target).score,
         "batch_size": config.data.batch_size,
         "minutes": None if seconds is None else seconds / 60,

@@ -82,6 +82,14 @@ _WITHOUT_ATTENTION = "model.system=rnnencdec", "model.alignment_size=1000"
 
 
 FEW_WORDS = "source.vocabulary_size=5000", "target.vocabulary_size=5000"
+LOWER_CASED_WORDS = (
+    *(
+        f"{side}.{setting}"
+        for side in ("source", "target")
+        for setting in ("tokenization=moses", "lowercase=true")
+    ),
+    *FEW_WORDS,
+)
 
 
 def _bahdanau():
@@ -133,12 +141,12 @@ AUTHORS_LIMITS = (
 )
 
 
-def _sizes(embedding, hidden):
+def _sizes(embedding, hidden, attends=True):
     """Sizes of a model of preset groundhog; the rank of its output is that of the embeddings."""
     return (
         f"model.embedding_size={embedding}",
         f"model.hidden_size={hidden}",
-        f"model.alignment_size={embedding}",
+        *([f"model.alignment_size={embedding}"] if attends else []),
         f"model.maxout_size={embedding}",
         f"model.output_rank={embedding}",
     )
@@ -158,30 +166,23 @@ def _authors():
             minutes=25,
         ),
     )
-    captions = (
-        "source.tokenization=moses",
-        "source.lowercase=true",
-        "target.tokenization=moses",
-        "target.lowercase=true",
-        *FEW_WORDS,
-        *(
-            f"data.{part}_{side}={file}.{language}.gz"
-            for part, file in (("train", "train"), ("development", "val"))
-            for side, language in (("source", "en"), ("target", "fr"))
-        ),
-        *_sizes(128, 192),
-        *AUTHORS_LIMITS,
-        "training.maximum_updates=24000",
+    texts = tuple(
+        f"data.{part}_{side}={file}.{language}.gz"
+        for part, file in (("train", "train"), ("development", "val"))
+        for side, language in (("source", "en"), ("target", "fr"))
     )
     for system, ours, minutes in (("rnnsearch", (), 110), ("rnnencdec", _WITHOUT_ATTENTION, 70)):
-        without = tuple(
-            change
-            for change in captions
-            if system == "rnnsearch" or not change.startswith("model.alignment_size")
+        sizes = _sizes(128, 192, attends=system == "rnnsearch")
+        changes = (
+            *LOWER_CASED_WORDS,
+            *texts,
+            *sizes,
+            *AUTHORS_LIMITS,
+            "training.maximum_updates=24000",
         )
         yield (
             f"captions-{system}-authors",
-            Recipe(f"{system}-50", without, "captions", minutes=minutes),
+            Recipe(f"{system}-50", changes, "captions", minutes=minutes),
         )
         updates = 2 * UPDATES[f"{system}-50"]
         yield (
@@ -228,15 +229,6 @@ scores must be probabilities.
 The updates see fewer than half of the pairs, so the whole table is shuffled; it is not in random
 order.
 """
-
-LOWER_CASED_WORDS = (
-    *(
-        f"{side}.{setting}"
-        for side in ("source", "target")
-        for setting in ("tokenization=moses", "lowercase=true")
-    ),
-    *FEW_WORDS,
-)
 
 
 def _cho():

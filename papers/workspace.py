@@ -41,6 +41,7 @@ from papers import bahdanau2015
 from papers import phrase_based
 from papers import provenance
 from papers.recipes import MEMBER_SEEDS
+from papers.resampling import counts_of
 from papers.scales import SCALES, Scale
 from papers.steps import check_space
 from rnnsearch_tf.runs.folder import Run, digest_of
@@ -421,6 +422,34 @@ class Workspace:
         if not self._output(key).exists():
             self._check_may_make(key)
         return _kept(self._output(key), make)
+
+    def translated(self, key: str, name: str, seed: int, read: Callable[[], tuple]) -> dict:
+        """A text translated by a model with its own search, like :meth:`output`.
+
+        Args:
+            read: function without arguments that returns (sources, references).
+
+        Returns:
+            {"texts", "counts": see resampling.counts_of, as 13a tokenizes, without case if the
+            model writes lower case}
+        """
+
+        def make():
+            sources, references = read()
+            translator = self.translator(name, seed)
+            texts = [each.text for each in translator.translate(sources)]
+            lowercase = translator.config.target.lowercase
+            return {"texts": texts, "counts": counts_of(texts, references, lowercase, "13a")}
+
+        return self.output(f"{key}-{name}-{seed}", make)
+
+    def development_scores(self, name: str, seed: int) -> list:
+        """[[updates, BLEU of the development text]] of a training."""
+        lines = self.run(name, seed).metrics.read_text(encoding="utf-8").splitlines()
+        records = [json.loads(line) for line in lines]
+        return [
+            [each["batches"], each["bleu"]] for each in records if each["kind"] == "development"
+        ]
 
     def kept_output(self, key: str):
         """The output with this key; None if there is none."""
