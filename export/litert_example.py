@@ -47,9 +47,7 @@ class Translator:
             tokens = tokens[: self.limit]
         found = self.search(source_ids=np.array([self.source.ids(tokens)], np.int32))  # [1, J]
         if not found["lengths"][0, 0]:
-            sys.exit(
-                "expected a translation, got none; the weights contain NaN or Inf: export another model"
-            )
+            sys.exit("expected a translation, got none; its weights may be NaN: export another")
         # the best of ids [1, N, I] and of alignments [1, N, I, J]
         words = self.target.tokens(found["ids"][0, 0].tolist())
         if self.replaces:

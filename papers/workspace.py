@@ -424,14 +424,10 @@ class Workspace:
         return _kept(self._output(key), make)
 
     def translated(self, key: str, name: str, seed: int, read: Callable[[], tuple]) -> dict:
-        """A text translated by a model with its own search, like :meth:`output`.
-
-        Args:
-            read: function without arguments that returns (sources, references).
+        """The (sources, references) that `read` returns, translated by a model with its own search.
 
         Returns:
-            {"texts", "counts": see resampling.counts_of, as 13a tokenizes, without case if the
-            model writes lower case}
+            {"texts", "counts": see resampling.counts_of, as 13a tokenizes; case as of the model}
         """
 
         def make():
