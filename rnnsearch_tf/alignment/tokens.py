@@ -113,12 +113,21 @@ def _numbers(text: Text) -> _Numbers | None:
     """The numbering of a side's words; None if tokens are words.
 
     An unknown piece of byte-pair codes counts as the last one of its word.
+
+    Raises:
+        UserError: a piece of SentencePiece has several words, whose links cannot be told apart.
     """
     tokens = text.vocabulary.tokens
     if text.config.bpe_codes is not None:
         ends = np.array([not token.endswith(PIECE_JOINT) for token in tokens])
         return lambda ids: np.cumsum(ends[ids]) - ends[ids]
     if text.config.tokenization == "sentencepiece":
+        joined = next((token for token in tokens if WORD_START in token[1:]), None)
+        if joined is not None:
+            raise UserError(
+                f"guided alignment: expected SentencePiece pieces within words, got {joined!r};"
+                " train a model with split_by_whitespace=true"
+            )
         begins = np.array([token.startswith(WORD_START) for token in tokens])
         return lambda ids: np.cumsum(begins[ids]) - 1
     return None

@@ -399,12 +399,17 @@ class SearchConfig:
         "the end symbol is forbidden for the first ⌊ratio · source length⌋ steps; the source length"
         " includes the end symbol (authors: 0.5)",
         minimum=0.0,
+        maximum=1000.0,
     )
     maximum_length_ratio: float = option(
-        3.0, "most steps per source token, including the end symbol", above=0.0
+        3.0, "most steps per source token, including the end symbol", above=0.0, maximum=1000.0
     )
     extra_length: int = option(
-        0, "steps allowed beyond maximum_length_ratio", unit="tokens", minimum=0
+        0,
+        "steps allowed beyond maximum_length_ratio",
+        unit="tokens",
+        minimum=0,
+        maximum=100_000,
     )
     allow_unknown: bool = option(
         True, "false: never produce the unknown word, unless search_again allows it"
@@ -427,7 +432,11 @@ class SearchConfig:
     lexicon: str | None = option(
         None,
         "file of `source-word target-word` lines for replace_unknown",
-        only_with={"replace_unknown": (True,), "source.tokenization": ("moses", "space")},
+        only_with={
+            "replace_unknown": (True,),
+            "source.tokenization": ("moses", "space"),
+            "source.bpe_codes": (None,),
+        },
         facts=("is_file",),
         flag="--lexicon",
     )
@@ -469,6 +478,12 @@ class SearchConfig:
             raise UsageError(
                 f"search.nbest: expected at most search.beam_size = {self.beam_size}, got"
                 f" {self.nbest}; raise the beam size"
+            )
+        if self.minimum_length_ratio > self.maximum_length_ratio and not self.extra_length:
+            raise UsageError(
+                "search.minimum_length_ratio: expected at most search.maximum_length_ratio ="
+                f" {self.maximum_length_ratio:g}, got {self.minimum_length_ratio:g}, which leaves"
+                " no step for the end symbol; lower it"
             )
 
 

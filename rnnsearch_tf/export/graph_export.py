@@ -158,7 +158,8 @@ class GraphExport:
             "search": {option: search[option] for option in SEARCH_OPTIONS},
         }
         if self.search.replace_unknown and self.search.lexicon:
-            lexicon = Lexicon.load(self.search.lexicon, *translator.unicode_forms)
+            lowercase = translator.config.source.lowercase
+            lexicon = Lexicon.load(self.search.lexicon, *translator.unicode_forms, lowercase)
             keys, words = (tensor.numpy().tolist() for tensor in lexicon.table.export())
             settings["lexicon"] = {key.decode(): word.decode() for key, word in zip(keys, words)}
         if calibration := calibration_of(self.runs):

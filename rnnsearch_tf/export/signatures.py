@@ -82,7 +82,9 @@ class Served:
         self.source_texts = list(translator.source_texts)
         self.target_text = translator.target_text
         self.lexicon = (
-            Lexicon.load(search.lexicon, *translator.unicode_forms)
+            Lexicon.load(
+                search.lexicon, *translator.unicode_forms, translator.config.source.lowercase
+            )
             if search.replace_unknown and search.lexicon
             else None
         )

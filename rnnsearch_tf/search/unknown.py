@@ -30,7 +30,13 @@ class Lexicon(tf.Module):
         )
 
     @classmethod
-    def load(cls, path: AnyPath, source_form: str = "NFC", target_form: str = "NFC") -> Lexicon:
+    def load(
+        cls,
+        path: AnyPath,
+        source_form: str = "NFC",
+        target_form: str = "NFC",
+        lowercase: bool = False,
+    ) -> Lexicon:
         """Read a file of `source-word target-word` lines, plain or .gz, UTF-8; empty lines are
         ignored.
 
@@ -38,6 +44,7 @@ class Lexicon(tf.Module):
             path: the file.
             source_form, target_form: Unicode normal form of the text of each side (its option
                 `unicode_form`), to which words are converted.
+            lowercase: convert source words to lower case, as the model's source text is.
 
         Raises:
             UserError: the file cannot be read, a line does not have two words, or a source word
@@ -55,6 +62,7 @@ class Lexicon(tf.Module):
                     f"{' '.join(words[:6])!r}; correct or remove the line"
                 )
             source, target = map(word_in_form, words, (source_form, target_form))
+            source = source.lower() if lowercase else source
             if translations.setdefault(source, target) != target:
                 raise UserError(
                     f"{path}:{number}: expected one translation of {source!r}, got {target!r} after"

@@ -93,7 +93,8 @@ class WithAttention:
 
 @dataclasses.dataclass(frozen=True)
 class Hypothesis:
-    """One translation of a sentence. Its repr has text and score only.
+    """One translation of a sentence. Its repr has text and score only; two are equal if text, score
+    and log-probability are.
 
     Attributes:
         text: detokenized.
@@ -110,8 +111,8 @@ class Hypothesis:
     text: str
     score: float
     log_probability: float | None = dataclasses.field(default=None, repr=False)
-    tokens: list[str] | None = dataclasses.field(default=None, repr=False)
-    alignment: np.ndarray | None = dataclasses.field(default=None, repr=False)
+    tokens: list[str] | None = dataclasses.field(default=None, repr=False, compare=False)
+    alignment: np.ndarray | None = dataclasses.field(default=None, repr=False, compare=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,8 +125,8 @@ class Translation(Hypothesis, WithAttention):
         Translation(text='un chat', score=-0.5)
     """
 
-    source_tokens: list[str] | None = dataclasses.field(default=None, repr=False)
-    nbest: list[Hypothesis] = dataclasses.field(default_factory=list, repr=False)
+    source_tokens: list[str] | None = dataclasses.field(default=None, repr=False, compare=False)
+    nbest: list[Hypothesis] = dataclasses.field(default_factory=list, repr=False, compare=False)
 
     def _target_tokens(self) -> list[str] | None:
         return self.tokens
@@ -145,10 +146,10 @@ class ScoredPair(WithAttention):
     """
 
     log_probability: float
-    token_log_probabilities: np.ndarray = dataclasses.field(repr=False)
+    token_log_probabilities: np.ndarray = dataclasses.field(repr=False, compare=False)
     source_tokens: list[str]
     target_tokens: list[str]
-    alignment: np.ndarray = dataclasses.field(repr=False)
+    alignment: np.ndarray = dataclasses.field(repr=False, compare=False)
     unknown_words: int
 
     def _target_tokens(self) -> list[str]:

@@ -200,8 +200,9 @@ class Translator:
         phrases = (
             [b""] * len(texts) if constraints is None else constraint_lines(constraints, texts)
         )
+        forms = *self.unicode_forms, self.config.source.lowercase
         lexicon = (
-            self._cached(Lexicon.load, config.lexicon, *self.unicode_forms)
+            self._cached(Lexicon.load, config.lexicon, *forms)
             if config.replace_unknown and config.lexicon
             else None
         )
@@ -317,7 +318,8 @@ class Translator:
 
     def _changed(self, changes: Mapping[str, Any]) -> SearchConfig:
         old = self.config.search
-        config = dataclasses.replace(old, **changes)
+        nbest = min(old.nbest, changes.get("beam_size", old.beam_size))
+        config = dataclasses.replace(old, **{"nbest": nbest, **changes})
         new = {f"search.{name}" for name, value in changes.items() if value != getattr(old, name)}
         check_effects({"search": config, "source": self.config.source}, new)
         return config

@@ -2,9 +2,7 @@
 
 Example:
     from rnnsearch_runtime import Translator
-
-    translator = Translator("model.onnx")
-    translator.translate("She is reading.").text
+    Translator("model.onnx").translate("She is reading.").text
 """
 
 from __future__ import annotations

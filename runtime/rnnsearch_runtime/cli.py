@@ -36,6 +36,8 @@ from rnnsearch_runtime import Hypothesis, Translation, Translator, __version__
 from rnnsearch_runtime.text import WORD_START, Text
 
 _LONGEST_LINE = 1 << 20
+_NOT_TEXT = b"\x1f\x8b", b"\xfd7zXZ", b"BZh91AY", b"\x28\xb5\x2f\xfd", b"PK\3\4"  # compressed
+_NOT_TEXT += b"\xff\xfe", b"\xfe\xff"  # UTF-16
 _BATCHES = 4  # of lines at once, so that those in a batch have similar lengths
 
 
@@ -108,6 +110,8 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
     for lines in _batches(_BATCHES * arguments.batch_size):
         texts = [line.decode("utf-8", "replace") for line in lines]
         if number == 0:
+            if lines[0].startswith(_NOT_TEXT):
+                raise ValueError("standard input: expected UTF-8, got UTF-16 or compressed text")
             texts[0] = texts[0].removeprefix("\ufeff")  # a byte-order mark
         replaced += sum(text.encode() not in line for text, line in zip(texts, lines))
         output = b""

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-FORMAT = 1
-"""The newest format of model files that this version reads."""
+FORMAT = 1  # the newest format of model files that this version reads
 
 _KINDS: dict[str, type] = {"name": str, "maximum_source_length": int, "has_attention": bool}
 _KINDS |= {"confidence": list} | dict.fromkeys(("source", "target", "search", "lexicon"), dict)
@@ -21,9 +20,7 @@ _EXPORT = "`rnnsearch export --format onnx`"
 
 
 class ModelError(ValueError):
-    """A model file cannot be used here. The message says what was expected, what was found, and
-    what to do.
-    """
+    """A model file cannot be used here. The message says what to do."""
 
 
 def shipped() -> pathlib.Path:
@@ -91,8 +88,7 @@ def open_model(
             if re.search(signs, text.lower()):
                 raise ModelError(f"{path}: expected {expected}, got: {gist}; {advice}") from None
         raise
-    about = _checked(path, session.get_modelmeta().custom_metadata_map)
-    return session, about
+    return session, _checked(path, session.get_modelmeta().custom_metadata_map)
 
 
 def _checked(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str, Any]:

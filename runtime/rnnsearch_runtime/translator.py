@@ -19,7 +19,7 @@ Line = str | bytes
 
 @dataclasses.dataclass(frozen=True)
 class Hypothesis:
-    """One translation of a sentence. Its repr has text and score only.
+    """One translation of a sentence; two of equal text, score and log-probability are equal.
 
     Attributes:
         text: detokenized.
@@ -33,8 +33,8 @@ class Hypothesis:
     text: str
     score: float
     log_probability: float = dataclasses.field(repr=False)
-    tokens: list[str] = dataclasses.field(repr=False)
-    alignment: np.ndarray = dataclasses.field(repr=False)
+    tokens: list[str] = dataclasses.field(repr=False, compare=False)
+    alignment: np.ndarray = dataclasses.field(repr=False, compare=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Translation(Hypothesis):
     its confidence: the chrF to expect, in 0 … 1, or None if the model is not calibrated.
     """
 
-    source_tokens: list[str] = dataclasses.field(repr=False)
-    nbest: list[Hypothesis] = dataclasses.field(repr=False)
+    source_tokens: list[str] = dataclasses.field(repr=False, compare=False)
+    nbest: list[Hypothesis] = dataclasses.field(repr=False, compare=False)
     confidence: float | None = dataclasses.field(repr=False)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 import os
 import pathlib
 import signal
@@ -50,6 +53,15 @@ def test_a_byte_order_mark_is_no_text(tmp_path: pathlib.Path) -> None:
     model = tiny.write(tmp_path / "visible.onnx", tiny.ABOUT | {"source": side})
     text = "\ufeffthe\n\ufeffthe\n".encode()
     assert run("--model", model, text=text).stdout == b"le\n<unk>\n"
+
+
+def test_what_is_no_utf_8_text_is_refused(model: pathlib.Path) -> None:
+    text = b"the cat\n"
+    files = [module.compress(text) for module in (bz2, gzip, lzma)]
+    for data in (*files, text.decode().encode("utf-16")):
+        result = run("--model", model, text=data)
+        assert (result.returncode, result.stdout) == (1, b"")
+        assert b"standard input: expected UTF-8, got UTF-16 or compressed text" in result.stderr
 
 
 def test_invalid_utf_8(model: pathlib.Path) -> None:

@@ -23,6 +23,7 @@ def test_translation(model: pathlib.Path) -> None:
     assert best.alignment.dtype == np.float32 and (best.alignment == np.eye(4)).all()
     assert [each.score for each in best.nbest] == [-2.0, -6.0]
     assert len(translator.translate("the").nbest) == 1  # the second place is empty
+    assert best == translator.translate("the cat sleeps") != translator.translate("the cat")
 
 
 def test_order_and_batches(model: pathlib.Path) -> None:

@@ -371,6 +371,11 @@ COMPANY = [
         "search.replace_unknown=true source.tokenization=space",
         "source.tokenization=sentencepiece search.replace_unknown=true",
     ),
+    (
+        "search.lexicon=f",
+        "search.replace_unknown=true source.bpe_codes=null",
+        "source.bpe_codes=f search.replace_unknown=true",
+    ),
     ("search.shortlist_frequent=9", "search.shortlist=f", "search.shortlist=null"),
     ("search.shortlist_translations=9", "search.shortlist=f", "search.shortlist=null"),
 ]

@@ -3,12 +3,13 @@ is named with its line.
 """
 
 import dataclasses
+import types
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.config import TextConfig, load_config
 from rnnsearch_tf.data import batching
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import EncodedPairs, training_dataset
@@ -328,6 +329,18 @@ def test_a_token_that_is_a_word_keeps_its_links():
     texts = [build_text(config().source, ["a b"])] * 2
     links = np.array([[0, 1], [1, 1]], np.int32)
     assert WordLinks(texts).token_links(links, None) is links
+
+
+def test_a_piece_of_several_words_has_no_links():
+    """SentencePiece trained with split_by_whitespace=false: ▁of▁the is two words."""
+    side = types.SimpleNamespace(
+        config=TextConfig(tokenization="sentencepiece"),
+        vocabulary=types.SimpleNamespace(tokens=["<unk>", "▁", "▁cat", "s", "▁of▁the"]),
+    )
+    with pytest.raises(
+        UserError, match="expected SentencePiece pieces within words, got '▁of▁the'"
+    ):
+        WordLinks((side, side))
 
 
 def test_links_may_be_a_column_too(tmp_path):

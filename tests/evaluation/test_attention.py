@@ -1,5 +1,7 @@
 """Translations as people look at them: printed, drawn, as an array with its tokens."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,15 @@ def test_a_translation_is_printed_on_one_line():
     assert repr(TRANSLATION) == "Translation(text='chat noir', score=-0.25)"
     assert repr(BEST) == "Hypothesis(text='chat noir', score=-0.25)"
     assert "array" not in repr(PAIR) and "-0.75" in repr(PAIR)
+
+
+def test_equal_translations_are_equal():
+    for value in (BEST, TRANSLATION):
+        assert value == dataclasses.replace(value, alignment=ALIGNMENT.copy(), tokens=None)
+        assert value != dataclasses.replace(value, score=-0.5)
+        assert len({value, dataclasses.replace(value)}) == 1
+    assert PAIR == dataclasses.replace(PAIR, alignment=ALIGNMENT.copy())
+    assert PAIR != dataclasses.replace(PAIR, target_tokens=["chat"])
 
 
 @pytest.mark.parametrize("sentence", [TRANSLATION, PAIR])

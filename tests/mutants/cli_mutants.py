@@ -258,7 +258,7 @@ TRANSLATOR = [
     Mutant(
         "translation/translator.py",
         "the lexicon is not used",
-        "self._cached(Lexicon.load, config.lexicon, *self.unicode_forms)\n"
+        "self._cached(Lexicon.load, config.lexicon, *forms)\n"
         "            if config.replace_unknown and config.lexicon\n            else None",
         "None",
         (f"{TRANSLATE}::test_unknown_words_are_replaced",),

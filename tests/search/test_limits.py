@@ -1,5 +1,7 @@
 """Length limits, against exact fractions."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import search_reference as reference
@@ -20,3 +22,15 @@ def test_limits_are_the_fractions_that_were_written(ratio, extra):
     found = zip(minimum_lengths(lengths, config).numpy(), maximum_lengths(lengths, config).numpy())
     assert [tuple(map(int, pair)) for pair in found] == expected
     assert expected[0][1] >= 1
+
+
+def test_the_largest_options_do_not_overflow():
+    """int32, for sentences of 500,000 tokens."""
+    fields = {field.name: field.metadata for field in dataclasses.fields(SearchConfig)}
+    largest = {
+        name: fields[name]["maximum"]
+        for name in ("minimum_length_ratio", "maximum_length_ratio", "extra_length")
+    }
+    config = SearchConfig(**largest)
+    assert int(minimum_lengths(np.array([500_000]), config)[0]) == 500_000_000
+    assert int(maximum_lengths(np.array([500_000]), config)[0]) == 500_100_000

@@ -29,6 +29,17 @@ def test_only_what_a_call_sets_must_have_an_effect(translator):
         translator.search_config(shortlist=None, shortlist_frequent=9)
 
 
+def test_a_smaller_beam_shortens_the_list_of_the_run(tmp_path):
+    translator = rt.Translator.load(
+        write_run(tmp_path / "run", ["search.beam_size=6", "search.nbest=5"])
+    )
+    assert [translator.search_config(beam_size=size).nbest for size in (2, 5, 9)] == [2, 5, 5]
+    assert translator.search_config(length_penalty=0.5).nbest == 5
+    assert translator.search_config(beam_size=4, nbest=3).nbest == 3
+    with pytest.raises(UsageError, match="search.nbest: expected at most .* = 4, got 5"):
+        translator.search_config(beam_size=4, nbest=5)
+
+
 def test_only_the_graphs_used_last_are_kept(translator, monkeypatch):
     """A server's clients may ask for any number of searches."""
     start = translator.model.start

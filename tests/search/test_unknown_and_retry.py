@@ -183,3 +183,12 @@ def test_a_lexicon_in_another_normal_form_has_the_same_words(tmp_path):
         assert (
             Lexicon.load(path, *forms).lookup(tf.constant([word])).numpy()[0].decode() == expected
         )
+
+
+def test_words_of_a_lexicon_are_lower_cased_as_the_source_text_is(tmp_path):
+    path = tmp_path / "lexicon"
+    path.write_text("Île Insel\n", encoding="utf-8")
+    for lowercase, word in ((False, "Île"), (True, "île")):
+        lexicon = Lexicon.load(path, lowercase=lowercase)
+        assert lexicon.lookup(tf.constant(["Île", "île"])).numpy().tolist().count(b"Insel") == 1
+        assert lexicon.lookup(tf.constant([word])).numpy().tolist() == [b"Insel"]
