@@ -133,7 +133,7 @@ def updates_of(run):
 
 
 def main():
-    parser = measuring.parser(__doc__)
+    parser = measuring.parser(__doc__, repeats=False)
     parser.add_argument("--run", type=pathlib.Path, required=True, help="the RUN to start from")
     parser.add_argument(
         "--work", type=pathlib.Path, required=True, help="folder of what is trained and scored"

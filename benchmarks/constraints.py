@@ -51,7 +51,7 @@ def timed(compute):
 
 
 def main():
-    parser = measuring.parser(__doc__)
+    parser = measuring.parser(__doc__, repeats=False)
     parser.add_argument("--model", required=True, metavar="RUN")
     parser.add_argument("--source", required=True, metavar="F")
     parser.add_argument("--reference", required=True, metavar="F")

@@ -244,7 +244,7 @@ def main():
     if sys.argv[1:2] == ["--figure"]:
         measure = FIGURES[sys.argv[2]]
         return measuring.answer_requests({"measure": lambda folder: measure(pathlib.Path(folder))})
-    parser = measuring.parser(__doc__)
+    parser = measuring.parser(__doc__, repeats=False)
     parser.add_argument(
         "--folder", type=pathlib.Path, required=True, help="where the corpora are written and kept"
     )

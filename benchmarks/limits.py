@@ -48,7 +48,7 @@ def main():
     if sys.argv[1:2] == ["--answer"]:
         print(json.dumps(answer(*sys.argv[2:])))
         return
-    parser = measuring.parser(__doc__)
+    parser = measuring.parser(__doc__, repeats=False)
     parser.add_argument("--export", type=pathlib.Path, help="folder of the versions of a model")
     parser.add_argument("--signatures", nargs="+", choices=ROWS, default=list(ROWS)[:2])
     arguments = measuring.parse(parser)

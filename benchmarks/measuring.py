@@ -4,7 +4,7 @@ Markdown.
 Imports nothing heavy: it also runs in the environments of the peers.
 
 Every program prints Markdown on standard output, to be appended to LOG.md, and progress on standard
-error. Times are medians; what is compared is measured in turns, so that a busy neighbour slows all
+error. Times that are compared are medians, measured in turns, so that a busy neighbour slows all
 sides alike.
 """
 
@@ -28,8 +28,13 @@ LEAST = 5
 VERSIONS = ("tensorflow", "keras", "numpy")
 
 
-def parser(description):
-    """ArgumentParser with the options that every benchmark has."""
+def parser(description, repeats=True):
+    """ArgumentParser with the options that every benchmark has.
+
+    Args:
+        description: the benchmark's docstring.
+        repeats: whether it takes medians, and so has --repeats.
+    """
     result = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -40,12 +45,13 @@ def parser(description):
         default=cores,
         help="of every system (%(default)s: all that may be used)",
     )
-    result.add_argument(
-        "--repeats",
-        type=int,
-        default=LEAST,
-        help="measurements that a median is taken of (%(default)s)",
-    )
+    if repeats:
+        result.add_argument(
+            "--repeats",
+            type=int,
+            default=LEAST,
+            help="measurements that a median is taken of (%(default)s)",
+        )
     result.add_argument(
         "--quick",
         action="store_true",
@@ -59,7 +65,7 @@ def parse(parser):
     printed as a heading.
     """
     arguments = parser.parse_args()
-    if arguments.repeats < LEAST:
+    if getattr(arguments, "repeats", LEAST) < LEAST:
         parser.error(
             f"--repeats: expected at least {LEAST}, got {arguments.repeats}; --quick takes fewer"
         )

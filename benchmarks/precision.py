@@ -39,7 +39,7 @@ def losses(size_name, updates, seed, folder):
 
 
 def main():
-    parser = measuring.parser(__doc__)
+    parser = measuring.parser(__doc__, repeats=False)
     parser.add_argument("--sizes", nargs="+", default=["SMALL", "PAPER"], help="(%(default)s)")
     parser.add_argument("--updates", type=int, default=200, help="(%(default)s)")
     parser.add_argument("--seeds", type=int, default=5, help="(%(default)s)")

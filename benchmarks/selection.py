@@ -37,7 +37,7 @@ def mixed(names, folder, most=None):
 
 
 def main():
-    parser = measuring.parser(__doc__)
+    parser = measuring.parser(__doc__, repeats=False)
     parser.add_argument(
         "--orders",
         type=int,

@@ -34,7 +34,8 @@ def phrasebook(work, models) -> Page:
         " to the source word it attends to most while the model is fed the reference. The gold"
         " links are the grammar's; all are sure. A model whose name ends in -guided was trained"
         " with the gold links of the training text. The aligners were trained on the training text"
-        " of RNNsearch without links; their two directions are combined by grow-diag-final-and."
+        " of RNNsearch without links; their two directions are combined by grow-diag-final-and.",
+        luong2015.SIZES,
     ]
     return Page("Alignment error rate on the built-in corpus", rows, [], text)
 

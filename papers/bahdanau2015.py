@@ -289,7 +289,11 @@ def table_2(work, models) -> Page:
         "Bahdanau et al. 2015, Table 2: training",
         rows,
         paper,
-        ["NLL: mean negative log-likelihood of a sentence, in nats."],
+        [
+            "NLL: mean negative log-likelihood of a sentence, in nats, of the first"
+            f" {SCORED} pairs of each text. Training pairs have at most 30 or 50 words; the"
+            " development text, the same for all models, has longer ones, too."
+        ],
     )
 
 
@@ -348,19 +352,20 @@ def figure_2(work, models) -> Page:
         rows.append({"model": "phrase-based"} | dict(zip(map(_range, buckets), scores)))
         places, _ = curves[models[-1]]
         curves["phrase-based"] = places, [scores[buckets.index(bucket)] for bucket in shown]
-    numbers = ", ".join(f"{_range(bucket)} words {bucket['sentences']}" for bucket in buckets)
+    numbers = ", ".join(f"{_range(bucket)} tokens {bucket['sentences']}" for bucket in buckets)
     means = (
         " Its curves are means over the seeds, its bars their standard deviations."
         if len(found) > 1
         else ""
     )
     text = [
-        f"BLEU of tokens. Sentences of each length: {numbers}. The picture shows the lengths"
-        f" with at least {ENOUGH} sentences.{means}"
+        f"BLEU of tokens. Sentences of each length: {numbers}. Tokens include punctuation; the"
+        " limits of 30 and 50 in training are of words between spaces. The picture shows the"
+        f" lengths with at least {ENOUGH} sentences.{means}"
     ]
     if "phrase-based" in curves:
         text.append(phrase_based.WEAKER)
-    picture = curves_figure({"words of the source sentence": curves})
+    picture = curves_figure({"tokens of the source sentence": curves})
     return Page(
         "Bahdanau et al. 2015, Figure 2: BLEU by sentence length",
         rows,

@@ -41,7 +41,8 @@ def page(work, models) -> Page:
         ),
         (
             "A step back by one word is mostly a swap of two words. With the first seed,"
-            f" {models[0]} has {sum(count for _, count in swaps)}. The most frequent:"
+            f" {models[0]} has {sum(count for _, count in swaps)}; as each caption is in the test"
+            " text five times, alone and joined, a swap counts up to five times. The most frequent:"
         ),
         *(f"- {words}: {count}" for words, count in swaps[:SHOWN_SWAPS]),
     ]

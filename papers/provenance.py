@@ -1,4 +1,4 @@
-"""Where a model was trained, and how its recipe differs from the paper's."""
+"""Where a model was trained, and how its recipe differs from the one at the paper's sizes."""
 
 from __future__ import annotations
 
@@ -13,21 +13,25 @@ from rnnsearch_tf.config import Config, as_dictionary, load_config, shipped_conf
 from rnnsearch_tf.config.effects import names_without_effect, sections_of
 
 PAPERS = {
-    "rnnsearch": "rnnsearch-50",
-    "rnnencdec": "rnnencdec-50",
-    "encoder_decoder": "encoder-decoder",
-    "deep_lstm": "deep-lstm",
-    "cslm": "cslm",
+    "rnnsearch": ("rnnsearch-50", "preset=paper"),
+    "rnnencdec": ("rnnencdec-50", "preset=paper"),
+    "encoder_decoder": ("encoder-decoder",),
+    "deep_lstm": ("deep-lstm",),
+    "cslm": ("cslm",),
 }
-"""{system: the shipped configuration with the settings of its paper}. Luong et al. 2015 is not
-among the sources.
+"""{system: (the shipped configuration of its paper's sizes, what makes it the paper as printed)}.
+Where a paper does not name a setting, it has that of the authors' program, or our choice. Luong et
+al. 2015 is not among the sources.
 """
+
+PAPER = "the paper's, or where it is silent from our configuration of its sizes"
 
 COMPARED = {
     "source": ("tokenization", "lowercase", "vocabulary_size"),
     "target": ("tokenization", "lowercase", "vocabulary_size"),
     "data": ("batching", "batch_size"),
     "model": None,
+    "search": ("shrinking_beam", "length_penalty", "minimum_length_ratio"),
     "training": (
         "optimizer",
         "learning_rate",
@@ -76,15 +80,15 @@ def shown(records: list) -> str:
 
 
 def departures(config: Config) -> str:
-    """The settings that differ from the paper's, as text; "" if there are none or the system has no
-    paper here.
+    """The settings that differ from those of PAPERS, as text; "" if there are none or the system
+    is not among them.
 
     Example: ``model.embedding_size 256 (620), training.optimizer adam (adadelta)``.
     """
-    name = PAPERS.get(config.model.system)
-    if name is None:
+    if config.model.system not in PAPERS:
         return ""
-    paper = load_config(shipped_config(name))
+    name, *printed = PAPERS[config.model.system]
+    paper = load_config(shipped_config(name), overrides=printed)
     sides = [as_dictionary(each) for each in (config, paper)]
     idle = names_without_effect(sections_of(config))
     found = []

@@ -8,6 +8,7 @@ from papers import phrase_based
 from papers.corpora import LANGUAGES, read_multi30k
 from papers.page import Page, over_seeds
 from papers.resampling import Counts, counts_of
+from rnnsearch_tf.extras.moses.phrase_based import NBEST
 
 BEAMS = 1, 2, 12
 EVEN = 0.5
@@ -81,6 +82,8 @@ def table_2(work, models) -> Page:
         " average of the phrase-based system's score, whose weights sum to 1, and the LSTM's"
         " log-probability. The LSTMs were trained on cased text, so each hypothesis is detokenized"
         " and gets a capital first letter." + OF_ONE_SEED,
+        f"The lists have up to {NBEST} derivations, of which several may have the same"
+        " words; the paper's have 1000.",
         phrase_based.WEAKER,
     ]
     return Page("Sutskever et al. 2014, Table 2: n-best lists rescored", rows, paper, text)

@@ -181,7 +181,7 @@ def figure_3(work, models) -> Page:
         models: LSTMs, then an RNNsearch with whole words, whose vocabulary gives the ranks.
     """
     rows = []
-    panels = {"words of the source sentence": {}, "average frequency rank of its words": {}}
+    panels = {"tokens of the source sentence": {}, "average frequency rank of its words": {}}
     for name in models:
         found = measured_fifths(work, name, models[-1])
         for label, kind in zip(panels, ("length", "rank")):

@@ -500,7 +500,7 @@ class Workspace:
             "models": "; ".join(f"{model} {_trained(each)}" for model, each in records.items()),
         }
         if departures := self._departures(item):
-            made["the recipe differs from the paper's, ours (the paper's)"] = departures
+            made[f"the recipe differs from {provenance.PAPER}, ours (theirs)"] = departures
         return made | {"page written with": versions}
 
     def _records(self, name, item, model):

@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from rnnsearch_tf.config import Config, SearchConfig, check_value
+from rnnsearch_tf.config.effects import check_effects
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.phrases import MOST_BYTES, MOST_TOKENS
@@ -32,6 +33,19 @@ def search_options(changes: Mapping[str, Any]) -> dict[str, Any]:
         hint = f"did you mean {close[0]}?" if close else f"they are {', '.join(sorted(known))}"
         raise UsageError(f"search: expected options of this section, got {name!r}; {hint}")
     return {name: check_value(f"search.{name}", value) for name, value in changes.items()}
+
+
+def changed_search(config: Config, changes: Mapping[str, Any]) -> SearchConfig:
+    """The search section of a configuration with some options changed, checked as in a file. A
+    smaller beam shortens the n-best list of the configuration.
+    """
+    old = config.search
+    changes = search_options(changes)
+    nbest = min(old.nbest, changes.get("beam_size", old.beam_size))
+    search = dataclasses.replace(old, **{"nbest": nbest, **changes})
+    new = {f"search.{name}" for name, value in changes.items() if value != getattr(old, name)}
+    check_effects({"search": search, "source": config.source}, new)
+    return search
 
 
 def checked_lengths(config: Config, lengths: Mapping[str, int] | None) -> dict[str, int]:

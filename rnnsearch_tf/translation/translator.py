@@ -16,7 +16,6 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig, check_value
-from rnnsearch_tf.config.effects import check_effects
 from rnnsearch_tf.config.presets import ATTENDING
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.reading import state_of
@@ -40,10 +39,10 @@ from rnnsearch_tf.text.phrases import PhraseTokens, read_phrases
 from rnnsearch_tf.text.pipeline import Text, TracedText, list_of_texts
 from rnnsearch_tf.text.vocabulary import padded
 from rnnsearch_tf.translation.arguments import (
+    changed_search,
     checked_lengths,
     constraint_lines,
     samples_and_seed,
-    search_options,
     too_many_tokens,
 )
 from rnnsearch_tf.translation.loading import Paths, load_runs
@@ -200,12 +199,7 @@ class Translator:
         phrases = (
             [b""] * len(texts) if constraints is None else constraint_lines(constraints, texts)
         )
-        forms = *self.unicode_forms, self.config.source.lowercase
-        lexicon = (
-            self._cached(Lexicon.load, config.lexicon, *forms)
-            if config.replace_unknown and config.lexicon
-            else None
-        )
+        lexicon = self._lexicon(config) if config.replace_unknown else None
         self.shortlist(config)  # report a bad file before any work is done
         results = [_EMPTY_TRANSLATION for _ in texts]
         sources = sorted(
@@ -310,18 +304,10 @@ class Translator:
 
     def search_config(self, **changes: Any) -> SearchConfig:
         """The RUN's search section with some options changed, checked as in a file."""
-        config = self._changed(search_options(changes)) if changes else self.config.search
+        config = changed_search(self.config, changes) if changes else self.config.search
         for name in ("replace_unknown", "coverage_penalty"):
             if getattr(config, name):
                 self.require_attention(name)
-        return config
-
-    def _changed(self, changes: Mapping[str, Any]) -> SearchConfig:
-        old = self.config.search
-        nbest = min(old.nbest, changes.get("beam_size", old.beam_size))
-        config = dataclasses.replace(old, **{"nbest": nbest, **changes})
-        new = {f"search.{name}" for name, value in changes.items() if value != getattr(old, name)}
-        check_effects({"search": config, "source": self.config.source}, new)
         return config
 
     def require_attention(self, purpose: str) -> None:
@@ -405,6 +391,10 @@ class Translator:
         options = config.shortlist, config.shortlist_frequent, config.shortlist_translations
         texts = self.source_text.vocabulary, self.target_text.vocabulary, *self.unicode_forms
         return self._cached(Shortlist.load, *options, *texts)
+
+    def _lexicon(self, config: SearchConfig) -> Lexicon | None:
+        forms = *self.unicode_forms, self.config.source.lowercase
+        return self._cached(Lexicon.load, config.lexicon, *forms) if config.lexicon else None
 
     def _graph(
         self, build: Callable[..., Any], config: SearchConfig | None = None, *more: Any

@@ -237,7 +237,7 @@ def test_the_page_of_steps(workspace, monkeypatch):
     ] == pytest.approx(expected)
     swaps = sum(step == -1 for step in steps)
     page = (workspace.folder / "bahdanau2015-monotone.md").read_text(encoding="utf-8")
-    assert f"With the first seed, rnnsearch-50 has {swaps}." in page
+    assert f"With the first seed, rnnsearch-50 has {swaps}; " in page
 
 
 def test_the_page_of_lengths_and_ranks(workspace, monkeypatch):

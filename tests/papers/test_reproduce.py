@@ -261,10 +261,23 @@ def test_a_page_says_with_which_seeds_and_where_it_was_made(tmp_path):
 def test_the_papers_own_settings_are_no_departure():
     from papers import provenance
 
-    for name in set(provenance.PAPERS.values()):
-        assert provenance.departures(load_config(shipped_config(name))) == ""
-    changed = load_config(shipped_config("rnnsearch-50"), overrides=["model.maxout_size=64"])
-    assert provenance.departures(changed) == "model.maxout_size 64 (500)"
+    for name, *printed in provenance.PAPERS.values():
+        assert provenance.departures(load_config(shipped_config(name), overrides=printed)) == ""
+    changed = load_config(
+        shipped_config("rnnsearch-50"),
+        overrides=["preset=paper", "model.maxout_size=64", "search.length_penalty=1"],
+    )
+    found = "model.maxout_size 64 (500), search.length_penalty 1 (0)"
+    assert provenance.departures(changed) == found
+
+
+def test_the_authors_program_departs_from_the_paper():
+    """It has a product of two matrices in place of W_o, and s_i sees y_i, not y_{i-1}."""
+    from papers import provenance
+
+    found = provenance.departures(load_config(shipped_config("rnnsearch-50")))
+    assert "model.output_rank 620 (none)" in found
+    assert "model.decoder_order look_generate_update (paper)" in found
 
 
 def test_what_another_recipe_has_trained_is_refused(tmp_path):

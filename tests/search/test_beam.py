@@ -336,6 +336,8 @@ def test_more_nbest_than_beam_is_refused():
 
 
 def test_lengths_that_leave_no_step_for_the_end_symbol_are_refused():
-    with pytest.raises(UsageError, match="minimum_length_ratio: expected at most .* = 0.5, got 1, "):
+    with pytest.raises(
+        UsageError, match="minimum_length_ratio: expected at most .* = 0.5, got 1, "
+    ):
         SearchConfig(minimum_length_ratio=1.0, maximum_length_ratio=0.5)
     SearchConfig(minimum_length_ratio=1.0, maximum_length_ratio=0.5, extra_length=9)
