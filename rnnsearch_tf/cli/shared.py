@@ -168,6 +168,8 @@ def pair_of_columns(arguments: argparse.Namespace) -> tuple[str, str] | None:
     print(f"{table}; source: {source}, target: {target}", file=sys.stderr)
     first = " ||| ".join(next(read_lines(text), "") for text in pair)
     print(f"first pair: {first[:200]}", file=sys.stderr)
+    if table.first and source not in table.first:
+        print("if these are names of columns, give them to --columns", file=sys.stderr)
     return pair
 
 

@@ -45,17 +45,19 @@ FEWEST = 10
 """Lines with tabs that this needs."""
 
 LANGUAGES = frozenset(
-    "ar bg bn ca cs da de el en es et eu fa fi fr ga gl gu he hi hr hu hy id is it ja ka ko lt lv"
-    " mk ml mr ms nl no pl pt ro ru sk sl sq sr sv sw ta te th tr uk ur vi zh".split()
+    "af am ar az be bg bn br bs ca cs cy da de el en eo es et eu fa fi fo fr fy ga gd gl gu ha he hi"
+    " hr ht hu hy id ig is it ja ka kk km kn ko ku ky lb lo lt lv mg mi mk ml mn mr ms mt my nb ne"
+    " nl nn no oc pa pl ps pt ro ru rw si sk sl so sq sr sv sw ta te tg th tk tl tr tt ug uk ur uz"
+    " vi xh yi yo zh zu".split()
 )
 """Codes by which the first row is taken for names of columns."""
 
 SIDE_NAMES = (("source", "target"), ("src", "tgt"), ("src", "trg"))
 """Names of columns by which the two sides are recognized."""
 
-_NAMES = (
-    LANGUAGES | {name for pair in SIDE_NAMES for name in pair} | {"sentence", "text", "translation"}
-)
+_WORDS = {*itertools.chain(*SIDE_NAMES), "sentence", "text", "translation"}
+_NAMES = LANGUAGES | _WORDS
+_NAMES |= {name.upper() for name in _NAMES} | {word.title() for word in _WORDS}  # No is a sentence
 _LINES = 1024  # lines read at once
 
 _line_breaks = re.compile(rb"\r\n|\n|\r")
@@ -216,7 +218,7 @@ def look(path: AnyPath) -> Table:
         texts = [
             column
             for place, column in enumerate(columns)
-            if any(_has_words(row[place]) for row in rows[header:] if place < len(row))
+            if any(_has_words(row[place]) for row in rows[1:] or rows if place < len(row))
         ]
         return Table(path, kind, columns, texts, () if header else [*map(_text, rows[0])])
     if kind == TMX:
@@ -269,7 +271,7 @@ def _widths(lines: Sequence[bytes], delimiter: str) -> list[int]:
     widths: list[int] = []
     texts = (line.decode("utf-8", "replace") + "\n" for line in lines)
     with contextlib.suppress(csv.Error):  # a cell that is too long, or has a carriage return
-        for row in csv.reader(texts, delimiter=delimiter):
+        for row in csv.reader(texts, delimiter=delimiter, skipinitialspace=True):
             widths.append(len(row))
     return widths[:-1] or widths or [0]
 
@@ -312,7 +314,29 @@ def _delimited(path: str, column: str, delimiter: str) -> Iterator[bytes]:
 
 
 def _delimited_rows(path: str, delimiter: str) -> Iterator[list[bytes]]:
-    """The rows of separated values; quotes mean nothing in those separated by tabs."""
+    """The rows of separated values.
+
+    Raises:
+        UserError: a row has more values than the first: a sentence in it is cut. Those separated by
+            tabs may have more, unless the first row has names.
+    """
+    rows = _cut_rows(path, delimiter)
+    first = next(rows, [])
+    yield first
+    tabs = delimiter == "\t"
+    checked = not tabs or _is_header(first)
+    remedy = "replace tabs in them" if tabs else f"put values with {delimiter!r} in quotation marks"
+    for number, row in enumerate(rows, start=2):
+        if checked and len(row) > len(first):
+            raise UserError(
+                f"{path}: row {number}: expected at most {len(first)} values separated by"
+                f" {delimiter!r}, as in the first row, got {len(row)}; {remedy}"
+            )
+        yield row
+
+
+def _cut_rows(path: str, delimiter: str) -> Iterator[list[bytes]]:
+    """The rows as they are; quotes mean nothing in values separated by tabs."""
     lines = (line for lines in line_batches(path, _LINES) for line in lines)
     if delimiter == "\t":
         for line in lines:
@@ -321,6 +345,7 @@ def _delimited_rows(path: str, delimiter: str) -> Iterator[list[bytes]]:
     reader = csv.reader(
         (line.decode("utf-8", "surrogateescape") + "\n" for line in lines),
         delimiter=delimiter,
+        skipinitialspace=True,  # "a, b", "c"
         strict=True,  # otherwise a quotation mark that nothing closes swallows rows
     )
     first = 1  # line of the row

@@ -75,7 +75,7 @@ def test_a_table_taken_as_a_text_is_refused_with_the_way_to_cut_it(tmp_path, cap
     assert run(["init", str(tmp_path / "mine"), "--pairs", str(table), "--minutes", "3"]) == 0
     captured = capsys.readouterr()
     assert "tab-separated values, 3 columns: 1, 2, 3; source: 1, target: 2" in captured.err
-    assert f"first pair: {source[0]} ||| {target[0]}" in captured.err
+    assert f"first pair: {source[0]} ||| {target[0]}\nif these are names of" in captured.err
     config = str(tmp_path / "mine" / "config.yaml")
     for side in ("source", "target"):
         assert f"write its code into {config}, as {side}.language (und" in captured.out

@@ -217,6 +217,53 @@ def test_a_quotation_mark_that_nothing_closes_swallows_no_rows(tmp_path):
             read_all(f"{path}#2")
 
 
+@pytest.mark.parametrize(
+    "content, problem",
+    [
+        (
+            "en,fr\nYes,Oui\nHello, my friend,Bonjour, mon ami\n",
+            "row 3: .* 2 values .*, got 4; put",
+        ),
+        ("Yes;Oui\nOne; two;Un, deux\n", "row 2: .* 2 values separated by ';', .*, got 3; put"),
+        ("en\tfr\nYes\tOui\tindeed\n", "row 2: .* 2 values .*, got 3; replace tabs"),
+        ('en,fr\n"Two\nlines",Deux\na,b,c\n', "row 3: expected at most 2 values"),
+    ],
+)
+def test_a_sentence_is_not_cut_at_its_first_comma(tmp_path, content, problem):
+    path = tmp_path / "t"
+    path.write_text(content)
+    for read in (tables.look, lambda path: read_all(f"{path}#1")):
+        with pytest.raises(UserError, match=f"t: {problem}"):
+            read(path)
+
+
+def test_rows_between_tabs_without_names_may_have_a_note(tmp_path):
+    (tmp_path / "t").write_text("Yes\tOui\nNo\tNon\ta note\n")
+    assert list(Pairs(tmp_path / "t")) == [("Yes", "Oui"), ("No", "Non")]
+
+
+def test_a_space_before_a_quotation_mark_is_no_text(tmp_path):
+    (tmp_path / "t").write_text('"Hello, you", "Bonjour, toi"\n"Yes",  Oui\n')
+    assert list(Pairs(tmp_path / "t")) == [("Hello, you", "Bonjour, toi"), ("Yes", "Oui")]
+
+
+def test_numbers_under_a_name_are_no_text(tmp_path):
+    (tmp_path / "t").write_text("id\tenglish\tfrench\n1\tYes\tOui\n")
+    table = tables.look(tmp_path / "t")
+    assert (list(table.texts), table.pair()) == (["2", "3"], (f"{table.path}#2", f"{table.path}#3"))
+
+
+@pytest.mark.parametrize("names", ["Source,Target", "EN,FR", "en,cy", "TEXT,Translation"])
+def test_names_of_columns_are_no_pair(tmp_path, names):
+    (tmp_path / "t").write_text(f"{names}\nNo,Non\n")
+    assert list(Pairs(tmp_path / "t")) == [("No", "Non")]
+
+
+def test_two_words_that_are_also_codes_of_languages_are_a_pair(tmp_path):
+    (tmp_path / "t").write_text("No,No\nYes,Sí\n")
+    assert list(Pairs(tmp_path / "t")) == [("No", "No"), ("Yes", "Sí")]
+
+
 def test_two_columns_of_one_name_have_numbers(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("text,text\na cat,un chat\n")
