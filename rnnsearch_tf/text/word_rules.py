@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import pathlib
 from collections.abc import Callable
@@ -89,7 +90,7 @@ def _read(path: AnyPath, rules: Callable[[bytes, AnyPath], Any], most: int, what
     try:
         size = os.stat(path).st_size
         if size <= most:
-            return rules(pathlib.Path(path).read_bytes(), path)
+            return rules(pathlib.Path(path).read_bytes().removeprefix(codecs.BOM_UTF8), path)
     except OSError as error:
         raise UserError(f"{path}: expected {what}, got: {error.strerror}; check the path") from None
     raise UserError(

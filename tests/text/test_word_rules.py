@@ -181,6 +181,15 @@ def test_tokens_of_the_papers_bleu_are_words(text):
     assert tokenized(text, [line, "<unk> x"]) == [words, "<unk> x"]
 
 
+def test_a_byte_order_mark_is_no_character(text, config, files, tmp_path):
+    for file in files[:2]:
+        (tmp_path / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8-sig")
+    marked = dataclasses.replace(
+        config, truecase=str(tmp_path / "truecase"), bpe_codes=str(tmp_path / "codes")
+    )
+    assert build_text(marked, LINES).same_as(text)
+
+
 def test_a_missing_or_large_file_is_refused(config, monkeypatch):
     vocabulary = Vocabulary([*SPECIAL_TOKENS, "a"])
     with pytest.raises(
