@@ -3,10 +3,10 @@
 Every score comes with its sacreBLEU signature. The first row of scores is of all sentences. If some
 have unknown words, a second row is of the pairs whose source and reference have none (No UNK in
 Table 1 of Bahdanau et al. 2015). Translations are detokenized and compared with
-the untokenized reference, in the Unicode normal form that the model writes (target.unicode_form); a
-line of the report says so if that changes the reference. --reference may be given again to add
-another reference of the same sentences; the signature then says nrefs:2. A line on standard error
-says what the BLEU means.
+the untokenized reference, in the form that the model writes (target.unicode_form,
+target.remove_invisible); a line of the report says so if that changes the reference. --reference
+may be given again to add another reference of the same sentences; the signature then says nrefs:2.
+A line on standard error says what the BLEU means.
 
 --tokenized adds BLEU as in the papers: on the tokens that the model wrote, with the reference
 tokenized by the model's own rules (Moses rules on both if the model uses SentencePiece, which needs
@@ -404,8 +404,8 @@ def _check_resamples(arguments, sentences):
 
 
 def _in_target_form(references, baseline, config, arguments):
-    """(references, baseline, fields of the report); the texts are in the Unicode normal form that
-    the model writes.
+    """(references, baseline, fields of the report); the texts are in the form that the model
+    writes.
 
     Args:
         config: TextConfig of the target.

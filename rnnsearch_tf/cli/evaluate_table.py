@@ -31,10 +31,10 @@ def table(report: Mapping[str, Any]) -> Iterator[str]:
             if key in scores:
                 yield f"  {label:<18}{scores[key]['score']:6.2f}  {scores[key]['signature']}"
     for text in report.get("unicode_form", {}).get("changed", ()):
-        form = report["unicode_form"]["form"]
         yield (
-            f"{text['file']}: {text['lines']} line(s) compared in {form} (target.unicode_form);"
-            " sacreBLEU scores the original text differently"
+            f"{text['file']}: {text['lines']} line(s) compared in the form that the model writes"
+            " (target.unicode_form, target.remove_invisible); sacreBLEU scores the original text"
+            " differently"
         )
     if "confidence" in report:
         found = report["confidence"]

@@ -146,19 +146,22 @@ def chosen_references(references: References, members: Iterable[int]) -> list[li
 
 
 def in_target_form(lines: Sequence[str], config: TextConfig) -> tuple[list[str], int]:
-    """Convert references to the Unicode normal form in which the model writes; otherwise `é` as one
-    and as two code points would differ.
+    """Convert references to the Unicode normal form in which the model writes, and remove the
+    invisible characters that it lacks; otherwise `é` as one and as two code points would differ.
 
     Args:
         lines: the references.
-        config: options of the target side, with its `unicode_form`.
+        config: options of the target side, with `unicode_form` and `remove_invisible`.
 
     Returns:
         (converted lines, number of lines that changed).
     """
-    from rnnsearch_tf.text.pipeline import in_form  # imports TensorFlow, which takes seconds
+    import tensorflow as tf  # takes seconds
 
-    formed = in_form(lines, config.unicode_form)
+    from rnnsearch_tf.text.pipeline import normalize
+
+    texts = normalize(tf.constant(lines, tf.string), config.unicode_form, config.remove_invisible)
+    formed = [text.decode("utf-8") for text in texts.numpy()]
     return formed, sum(new != old for new, old in zip(formed, lines))
 
 
@@ -167,8 +170,8 @@ def bleu_of_model(
 ) -> Score:
     """BLEU of a model's translations.
 
-    The tokenizer fits the target language. The references are converted to the model's Unicode
-    normal form. Case is ignored if the model is lowercase.
+    The tokenizer fits the target language. The references are converted by :func:`in_target_form`.
+    Case is ignored if the model is lowercase.
 
     Args:
         translations, references: one line for each sentence.
@@ -176,7 +179,7 @@ def bleu_of_model(
     """
     references, changed = in_target_form(references, config)
     if changed:
-        _warn_of_changed(changed, len(references), config.unicode_form)
+        _warn_of_changed(changed, len(references))
     return bleu(translations, references, tokenizer_for(config), config.lowercase)
 
 
@@ -264,13 +267,13 @@ def check_references(hypotheses: Sequence[str], references: References) -> list[
 
 
 @functools.cache
-def _warn_of_changed(changed: int, lines: int, form: str) -> None:
+def _warn_of_changed(changed: int, lines: int) -> None:
     log.warning(
-        "warning: %d of %d references were converted to %s (target.unicode_form), in which the"
-        " model writes; sacreBLEU gives another score on the original references",
+        "warning: %d of %d references were brought to the form in which the model writes"
+        " (target.unicode_form, target.remove_invisible); sacreBLEU gives another score on the"
+        " original references",
         changed,
         lines,
-        form,
     )
 
 

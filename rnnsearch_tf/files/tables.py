@@ -45,10 +45,10 @@ FEWEST = 10
 """Lines with tabs that this needs."""
 
 LANGUAGES = frozenset(
-    "af am ar az be bg bn br bs ca cs cy da de el en eo es et eu fa fi fo fr fy ga gd gl gu ha he hi"
-    " hr ht hu hy id ig is it ja ka kk km kn ko ku ky lb lo lt lv mg mi mk ml mn mr ms mt my nb ne"
-    " nl nn no oc pa pl ps pt ro ru rw si sk sl so sq sr sv sw ta te tg th tk tl tr tt ug uk ur uz"
-    " vi xh yi yo zh zu".split()
+    "af am ar az be bg bn br bs ca cs cy da de el en eo es et eu fa fi fo fr fy ga gd gl gu ha he"
+    " hi hr ht hu hy id ig is it ja ka kk km kn ko ku ky lb lo lt lv mg mi mk ml mn mr ms mt my nb"
+    " ne nl nn no oc pa pl ps pt ro ru rw si sk sl so sq sr sv sw ta te tg th tk tl tr tt ug uk ur"
+    " uz vi xh yi yo zh zu".split()
 )
 """Codes by which the first row is taken for names of columns."""
 

@@ -451,11 +451,6 @@ def normalize(texts: tf.Tensor, form: str = "NFC", remove_invisible: bool = Fals
     return tensorflow_text.normalize_utf8(texts, form)
 
 
-def in_form(lines: Sequence[str], form: str) -> list[str]:
-    """Apply :func:`normalize` to a list of lines."""
-    return [line.decode("utf-8") for line in normalize(tf.constant(lines, tf.string), form).numpy()]
-
-
 def clean(texts: tf.Tensor) -> tf.Tensor:
     """Replace every run of white space (including Unicode's) by one space, delete control
     characters, and strip.

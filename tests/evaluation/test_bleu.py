@@ -14,6 +14,7 @@ from rnnsearch_tf.evaluation.bleu import (
     bleu,
     bleu_of_model,
     chrf,
+    in_target_form,
     sentence_chrf,
     ter,
     tokenizer_for,
@@ -183,11 +184,20 @@ def test_references_are_brought_to_the_models_form(caplog):
             str(metric.get_signature()),
         )
     [said] = [record.getMessage() for record in caplog.records]
-    assert "2 of 3 references were converted to NFC (target.unicode_form)" in said
+    assert "2 of 3 references were brought to the form in which the model writes" in said
     assert (
         bleu_of_model(composed, references, TextConfig(language="fr", unicode_form="none")).score
         < 60
     )
+
+
+def test_references_lose_the_invisible_characters_that_the_model_lacks():
+    lines = ["\u200fשלום לכולם וברוכים הבאים.", "Donau\u00addampfschiff\u00adfahrt auf dem Fluss."]
+    plain = [line.replace("\u200f", "").replace("\u00ad", "") for line in lines]
+    config = TextConfig(remove_invisible=True)
+    assert in_target_form(lines, config) == (plain, 2)
+    assert in_target_form(lines, TextConfig()) == (lines, 0)
+    assert bleu_of_model(plain, lines, config).score > 99.9
 
 
 def test_other_normal_forms_are_said_once(caplog):
