@@ -90,9 +90,9 @@ def word_shares(pieces: Sequence[str], words: Sequence[str] | None = None) -> np
         [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
     """
     joined = "".join(pieces)
-    words = joined.split(WORD_START) if words is None else words
+    words = [*filter(None, joined.split(WORD_START))] if words is None else words
     # the number of the word that each character belongs to
-    owners = [number for number, word in enumerate(filter(None, words)) for _ in word]
+    owners = [number for number, word in enumerate(words) for _ in word.replace(" ", "")]
     shares = np.zeros((len(pieces), owners[-1] + 1 if owners else 0))
     position = 0
     for row, piece in zip(shares, pieces):

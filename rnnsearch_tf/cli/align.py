@@ -197,11 +197,21 @@ def _symmetrized(arguments, translator):
 
 
 def _words(translator, lines):
-    """(source words, target words) of each pair, as the model's tokenizers split them."""
+    """(source words, target words) of each pair, as the model's tokenizers split and spell them."""
     from rnnsearch_tf.text.pipeline import strings
 
     texts = translator.source_text, translator.target_text
-    return zip(*(strings(text.words(list(side))) for text, side in zip(texts, lines)))
+    return zip(*(strings(_spelled(text, list(side))) for text, side in zip(texts, lines)))
+
+
+def _spelled(text, lines):
+    """The words of lines, with the characters of their pieces: a SentencePiece model may have rules
+    of its own, such as … to three periods.
+    """
+    words = text.words(lines)
+    if text.config.tokenization != "sentencepiece":
+        return words
+    return words.with_values(text.detokenize(text.tokenize(words.values)))
 
 
 def _soft(scored) -> str:

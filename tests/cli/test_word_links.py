@@ -8,6 +8,7 @@ import pytest
 from tiny_run import write_run
 
 from rnnsearch_tf.cli.main import run
+from rnnsearch_tf.data.phrasebook import phrasebook
 
 SUBWORDS = [
     f"{side}.{key}"
@@ -121,6 +122,25 @@ def test_links_of_given_tokens(rnnsearch, subword_run, files):
         ]
         found.append((weights.index(max(weights)), i))
     assert hard == [" ".join(f"{j}-{i}" for j, i in sorted(found)), ""]
+
+
+def test_words_are_spelled_by_the_models_own_rules(rnnsearch, tmp_path, files):
+    """ﬁ is one character of the line and two of the pieces under SentencePiece's default rules."""
+    pytest.importorskip("sentencepiece").SentencePieceTrainer.train(
+        sentence_iterator=iter(phrasebook(200, 1, "train")[0]),
+        model_prefix=str(tmp_path / "source"),
+        vocab_size=90,
+        minloglevel=2,
+        **dict(pad_id=0, eos_id=1, unk_id=2, bos_id=-1),
+    )
+    source = ["tokenization=sentencepiece", f"vocabulary={tmp_path / 'source.model'}"]
+    model = write_run(tmp_path / "run", [f"source.{setting}" for setting in source])
+    found = []
+    for word in ("fi", "ﬁ"):
+        files[0].write_text(4 * f"{word} " + "a b c d e f .\n", encoding="utf-8")
+        files[1].write_text("Le chat va à l&apos; hôtel .\n", encoding="utf-8")
+        found += rnnsearch("align", "--model", model, "--tokenized", *files)[0]
+    assert found[0] == found[1] != ""
 
 
 def test_a_token_without_characters_has_no_link(rnnsearch, subword_run, files):
