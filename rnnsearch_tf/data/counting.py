@@ -136,6 +136,7 @@ def _total_counts(
     """
     counts = _new_counts(config)
     left = counts.most_lines
+    counts.is_cut = left is not None and left < sum(report.kept for report in reports)
     for number, (shard, report) in enumerate(zip(shards, reports)):
         path = _path(folder, number, side)
         if left is not None:

@@ -34,6 +34,9 @@ class TokenCounts:
         most_lines: number of lines to count; None: all.
         most_words: most distinct words in memory; more are kept in temporary files.
 
+    Attributes:
+        is_cut: whether the text had more lines.
+
     Example:
         >>> counts = TokenCounts(tf.strings.split)
         >>> counts.add(["a b", "b"])
@@ -55,6 +58,7 @@ class TokenCounts:
         self._distinct = distinct
         self._counts: collections.Counter[bytes] = collections.Counter()
         self.most_lines = most_lines
+        self.is_cut = False
         self._most_words = most_words
         self._lines_left = most_lines
         self._files: list[IO[bytes]] = []
@@ -62,6 +66,7 @@ class TokenCounts:
     def add(self, lines: Sequence[Line]) -> None:
         """Count the tokens of some lines."""
         if self._lines_left is not None:
+            self.is_cut |= len(lines) > self._lines_left
             lines = lines[: self._lines_left]
             self._lines_left -= len(lines)
         if not lines:

@@ -18,7 +18,7 @@ from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.runtime.progress import announced
+from rnnsearch_tf.runtime.progress import announced, say
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.casing import lower
 from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, MARK, SPACE
@@ -556,6 +556,8 @@ def text_of_counts(config: TextConfig, counts: TokenCounts | None, where: str) -
             ),
         )
     else:
+        if counts.is_cut:
+            say(f"{where}: only its first {counts.most_lines:,} lines are used to learn subwords")
         with announced(f"learning {config.vocabulary_size:,} subwords"):
             model = subwords.train(counts.total(), config.vocabulary_size, where)
     return Text(config, Vocabulary(subwords.Subwords(model, where).pieces), model)

@@ -114,7 +114,7 @@ def join(pieces: tf.RaggedTensor) -> tf.Tensor:
 def train(counts: Mapping[str, int], size: int, where: AnyPath = "training text") -> bytes:
     """Train a unigram model (Kudo 2018).
 
-    Pieces do not cross spaces, so word counts are sufficient. Every character of the text is kept
+    Pieces do not cross spaces, so word counts are sufficient. Every character of the words is kept
     (coverage 1: Latin alphabets are small), and there is no byte fallback, so that every piece is
     valid text. If the text cannot support `size` pieces, there are fewer. Training uses one thread:
     with more, the sums, and thus the model, would depend on the number of threads.

@@ -453,5 +453,6 @@ def test_subwords_are_learned_from_the_first_lines_of_the_whole_text(
     found = counting._total_counts(
         config.target, "target", pieces, [piece.check() for piece in pieces], tmp_path
     )
-    lines = [target for _, target in open_corpus(config)][:most]
-    assert dict(found.total()) == collections.Counter(" ".join(lines).split())
+    lines = [target for _, target in open_corpus(config)]
+    assert dict(found.total()) == collections.Counter(" ".join(lines[:most]).split())
+    assert found.is_cut == (len(lines) > most)

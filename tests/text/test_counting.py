@@ -47,7 +47,9 @@ def test_saved_counts_add_up(lines, tmp_path):
 
 
 def test_only_the_first_lines(lines):
-    assert dict(counted(lines, most_lines=100, most_words=50).total()) == expected(lines[:100])
+    counts = counted(lines, most_lines=100, most_words=50)
+    assert dict(counts.total()) == expected(lines[:100])
+    assert counts.is_cut and not counted(lines, most_lines=300).is_cut
 
 
 def test_a_vocabulary_needs_its_most_frequent_words_only(lines):

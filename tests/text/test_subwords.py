@@ -194,6 +194,17 @@ def test_what_only_a_unigram_model_can_do(tmp_path):
         extend_texts((text, text), [("Ωλδ", "Ωλδ")], 100)
 
 
+def test_lines_that_teach_no_subwords_are_said(monkeypatch, capsys):
+    config = TextConfig(tokenization="sentencepiece", vocabulary_size=45)
+    for most, said in [
+        (len(LINES), ""),
+        (150, "training text: only its first 150 lines are used to learn subwords\n"),
+    ]:
+        monkeypatch.setattr(subwords, "MOST_LINES", most)
+        build_text(config, LINES)
+        assert capsys.readouterr().err == said
+
+
 def test_a_full_disk_is_not_taken_for_a_lack_of_text(monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/tmp/x")
