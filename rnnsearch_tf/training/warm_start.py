@@ -12,26 +12,19 @@ import dataclasses
 import itertools
 import os
 import sys
-from collections.abc import Iterable, Sequence
 
 import numpy as np
-import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.config import Config, DataConfig
+from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.continuing import check_continues, new_pairs
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import Text, extend_texts, load_texts
+from rnnsearch_tf.training.training_text import report_too_long
 from rnnsearch_tf.translation.loading import load_run
-
-CHECKED_PAIRS = 1000
-"""Number of pairs of the new text whose lengths are checked."""
-
-MOST_TOO_LONG = 0.05
-"""Share of these pairs that may exceed the length limits without a message."""
 
 
 def start_from(
@@ -73,32 +66,12 @@ def start_from(
     model = build_model(config, source.vocabulary.size, target.vocabulary.size)
     extend_weights(old, model)
     if config.data.prepared is None:
-        _report_too_long(config.data, texts, corpora[0])
+        report_too_long(config.data, texts, corpora[0])
     origin = f"the best weights of `{run}`"
     if new_words:
         origin += f", with {added[0]:,} new source and {added[1]:,} new target words"
     print(f"starting from {origin.replace('`', '')}", file=sys.stderr)
     return config, texts, model, origin
-
-
-def _report_too_long(
-    data: DataConfig, texts: Sequence[Text], pairs: Iterable[tuple[str, str]]
-) -> None:
-    """Print a message if the RUN's length limits exclude many of the new text's first pairs."""
-    sides = list(zip(*itertools.islice(pairs, CHECKED_PAIRS)))
-    limits = (data.maximum_source_length, data.maximum_target_length)
-    # END_ID is not counted
-    lengths = [
-        text.encode(tf.constant(side)).row_lengths().numpy() - 1 for text, side in zip(texts, sides)
-    ]
-    share = np.mean((lengths[0] > limits[0]) | (lengths[1] > limits[1]))
-    if share > MOST_TOO_LONG:
-        print(
-            f"{share:.0%} of the first {len(sides[0]):,} pairs are left out of training: they are"
-            f" longer than data.maximum_source_length={limits[0]} or"
-            f" data.maximum_target_length={limits[1]}; raise these limits to train on them",
-            file=sys.stderr,
-        )
 
 
 def extend_weights(old: TranslationModel, model: TranslationModel) -> None:

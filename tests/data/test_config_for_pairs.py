@@ -1,7 +1,11 @@
 """The configuration for pairs held in Python is the one that `rnnsearch init` writes for files."""
 
 import dataclasses
+import gzip
+import os
+import pathlib
 
+import numpy as np
 import pytest
 
 import rnnsearch_tf as rt
@@ -10,6 +14,11 @@ from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.text.vocabulary import shortfall
+
+SHARED = pathlib.Path(
+    os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[3] / "shared")
+)
+CAPTIONS = SHARED / "data" / "multi30k" / "train.de.gz"
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +57,18 @@ def test_it_trains_on_the_pairs(sentences, tmp_path):
 def test_words_are_characters_where_there_are_no_spaces():
     pairs = [("日" * 60, "word " * 60)] * 100
     limits = rt.config_for_pairs(pairs, "ja", "en").data
-    assert limits.maximum_source_length == limits.maximum_target_length == 90
+    assert limits.maximum_source_length == limits.maximum_target_length == 180
     assert rt.config_for_pairs(pairs, "en", "en").data.maximum_source_length == 50
+
+
+@pytest.mark.skipif(not CAPTIONS.exists(), reason="needs the captions of Multi30k")
+def test_the_length_limits_keep_the_long_sentences():
+    """Subwords of little text are short: German captions have 2.3 in a word."""
+    captions = gzip.decompress(CAPTIONS.read_bytes()).decode("utf-8").splitlines()
+    lines = [" ".join(captions[k : k + 3]) for k in range(0, 900, 3)]
+    config = rt.config_for_pairs([(line, line) for line in lines], "de", "de")
+    rows = rt.build_text(config.source, lines).tokenize(lines).row_lengths().numpy()
+    assert 0.95 < np.mean(rows <= config.data.maximum_source_length)
 
 
 def test_too_few_pairs_and_codes_that_are_none_are_refused(sentences):

@@ -52,6 +52,15 @@ on small corpora. Below 3,000 pairs, texts of Tanaka had no more of them. Every 
 subword, so that a side of many characters has more.
 """
 
+PIECES = ((1000, 3.0), (3000, 2.5), (10_000, 2.0), (math.inf, 1.5))
+"""Subwords for a word of the length limits, for fewer pairs than the first number.
+
+Measured with VOCABULARIES: the limit that keeps LIMIT_QUANTILE of the sentences, as a multiple of
+that in words. It was 1.8 to 3.1, 1.6 to 2.4, 1.4 to 2.0, and 1.3 to 1.5 for a side of Multi30k
+(English, German, French; also captions joined by twos and threes), of Python's documentation and of
+Tatoeba (English, French).
+"""
+
 BEYOND_CHARACTERS = 100
 """Subwords of several characters that a side has at least."""
 
@@ -245,7 +254,7 @@ def configuration(inspection: Inspection, source: AnyPath, target: AnyPath, minu
     report = inspection.report
     sizes = _for_size(pairs, SIZES)
     dropout = _for_size(pairs, DROPOUT)
-    limits = [_limit(lengths) for lengths in inspection.lengths]
+    limits = [_limit(pairs, lengths) for lengths in inspection.lengths]
     every = max(100, 100 * round(minutes * UPDATES_A_MINUTE / EVALUATIONS / 100))
     return TEMPLATE.format(
         pairs=pairs,
@@ -308,12 +317,10 @@ def _vocabulary(pairs: int, characters: int) -> int:
     return max(_for_size(pairs, VOCABULARIES), least)
 
 
-def _limit(lengths: Lengths) -> int:
-    """A length limit in subwords for nearly all sentences: about one and a half times their words,
-    and at least 50.
-    """
-    limit = 10 * math.ceil(0.15 * quantile(lengths, LIMIT_QUANTILE))
-    return min(LARGEST_LIMIT, max(50, limit))
+def _limit(pairs: int, lengths: Lengths) -> int:
+    """A length limit in subwords for nearly all sentences, by their words; at least 50."""
+    limit = _for_size(pairs, PIECES) * quantile(lengths, LIMIT_QUANTILE)
+    return min(LARGEST_LIMIT, max(50, 10 * math.ceil(limit / 10)))
 
 
 def _quoted(value: AnyPath) -> str:
