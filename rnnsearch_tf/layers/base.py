@@ -43,8 +43,12 @@ ALTERNATIVES = {
     "initializer": (
         "the option initialization chooses the initial weights; set_weights replaces them"
     ),
-    "regularizer": "set the attribute regularizer of a weight once the layer is built",
-    "constraint": "set the attribute constraint of a weight once the layer is built",
+    "regularizer": (
+        "set the attribute regularizer of a weight once the layer is built; it is not saved"
+    ),
+    "constraint": (
+        "set the attribute constraint of a weight once the layer is built; it is not saved"
+    ),
     "sequences": "the layer returns the states of all positions",
     "state": "the layer returns the states of all positions; take the last one",
     "backwards": (
@@ -115,14 +119,18 @@ class PaperLayer(TracedLayer):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        cls.__signature__ = _signature(cls)
+        cls.options_signature = _signature(cls)
+        if cls.__init__ is PaperLayer.__init__:
+            cls.__signature__ = cls.options_signature
         cls.call_names = list(inspect.signature(cls.call).parameters)[1:]
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         self._refuse_others(keywords)
-        bound = self.__signature__.bind(*arguments, **keywords)
+        bound = self.options_signature.bind(*arguments, **keywords)
         bound.apply_defaults()
-        super().__init__(**bound.arguments.pop("keywords"))
+        keywords = bound.arguments.pop("keywords")
+        trainable = keywords.pop("trainable", True)
+        super().__init__(**keywords)
         hints = typing.get_type_hints(type(self))
         for name, value in bound.arguments.items():
             setattr(self, name, self._checked(name, value, hints[name]))
@@ -130,6 +138,7 @@ class PaperLayer(TracedLayer):
         # keras.utils.set_random_seed seeds Python's generator too
         self.weight_seed = random.randrange(2**31) if self.seed is None else self.seed
         self.__post_init__()
+        self.trainable = trainable  # now that there are sublayers, of these too
 
     def __post_init__(self) -> None:
         """Hook: derive attributes from the options."""
@@ -137,7 +146,7 @@ class PaperLayer(TracedLayer):
     @classmethod
     def _refuse_others(cls, keywords: Iterable[str]) -> None:
         """Raise UsageError for keywords that are not options."""
-        options = list(cls.__signature__.parameters)[:-1]
+        options = list(cls.options_signature.parameters)[:-1]
         for name in keywords:
             if name not in (*options, *KERAS_KEYWORDS):
                 close = difflib.get_close_matches(name, options, n=1)
@@ -163,12 +172,15 @@ class PaperLayer(TracedLayer):
         return check_field(value, hint, field, f"{type(self).__name__}: {name}")
 
     def get_config(self) -> dict[str, Any]:
-        options = {name: getattr(self, name) for name in list(self.__signature__.parameters)[:-1]}
+        options = {
+            name: getattr(self, name) for name in list(self.options_signature.parameters)[:-1]
+        }
         return super().get_config() | options
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        cls._refuse_others(config)  # Keras would hide the message in its own error
+        if cls.__init__ is PaperLayer.__init__:  # others may have arguments of their own
+            cls._refuse_others(config)  # Keras would hide the message in its own error
         return super().from_config(config)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
@@ -186,7 +198,7 @@ class PaperLayer(TracedLayer):
             axis: getattr(self, axis)
             for axes in self.shapes.values()
             for axis in axes.split()
-            if axis in self.__signature__.parameters
+            if axis in self.options_signature.parameters
         }
         sizes |= self._built_sizes()
         for name, letters in self.shapes.items():

@@ -126,6 +126,11 @@ class Decoder(PaperLayer):
         n = self.hidden_size
         # ←h_1; or the mean of the h_j, or →h_{T_x}
         backward = self.attention and self.first_state == "backward"
+        if backward and annotation_size % 2:
+            raise UsageError(
+                "Decoder: annotations: expected an even width, of an encoder that reads both ways,"
+                f" got {annotation_size}; use one, or first_state='mean'"
+            )
         first_size = annotation_size // 2 if backward else annotation_size
         self.W_s = self.matrix(
             "W_s",

@@ -5,11 +5,12 @@ arguments before Keras reads them.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import inspect
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -88,6 +89,11 @@ class KerasMethods(BuiltModel):
                 " target_tokens_per_second and gradient_norm are always reported; other metrics"
                 " need loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
             )
+        if given.get("loss_weights") is not None and isinstance(loss, TranslationLoss):
+            raise UsageError(
+                f"{type(self).__name__}.compile: expected no loss_weights beside TranslationLoss,"
+                f" got {given['loss_weights']!r}; scale the learning rate, or give sample_weight"
+            )
         self.compiled_update = None
         if given.get("jit_compile") is True:
             replicas = self.distribute_strategy.num_replicas_in_sync
@@ -113,6 +119,8 @@ class KerasMethods(BuiltModel):
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
         """Compile a loaded model; Keras does not compile a model that overrides ``compile``."""
+        # by name, as it imports the models; its optimizers are registered when it is imported
+        importlib.import_module("rnnsearch_tf.training.optimizers")
         self.compile(**keras.saving.deserialize_keras_object(config))
         if self.optimizer is not None and self.built:
             self.optimizer.build(self.trainable_variables)
@@ -152,7 +160,7 @@ class KerasMethods(BuiltModel):
             if isinstance(callbacks, keras.callbacks.CallbackList):
                 callbacks = callbacks.callbacks
             given["callbacks"] = [*tf.nest.flatten(callbacks), StopAtNonFiniteGradient()]
-        with datasets_may_end():
+        with datasets_may_end(given.get("steps_per_epoch")):
             return super().fit(**given)
 
     def evaluate(self, *arguments: Any, **keywords: Any) -> Any:
@@ -160,7 +168,7 @@ class KerasMethods(BuiltModel):
         given = bind_arguments(super().evaluate, arguments, keywords).arguments
         further = given.pop("kwargs", {})
         weights_as_input(given)
-        with datasets_may_end():
+        with datasets_may_end(given.get("steps")):
             return super().evaluate(**given, **further)
 
     def train_on_batch(
@@ -239,6 +247,8 @@ class KerasMethods(BuiltModel):
 
         def timed_update(iterator: Any) -> dict[str, Any]:
             logs = dict(update(iterator))
+            if "target_tokens" not in logs:  # of a train_step of one's own
+                return logs
             tokens = float(logs.pop("target_tokens"))
             logs[self.speed_metric.name] = self.speed_metric.tick(tokens)
             return logs
@@ -310,17 +320,37 @@ def with_int32_ids(inputs: Batch) -> Batch:
 
 
 def word_weights(inputs: Batch, dtype: tf.DType) -> tf.Tensor | None:
-    """Weights [N] of the real target tokens, from ``sample_weight`` [B] or [B, I] of a batch; None
-    if the batch has none.
+    """Weights [N] of the real target tokens, from ``sample_weight`` [B], [B, 1] or [B, I] of a
+    batch; None if the batch has none.
     """
     weights = inputs.get("sample_weight")
     if weights is None:
         return None
     weights = tf.cast(weights, dtype)
     places = tf.where(inputs["target_ids"] != PAD_ID)
+    if weights.shape.rank == 2 and weights.shape[1] == 1:  # as Keras has it
+        weights = weights[:, 0]
     if weights.shape.rank == 1:
         return tf.gather(weights, places[:, 0])
     return tf.gather_nd(weights, places)
+
+
+def with_gradients(gradients: Iterable[Any], weights: Iterable[Any]) -> tuple[list[Any], list[Any]]:
+    """(gradients, weights) without the weights that the loss does not reach, whose gradient is
+    None; Keras leaves these as they are, too.
+
+    Raises:
+        UsageError: the loss reaches none of the weights.
+    """
+    pairs = [
+        (gradient, weight) for gradient, weight in zip(gradients, weights) if gradient is not None
+    ]
+    if not pairs:
+        raise UsageError(
+            "fit: expected a loss that depends on weights, got no gradient of any weight; look"
+            " which layers are frozen (trainable = False)"
+        )
+    return [gradient for gradient, _ in pairs], [weight for _, weight in pairs]
 
 
 def weights_as_input(given: dict[str, Any]) -> None:
@@ -388,8 +418,11 @@ def _takes_probabilities(function: Any) -> bool:
 
 
 @contextlib.contextmanager
-def datasets_may_end() -> Iterator[None]:
-    """A context in which Keras does not warn at the end of a dataset of unknown size."""
+def datasets_may_end(steps: int | None) -> Iterator[None]:
+    """A context in which Keras does not warn at the end of a dataset of unknown size, unless a
+    number of steps was asked for.
+    """
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Your input ran out of data")
+        if steps is None:
+            warnings.filterwarnings("ignore", message="Your input ran out of data")
         yield

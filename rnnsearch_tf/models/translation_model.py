@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from typing_extensions import Self  # in typing since Python 3.11
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
@@ -31,6 +32,7 @@ from rnnsearch_tf.models.keras_fit import (
     Batch,
     KerasMethods,
     batch_inputs,
+    with_gradients,
     with_int32_ids,
     word_weights,
 )
@@ -102,7 +104,7 @@ class TranslationModel(KerasMethods):
         trainable: bool = True,
         **options: Any,
     ) -> None:
-        super().__init__(name=name, dtype=dtype, trainable=trainable)
+        super().__init__(name=name, dtype=dtype)
         self.autocast = False  # see layers/base.py
         self.supports_masking = True
         self.shards = 1
@@ -182,6 +184,7 @@ class TranslationModel(KerasMethods):
             "drop_hidden", config.hidden_dropout, config.hidden_size, seeds
         )
         self.built = True
+        self.trainable = trainable  # now that there are layers, of these too
 
     def _dropout(self, name: str, rate: float, size: int, seeds: Iterator[int]) -> Dropout:
         """A dropout layer for values float [B, T, size]."""
@@ -218,6 +221,7 @@ class TranslationModel(KerasMethods):
         loss = self._loss_object()
         sentences, tokens = self.workers.counts(*batch_counts(inputs["target_ids"]))
         shares_of_batch = self.workers.count * tf.distribute.get_strategy().num_replicas_in_sync
+        self.clear_losses()
         with tf.GradientTape() as tape:
             losses, nll = self._sharded_losses(inputs, loss)
             weights = word_weights(inputs, losses.dtype)
@@ -228,8 +232,10 @@ class TranslationModel(KerasMethods):
             for added in self.losses:
                 objective += tf.cast(added, objective.dtype) / shares_of_batch
             objective = self.optimizer.scale_loss(objective)
-        variables = self.trainable_variables
-        gradients = tape.gradient(objective, variables)  # those of embeddings are tf.IndexedSlices
+        # those of embeddings are tf.IndexedSlices
+        gradients, variables = with_gradients(
+            tape.gradient(objective, self.trainable_variables), self.trainable_variables
+        )
         weighted_nll = nll if weights is None else nll * weights
         totals = [tf.reduce_sum(weighted_nll), tf.reduce_sum(nll)]
         *gradients, objective, weighted_total, total = self.workers.sums(
@@ -270,6 +276,7 @@ class TranslationModel(KerasMethods):
             self._check_keras_batch(data)
             return super().test_step(data)
         inputs = batch_inputs(data)
+        self.clear_losses()
         _, nll = self.token_losses(inputs)
         weights = word_weights(inputs, nll.dtype)
         weighted_nll = nll if weights is None else nll * weights
@@ -473,12 +480,25 @@ class TranslationModel(KerasMethods):
         return [(side, layer) for side, layer in layers if layer is not None]
 
     def get_config(self) -> dict[str, Any]:
+        frozen = [n for n, layer in enumerate(self.all_layers()) if not layer.trainable]
         return super().get_config() | {
             "config": dataclasses.asdict(self.config),
             "source_vocabulary_size": self.source_vocabulary_size,
             "target_vocabulary_size": self.target_vocabulary_size,
+            **({"frozen": frozen} if frozen else {}),
             "seed": self.seed,
         }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """A model as it was saved: its frozen layers are frozen again."""
+        config = dict(config)
+        frozen = config.pop("frozen", ())
+        model: Self = super().from_config(config)
+        for number, layer in enumerate(model.all_layers()):
+            if number in frozen:
+                layer.trainable = False
+        return model
 
     def _count(
         self,

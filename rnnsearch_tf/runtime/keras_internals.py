@@ -75,6 +75,10 @@ class BuiltModel(keras.Model):
     def _maybe_symbolic_build(self, iterator: Any = None, data_batch: Any = None) -> None:
         """No-op: Keras would otherwise trace the first batch to build layers and metrics."""
 
+    def clear_losses(self) -> None:
+        """Forget what ``add_loss`` was given; Keras does so when a model is called."""
+        self._clear_losses()
+
     def all_layers(self) -> list[keras.layers.Layer]:
         """The layers of the model and all their sublayers; the public list has no sublayers."""
         return self._flatten_layers()

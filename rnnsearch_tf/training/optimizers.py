@@ -15,6 +15,7 @@ import tensorflow as tf
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, TrainingConfig, check_value
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.models.keras_fit import with_gradients
 from rnnsearch_tf.models.loss import TranslationLoss
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runtime.keras_internals import (
@@ -77,6 +78,7 @@ class _ChecksGradient(OptimizerSteps):
         weights = (
             trainable_variables if trainable_variables is not None else self.weights_when_built
         )
+        grads, weights = with_gradients(grads, weights)
         # those of embeddings are IndexedSlices
         gradients = [tf.convert_to_tensor(gradient) for gradient in grads]
         norm = tf.linalg.global_norm(gradients)
@@ -88,11 +90,11 @@ class _ChecksGradient(OptimizerSteps):
         update = super().apply
 
         def clipped_update() -> tf.Tensor:
-            update(self._clipped(gradients, norm), trainable_variables)
+            update(self._clipped(gradients, norm), weights)
             return tf.constant(0)
 
         def decay_weights() -> tf.Tensor:
-            update([0.1 * tf.convert_to_tensor(weight) for weight in weights], trainable_variables)
+            update([0.1 * tf.convert_to_tensor(weight) for weight in weights], weights)
             return tf.constant(0)
 
         otherwise = (
@@ -188,8 +190,24 @@ def _handle(variable: tf.Variable | keras.Variable) -> tf.Tensor:
     return (variable if isinstance(variable, tf.Variable) else variable.value).handle
 
 
+def check_training_section(name: str, config: Any) -> None:
+    """Raise UsageError if something else than the ``training`` section is given, such as the whole
+    configuration.
+    """
+    if not isinstance(config, TrainingConfig):
+        raise UsageError(
+            f"{name}: expected the training section of a configuration, got"
+            f" {type(config).__name__}; give config.training"
+        )
+
+
 def build_optimizer(config: TrainingConfig) -> keras.optimizers.Optimizer:
-    """Build the optimizer that a configuration names, with all its hyperparameters."""
+    """Build the optimizer that a configuration names, with all its hyperparameters.
+
+    Raises:
+        UsageError: a whole configuration is given instead of its ``training`` section.
+    """
+    check_training_section("build_optimizer", config)
     common: dict[str, Any] = dict(
         learning_rate=config.learning_rate,
         global_clipnorm=config.global_clipnorm,

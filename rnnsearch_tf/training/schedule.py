@@ -9,6 +9,7 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runs.limits import reached_limit
 from rnnsearch_tf.training.callbacks import Logs, Schedule
 from rnnsearch_tf.training.checkpoint import TrainingState
+from rnnsearch_tf.training.optimizers import check_training_section
 
 
 class TrainingSchedule(Schedule):
@@ -19,11 +20,12 @@ class TrainingSchedule(Schedule):
     ``epochs``. What it does not do: evaluate, keep the best weights, average
     (``training.average``), stop by ``training.patience``. ``fit`` leaves the last weights.
 
-    Give one to each training. In a second ``fit`` it continues where the first one ended.
+    Give one to each training. In a second ``fit`` it continues where the first one ended, but not
+    in another process, as after ``keras.callbacks.BackupAndRestore``: :func:`train` can be resumed.
 
     Raises:
-        UsageError: the model is compiled with ``steps_per_execution``: Keras then calls no callback
-            before every batch.
+        UsageError: `config` is not such a section; or the model is compiled with
+            ``steps_per_execution``: Keras then calls no callback before every batch.
 
     Args:
         config: the ``training`` section of a configuration.
@@ -34,6 +36,7 @@ class TrainingSchedule(Schedule):
     """
 
     def __init__(self, config: TrainingConfig) -> None:
+        check_training_section("TrainingSchedule", config)
         super().__init__(TrainingState(), config)
         self._last = time.monotonic()
 

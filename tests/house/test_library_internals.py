@@ -34,6 +34,7 @@ TAKEN_IN = {
     "extras/hub/tokenizer.py": {"_add_special_token", "_update_special_token_ids"},
     "runtime/keras_internals.py": {
         "_aggregation",
+        "_clear_losses",
         "_flatten_layers",
         "_get_variable_index",
         "_iterations",
@@ -380,6 +381,17 @@ def test_keras_lists_layers_in_layers():
     assert inner in model.all_layers() and inner not in model.layers, says(
         "keras", "the list of all layers is another"
     )
+
+
+def test_keras_forgets_added_losses():
+    from rnnsearch_tf.runtime.keras_internals import BuiltModel
+
+    model = BuiltModel()
+    require("keras", model, "_clear_losses")
+    model.add_loss(1.0)
+    assert len(model.losses) == 1
+    model.clear_losses()
+    assert not model.losses, says("keras", "losses are kept elsewhere")
 
 
 def test_keras_traces_a_layer_and_shows_its_output_shape():

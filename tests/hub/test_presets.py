@@ -15,6 +15,7 @@ import rnnsearch_tf
 from rnnsearch_tf.cli.main import run as command
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.extras.hub import (
     RNNSearchBackbone,
     RNNSearchSeq2SeqLM,
@@ -239,3 +240,9 @@ def test_a_preset_without_checksums_loads_with_one_warning(copy, model, tmp_path
         in capsys.readouterr().err
     )
     assert not (tmp_path / "run").exists()
+
+
+def test_a_backbone_may_be_cloned():
+    model = small_model()
+    again = keras.models.clone_model(model.backbone)
+    assert again.count_params() == model.backbone.count_params()

@@ -390,9 +390,9 @@ TRAINING = [
     Mutant(
         "training/optimizers.py",
         "the gradient of decay_weights is cut too",
-        "update([0.1 * tf.convert_to_tensor(weight) for weight in weights], trainable_variables)",
+        "update([0.1 * tf.convert_to_tensor(weight) for weight in weights], weights)",
         "update(tf.clip_by_global_norm([0.1 * tf.convert_to_tensor(weight) for weight in weights],"
-        " self.global_clipnorm)[0], trainable_variables)",
+        " self.global_clipnorm)[0], weights)",
         (f"{RULES}::test_decay_weights_takes_a_tenth_of_the_weights_for_gradient_uncut",),
     ),
     Mutant(

@@ -139,8 +139,8 @@ START_AND_OPTIONS = [
     Mutant(
         "layers/base.py",
         "a constructor argument is not saved",
-        "list(self.__signature__.parameters)[:-1]",
-        "list(self.__signature__.parameters)[1:-1]",
+        "list(self.options_signature.parameters)[:-1]",
+        "list(self.options_signature.parameters)[1:-1]",
         (f"{SAVING}::test_layer_config_is_complete",),
     ),
 ]

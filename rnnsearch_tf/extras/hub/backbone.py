@@ -66,6 +66,16 @@ class TeacherForcing(keras.layers.Layer):
         # drops the system's mask: keras-nlp excludes padding by sample weights
         return tf.identity(logits)
 
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return super().get_config() | {"system": keras.saving.serialize_keras_object(self.system)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> TeacherForcing:
+        """A new layer with a new system."""
+        system = keras.saving.deserialize_keras_object(config["system"])
+        return cls(**config | {"system": system})
+
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RNNSearchBackbone(keras_nlp.models.Backbone):
