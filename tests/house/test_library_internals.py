@@ -388,7 +388,7 @@ def test_keras_forgets_added_losses():
 
     model = BuiltModel()
     require("keras", model, "_clear_losses")
-    model.add_loss(1.0)
+    model.add_loss(tf.constant(1.0))
     assert len(model.losses) == 1
     model.clear_losses()
     assert not model.losses, says("keras", "losses are kept elsewhere")
