@@ -384,21 +384,26 @@ class Parser(argparse.ArgumentParser):
         return {name for action in self.actions for name in action.option_strings}
 
     def parse(self, argv: Sequence[str]) -> argparse.Namespace:
-        """Parse the words; unknown options are reported before missing ones.
+        """Parse the words; unknown options are reported before missing ones. Options may stand
+        between the other arguments.
 
         Raises:
             UsageError: the words are not valid arguments.
         """
+        names = self.option_names
         for word in argv:
             if word == "--":
                 break
             name = word.partition("=")[0]
-            if name.startswith("--") and " " not in name and name not in self.option_names:
+            bare = name.lstrip("-–—")  # a text with options may have lost their two dashes
+            unknown = name.startswith("--") and " " not in name
+            if name not in names and (unknown or name != bare and f"--{bare}" in names):
                 raise UsageError(
-                    f"unknown option {name}{_nearest(name, self.option_names)}; see {self.prog}"
-                    " --help"
+                    f"unknown option {name}{_nearest(f'--{bare}', names)}; see {self.prog} --help"
                 )
-        arguments = self.parse_args(argv)
+        # argparse cannot have both -- and options between the arguments
+        parse = self.parse_args if "--" in argv else self.parse_intermixed_args
+        arguments = parse(argv)
         for action in self.actions:  # of a variable that is not set, a shell makes an empty value
             value = getattr(arguments, action.dest, None)
             values = value if isinstance(value, list) else [value]

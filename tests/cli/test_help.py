@@ -116,6 +116,9 @@ def test_help_in_a_plain_c_locale_is_still_utf8():
             ["unknown option --beamsize", "did you mean --beam-size?"],
         ),
         (["translate", "--model", "x", "--beam", "3"], ["unknown option --beam", "--beam-size"]),
+        (["translate", "-model", "x"], ["unknown option -model", "did you mean --model?"]),
+        (["translate", "–model=x"], ["unknown option –model", "did you mean --model?"]),
+        (["translate", "--model", "x", "—beam-size", "3"], ["did you mean --beam-size?"]),
         (["translate"], ["required: --model"]),
         (["translate", "--model"], ["--model", "expected one argument"]),
         (["translate", "--model", "x", "--beam-size", "0"], ["--beam-size", "at least 1", "got 0"]),
@@ -170,6 +173,25 @@ def test_a_sentence_may_begin_like_an_option_and_may_be_empty():
     sentences = ["-- Bonjour, dit-il.", ""]
     words = [word for sentence in sentences for word in ("--sentence", sentence)]
     assert parser_of("sample").parse(["--model", "x", *words]).sentence == sentences
+
+
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        (["embed", "--model", "m", "phrases", "--method", "pca", "f"], {"files": ["f"]}),
+        (["embed", "phrases", "--model", "m", "f", "--side", "source", "g"], {"files": ["f", "g"]}),
+        (["embed", "words", "--model", "m"], {"what": "words", "files": []}),
+        (["translate", "f", "--model", "m", "--quiet", "g"], {"files": ["f", "g"]}),
+        (["translate", "--model", "m", "--", "f", "--g"], {"files": ["f", "--g"]}),
+        (["import", "nematus", "f", "--output", "o", "g"], {"files": ["f", "g"]}),
+        (["score", "f", "--model", "m", "g"], {"source": "f", "target": "g"}),
+        (["options", "f", "--quiet", "g"], {"names": ["f", "g"]}),
+    ],
+    ids=str,
+)
+def test_options_stand_before_between_and_after_the_other_arguments(words, expected):
+    found = vars(parser_of(words[0]).parse(words[1:]))
+    assert {name: found[name] for name in expected} == expected
 
 
 @pytest.fixture

@@ -73,8 +73,8 @@ COMMAND_LINE = [
     Mutant(
         "cli/main.py",
         "a missing option is told before an unknown one",
-        'raise UsageError(\n                    f"unknown option {name}{_nearest(name,'
-        ' self.option_names)}; see {self.prog}"\n                    " --help"\n                )',
+        "raise UsageError(\n                    f\"unknown option {name}{_nearest(f'--{bare}',"
+        ' names)}; see {self.prog} --help"\n                )',
         "break",
         (f"{HELP}::test_wrong_usage_is_one_line_and_exit_2",),
     ),
