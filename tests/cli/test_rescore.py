@@ -172,7 +172,11 @@ def test_oracle(rnnsearch, files, tmp_path):
         "oracle", "--reference", tmp_path / "reference", "--chosen", tmp_path / "chosen", files[1]
     )
     chosen = (tmp_path / "chosen").read_text().splitlines()
-    assert err == "" and chosen == ["La porte est verte.", "", "Elle va."]
+    assert "no hypotheses for 1 of 3 sentences" in err and chosen == [
+        "La porte est verte.",
+        "",
+        "Elle va.",
+    ]
     for line, texts in zip(out, (["La porte est blanche.", "", "Elle va."], chosen), strict=True):
         assert float(line.split()[1]) == pytest.approx(
             sacrebleu.corpus_bleu(texts, [references]).score, abs=0.01
@@ -198,6 +202,9 @@ def test_oracle(rnnsearch, files, tmp_path):
     (tmp_path / "reference").write_text("one\n")
     out, err = rnnsearch("oracle", "--reference", tmp_path / "reference", files[1], code=1)
     assert out == [] and f"{files[1]}:4: expected a sentence number below 1" in err
+    (tmp_path / "reference").write_text("one\n" * 4)
+    out, err = rnnsearch("oracle", "--reference", tmp_path / "reference", files[1], code=1)
+    assert out == [] and "as the n-best list has sentences, 3, got 4" in err
     (tmp_path / "reference").write_text("")
     out, err = rnnsearch("oracle", "--reference", tmp_path / "reference", files[1], code=1)
     assert (

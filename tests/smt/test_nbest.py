@@ -133,7 +133,7 @@ def test_long_lists_take_no_more_memory_than_short_ones(tmp_path):
     assert peak(40) < 1.3 * peak(5)
 
 
-def test_the_oracle_takes_the_nearest(tmp_path):
+def test_the_oracle_takes_the_nearest(tmp_path, caplog):
     texts = [
         ["a cat sat here", "the cat sat on the mat", "the cat sat on a mat"],
         [],
@@ -145,7 +145,11 @@ def test_the_oracle_takes_the_nearest(tmp_path):
         for n, each in enumerate(texts)
         for text in each
     ]
-    firsts, chosen = choose(read_nbest(write(tmp_path / "list", lines)), references)
+    path = write(tmp_path / "list", lines)
+    firsts, chosen = choose(read_nbest(path), references)
+    assert caplog.messages == [
+        "warning: no hypotheses for 1 of 3 sentences, which count as empty translations"
+    ]
     assert firsts == ["a cat sat here", "", "no"]
     assert chosen == ["the cat sat on the mat", "", "a big dog barks"]
     best = max(
@@ -153,6 +157,8 @@ def test_the_oracle_takes_the_nearest(tmp_path):
         for choice in itertools.product(*[each or [""] for each in texts])
     )
     assert sacrebleu.corpus_bleu(chosen, [references]).score == best
+    with pytest.raises(UserError, match="as the n-best list has sentences, 3, got 4; name the ref"):
+        choose(read_nbest(path), [*references, "more"])
 
 
 def test_the_oracle_of_short_sentences_counts_the_ngrams_that_they_have(tmp_path):

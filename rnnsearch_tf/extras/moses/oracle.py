@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from rnnsearch_tf.errors import UserError
 
 if TYPE_CHECKING:
     from rnnsearch_tf.extras.moses.nbest import Entry
+
+log = logging.getLogger("rnnsearch_tf")
 
 
 def choose(
@@ -31,10 +34,11 @@ def choose(
         tokenize, lowercase: as for `bleu`.
 
     Returns:
-        (first hypotheses, closest hypotheses); an empty text for a sentence without a list.
+        (first hypotheses, closest hypotheses); an empty text for a sentence without a list, with a
+        warning.
 
     Raises:
-        UserError: there is no reference.
+        UserError: there is no reference, or the last ones have no list.
     """
     if not references:
         raise UserError("expected reference translations, got none")
@@ -43,11 +47,23 @@ def choose(
     )
     firsts = [""] * len(references)
     chosen = [""] * len(references)
-    for entries in lists:
+    place, found = -1, 0
+    for found, entries in enumerate(lists, start=1):
         place = entries[0].sentence
         texts = list(dict.fromkeys(entry.text for entry in entries))
         firsts[place] = texts[0]
         chosen[place] = max(
             texts, key=lambda text: metric.sentence_score(text, [references[place]]).score
+        )
+    if place + 1 < len(references):
+        raise UserError(
+            f"expected as many references as the n-best list has sentences, {place + 1}, got"
+            f" {len(references)}; name the reference of these sentences"
+        )
+    if found < len(references):
+        log.warning(
+            "warning: no hypotheses for %d of %d sentences, which count as empty translations",
+            len(references) - found,
+            len(references),
         )
     return firsts, chosen
