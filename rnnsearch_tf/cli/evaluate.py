@@ -61,7 +61,13 @@ from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.files.reading import check_counts, read_all
 from rnnsearch_tf.files.tables import LOOKED_AT, check_sentences
-from rnnsearch_tf.files.writing import Output, check_output, check_outputs
+from rnnsearch_tf.files.writing import (
+    STANDARD_OUTPUT,
+    Output,
+    check_output,
+    check_outputs,
+    check_own_file,
+)
 from rnnsearch_tf.runtime.progress import progress, say
 from rnnsearch_tf.runs.folder import Run
 
@@ -294,6 +300,8 @@ def _check_outputs(arguments):
             data.train_target,
         )
         read += [file for text in texts if text for file in files_of(data, text)]
+    if arguments.output in STANDARD_OUTPUT:
+        check_own_file("--translations", arguments.translations, "the scores")
     check_outputs({"--translations": arguments.translations, "--output": arguments.output}, read)
     if arguments.calibrate:
         check_output(Run.open(arguments.model[0]).confidence)

@@ -29,6 +29,7 @@ from rnnsearch_tf.cli.log_file import LogFile
 from rnnsearch_tf.cli.streams import flush_output, open_closed_streams, use_utf8
 from rnnsearch_tf.errors import Terminated, UsageError, UserError
 from rnnsearch_tf.files.tables import split
+from rnnsearch_tf.files.writing import check_own_file
 from rnnsearch_tf.runtime.progress import coloured
 
 GROUPS = {
@@ -294,11 +295,12 @@ def _log_level(verb, arguments):
 
 
 def _check_log_file(arguments):
-    """Refuse a log file that another argument names.
+    """Refuse a log file that is standard output, or that another argument names.
 
     Raises:
-        UsageError: the verb would read or write the same file.
+        UsageError: it is standard output, or the verb would read or write the same file.
     """
+    check_own_file("--log-file", arguments.log_file, "the results")
     others = {
         name: value if isinstance(value, list) else [value]
         for name, value in vars(arguments).items()

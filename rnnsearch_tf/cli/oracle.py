@@ -11,7 +11,7 @@ from argparse import ArgumentParser, Namespace
 from rnnsearch_tf.config import TextConfig, check_value
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.reading import check_standard_input, read_all
-from rnnsearch_tf.files.writing import Output, check_output
+from rnnsearch_tf.files.writing import Output, check_output, check_own_file
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -48,6 +48,7 @@ def run(arguments: Namespace) -> None:
         raise UsageError("--target-language: has no effect with --tokenized; leave it out")
     language = arguments.target_language or "en"
     check_value("target.language", language, "--target-language")
+    check_own_file("--chosen", arguments.chosen, "the scores")
     check_output(arguments.chosen, [arguments.reference, arguments.nbest])
     check_standard_input([arguments.reference, arguments.nbest])
     from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for

@@ -20,7 +20,7 @@ from rnnsearch_tf.config import TextConfig, check_value
 from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
-from rnnsearch_tf.files.writing import Output, check_outputs, whole_file
+from rnnsearch_tf.files.writing import Output, check_outputs, check_own_file, whole_file
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -111,11 +111,9 @@ def run(arguments: Namespace) -> None:
             "--output-source, --output-target: expected two files, or neither, got one; name the"
             " file of the other side"
         )
-    if outputs[0] is None and arguments.scores in ("-", "/dev/stdout"):
-        raise UsageError(
-            f"--scores {arguments.scores}: expected a file, as standard output has the pairs; name"
-            " one, or name files for the pairs with --output-source and --output-target"
-        )
+    if outputs[0] is None:
+        pairs = "the pairs (without --output-source and --output-target)"
+        check_own_file("--scores", arguments.scores, pairs)
     for side, code in zip(SIDES, languages):
         if arguments.tokenized and code is not None:
             raise UsageError(f"--{side}-language: has no effect with --tokenized; leave it out")

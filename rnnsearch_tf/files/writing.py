@@ -109,6 +109,14 @@ def check_outputs(names: Mapping[str, OutputFile], inputs: Iterable[Any] = ()) -
             )
 
 
+def check_own_file(flag: str, name: OutputFile, others: str) -> None:
+    """Raise UsageError if an option names standard output, which has other lines (in words)."""
+    if name is not None and name in STANDARD_OUTPUT:
+        raise UsageError(
+            f"{flag} {name}: expected a file, as standard output has {others}; name one"
+        )
+
+
 def _check_name(name: OutputFile, inputs: Iterable[Any]) -> None:
     """Refuse the name of an input or of standard input's file, and that of a compression which is
     not written.

@@ -93,6 +93,22 @@ def test_a_language_has_no_effect_on_tokens(capsys, words, flag):
     assert f"{flag}: has no effect with --tokenized; leave it out" in line
 
 
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+@pytest.mark.parametrize(
+    "words, flag",
+    [
+        (["oracle", "--reference", "s", "s"], "--chosen"),
+        (["evaluate", "--model", "run", "--source", "s", "--reference", "s"], "--translations"),
+        (["aer", "s", "s"], "--log-file"),
+    ],
+)
+def test_standard_output_has_one_result(capsys, hollow_run, monkeypatch, words, flag, name):
+    monkeypatch.chdir(hollow_run.parent)
+    (hollow_run.parent / "s").write_text("a\n")
+    line = fails(capsys, [*words, flag, name], code=2)
+    assert f"{flag} {name}: expected a file, as standard output has the " in line
+
+
 def test_output_is_a_file_where_a_folder_is_meant(capsys, tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "c.yaml").write_text("")
