@@ -59,7 +59,7 @@ from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runtime.optional import require
-from rnnsearch_tf.files.reading import check_counts, read_all
+from rnnsearch_tf.files.reading import check_counts, check_standard_input, read_all
 from rnnsearch_tf.files.tables import LOOKED_AT, check_sentences
 from rnnsearch_tf.files.writing import (
     STANDARD_OUTPUT,
@@ -341,6 +341,8 @@ def _files(arguments):
                 f"{flag}: expected a file, as {other} is given, got none; name both, or neither for"
                 " the model's development text"
             )
+    baseline = [arguments.baseline] if arguments.baseline else []
+    check_standard_input([arguments.source, *arguments.reference, *baseline])
     sources = read_all(arguments.source)
     check_sentences(arguments.source, [line.encode() for line in sources[:LOOKED_AT]])
     references = [read_all(path) for path in arguments.reference]

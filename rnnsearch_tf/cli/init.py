@@ -18,6 +18,7 @@ from rnnsearch_tf.config import check_value
 from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.atomic import make_folder, write_file
+from rnnsearch_tf.files.streams import check_readable_again
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -122,4 +123,6 @@ def _texts(arguments):
         raise UsageError(
             f"expected --source F and --target F, or --pairs F, got {' '.join(named) or 'neither'}"
         )
+    for flag in named:  # training reads them again
+        check_readable_again(getattr(arguments, flag[2:]))
     return pair or (arguments.source, arguments.target)

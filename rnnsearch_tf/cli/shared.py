@@ -24,6 +24,7 @@ from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import Terminated, UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.files.reading import check_inputs, read_batches, read_lines
+from rnnsearch_tf.files.streams import check_readable_again
 from rnnsearch_tf.files.tables import look
 from rnnsearch_tf.runtime.progress import announced, progress
 from rnnsearch_tf.runs.folder import Run
@@ -151,7 +152,7 @@ def pair_of_columns(arguments: argparse.Namespace) -> tuple[str, str] | None:
     --pairs.
 
     Raises:
-        UsageError: --columns without --pairs, or there are no such columns.
+        UsageError: --columns without --pairs, standard input, or there are no such columns.
         UserError: the file is missing, or is no table.
     """
     if arguments.pairs is None:
@@ -161,6 +162,7 @@ def pair_of_columns(arguments: argparse.Namespace) -> tuple[str, str] | None:
                 " file that has the columns"
             )
         return None
+    check_readable_again(arguments.pairs)
     check_inputs([arguments.pairs])
     table = look(os.path.abspath(arguments.pairs))
     pair = table.pair(arguments.columns)

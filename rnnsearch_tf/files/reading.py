@@ -165,8 +165,8 @@ def _pairs(files: Sequence[InputFile], size: int) -> Iterator[tuple[list[str], l
 
 
 def check_standard_input(names: Iterable[InputFile]) -> None:
-    """Raise UsageError if all of several texts are standard input, which has only one."""
-    if all(name in (None, "-") for name in names):
+    """Raise UsageError if more than one of several texts is standard input."""
+    if sum(name in (None, "-") for name in names) > 1:
         raise UsageError(
             "-: expected standard input for one text at most, got it for both; name a file for the"
             " other"

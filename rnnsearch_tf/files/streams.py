@@ -32,7 +32,7 @@ try:
 except ImportError:
     from backports import zstd
 
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
 
 InputFile = AnyPath | int | None
@@ -163,9 +163,14 @@ def missing(name: InputFile, hint: str = "check the path") -> UserError:
 
 
 def check_readable_again(path: AnyPath) -> None:
-    """Raise UserError if a file that is read several times is a pipe, whose text is gone after the
-    first.
+    """Raise UserError if a file that is read several times is standard input or a pipe, whose text
+    is gone after the first.
     """
+    if path == "-":
+        raise UsageError(
+            "-: expected a file, which is read several times, got standard input; write it to a"
+            " file first"
+        )
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise UserError(
             f"{path}: expected a file, which is read several times, got a pipe; write it to a file"

@@ -93,6 +93,30 @@ def test_a_language_has_no_effect_on_tokens(capsys, words, flag):
     assert f"{flag}: has no effect with --tokenized; leave it out" in line
 
 
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        (["init", "mine", "--source", "-", "--target", "s"], "several times, got standard input"),
+        (["init", "mine", "--source", "s", "--target", "-"], "several times, got standard input"),
+        (["init", "mine", "--pairs", "-"], "several times, got standard input"),
+        (["doctor", "--config", "phrasebook", "--pairs", "-"], "several times, got standard input"),
+        (["evaluate", "--model", "run", "--pairs", "-"], "several times, got standard input"),
+        (["evaluate", "--model", "run", "--source", "-", "--reference", "-"], "one text at most"),
+        (
+            ["evaluate", "--model", "run", "--source", "s", "--reference", "-", "--baseline", "-"],
+            "one text at most",
+        ),
+    ],
+    ids=" ".join,
+)
+def test_standard_input_where_it_cannot_be(capsys, hollow_run, monkeypatch, words, expected):
+    monkeypatch.chdir(hollow_run.parent)
+    for name in ("s", "-"):  # a file of that name is not read in its place
+        (hollow_run.parent / name).write_text("a b\n" * 200)
+    assert expected in fails(capsys, words, code=2)
+    assert not (hollow_run.parent / "mine").exists()
+
+
 @pytest.mark.parametrize("name", ["-", "/dev/stdout"])
 @pytest.mark.parametrize(
     "words, flag",

@@ -142,6 +142,8 @@ def test_the_time_and_the_languages_may_be_said(files, tmp_path, capsys):
         f"the source file's name says {language_of(files[0])}, --source-language says pt-BR"
         in capsys.readouterr().out
     )
+    assert init(tmp_path / "yes", files, "--source-language", "yes") == 0  # Yeskwa
+    assert load_config(tmp_path / "yes" / "config.yaml").source.language == "yes"
     assert init(tmp_path / "other", files, "--minutes", "none") == 2
     assert init(tmp_path / "other", files, "--source-language", "klingon!") == 2
     assert not (tmp_path / "other").exists()

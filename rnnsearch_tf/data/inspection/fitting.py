@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import yaml
 
 from rnnsearch_tf.config import Config, check_value, load_config
+from rnnsearch_tf.config.yaml_files import read_value
 from rnnsearch_tf.data.pairs import Pairs, Report, as_pairs
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
@@ -326,8 +327,5 @@ def _limit(pairs: int, lengths: Lengths) -> int:
 def _quoted(value: AnyPath) -> str:
     """A path or a code as a YAML string."""
     text = str(value)
-    return (
-        text
-        if re.fullmatch(r"[\w/.-]+", text) and text not in ("no", "on", "y", "n")
-        else "'" + text.replace("'", "''") + "'"
-    )
+    plain = re.fullmatch(r"[\w/.-]+", text) and read_value(text) == text
+    return text if plain else "'" + text.replace("'", "''") + "'"
