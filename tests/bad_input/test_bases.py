@@ -16,6 +16,7 @@ from rnnsearch_tf.config import (
     saved_config,
     shipped_configs,
 )
+from rnnsearch_tf.config.training_text import names_development_text
 from rnnsearch_tf.data.continuing import continued_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.profile import load_profile
@@ -304,6 +305,14 @@ def test_a_shipped_configuration_says_what_it_is_and_holds_only_what_differs_fro
                     f"{name}: {section}.{key} is as its base has it"
                 )
     assert lines <= 650
+
+
+def test_every_shipped_configuration_has_a_development_text():
+    """By its scores the best weights are chosen; a phrase table has none."""
+    configs = {name: load_config(path).data for name, path in shipped_configs().items()}
+    assert {name for name, data in configs.items() if not names_development_text(data)} == {
+        name for name, data in configs.items() if data.corpus == "phrase_table"
+    }
 
 
 def test_verbs_take_a_file_with_a_base(files, capsys):
