@@ -4,8 +4,9 @@ Training on the result starts and resumes at once, and shuffles all pairs togeth
 
   rnnsearch prepare --config F.yaml --output DIR
   rnnsearch train --config F.yaml --output RUN --set data.prepared=DIR \\
-      --set data.train_source=null --set data.train_target=null
+      --set data.train_source=null --set data.train_target=null --set data.held_out=0
 
+The first command prints the second one as it is for F.yaml.
 Vocabularies and SentencePiece models that F.yaml does not name are built, too. Several files on
 each side (a list or a pattern in data.train_source) are read in parallel. If it is stopped (by
 SIGTERM, with exit code 75) or killed, the same command continues with the remaining files. --check
