@@ -1,7 +1,8 @@
 """Compare the effective settings with those of the paper and of the authors' program.
 
 The paper is Bahdanau et al. 2015; for preset `groundhog_phrases` and system `encoder_decoder` it is
-Cho et al. 2014a. The last column says which source a setting follows: both, paper, authors, or
+Cho et al. 2014a. Systems of other papers are compared with RNNsearch, and a first line says so. The
+last column says which source a setting follows: both, paper, authors, or
 neither (a departure). `-` means that a source does not say.
 """
 
@@ -153,6 +154,9 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     config = load_config(arguments.config, overrides=arguments.set)
+    system = config.model.system
+    if sources(config) is BAHDANAU_2015 and system != "rnnsearch":
+        print(f"compared with RNNsearch of Bahdanau et al. 2015; {system} is of another paper\n")
     rows = [("option", "here", "paper", "authors", "follows"), *comparison(config)]
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
     for row in rows:

@@ -266,6 +266,16 @@ def test_fidelity_marks_what_departs(capsys, tmp_path):
     assert "2 of " in captured.out
 
 
+@pytest.mark.parametrize(
+    "name, other",
+    [("deep-lstm", True), ("cslm", True), ("rnnsearch-30", False), ("encoder-decoder", False)],
+)
+def test_fidelity_says_that_a_system_is_of_another_paper(capsys, name, other):
+    assert run(["fidelity", "--config", name]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("compared with RNNsearch of Bahdanau et al. 2015;") == other
+
+
 def test_fidelity_knows_that_rnnencdec_sorted_fewer_batches(capsys):
     """sort_k_batches of the authors' state.py: 20 for RNNsearch, 10 for RNNencdec."""
     for name, row in (
