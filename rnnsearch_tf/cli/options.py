@@ -8,7 +8,7 @@ import difflib
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import wrapped, yaml_value
-from rnnsearch_tf.config import default_of, option_fields
+from rnnsearch_tf.config import CorpusConfig, default_of, option_fields
 from rnnsearch_tf.config.option import LIMITS
 from rnnsearch_tf.errors import UsageError
 
@@ -22,13 +22,13 @@ def arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     chosen = [
         entry
-        for entry in option_fields()
+        for entry in _entries()
         if not arguments.names or any(_matches(entry[0], name) for name in arguments.names)
     ]
     if not chosen:
         known = {
             word
-            for name, _ in option_fields()
+            for name, *_ in _entries()
             for word in (name, name.partition(".")[0] + ".", name.rpartition(".")[2])
         }
         close = difflib.get_close_matches(arguments.names[0], sorted(known), n=1)
@@ -37,9 +37,20 @@ def run(arguments: Namespace) -> None:
             f"expected the name of an option or a part of one, got {' '.join(arguments.names)};"
             f" {hint}"
         )
-    for name, field in chosen:
-        print(f"{name}: {yaml_value(default_of(name))}{_limits(field.metadata)}")
+    for name, field, default in chosen:
+        print(f"{name}: {yaml_value(default)}{_limits(field.metadata)}")
         print(wrapped(field.metadata["meaning"], "    ", "    "))
+
+
+def _entries():
+    """Yield (name, dataclass field, default) of every option; those of an entry of data.corpora
+    stand after it.
+    """
+    for name, field in option_fields():
+        yield name, field, default_of(name)
+        if name == "data.corpora":
+            for of_entry, its_field in option_fields(CorpusConfig, "data.corpora[]."):
+                yield of_entry, its_field, its_field.default
 
 
 def _matches(option, name):

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from rnnsearch_tf.cli.main import VERBS, run
-from rnnsearch_tf.config import Config, as_dictionary, load_config, option_fields
+from rnnsearch_tf.config import Config, CorpusConfig, as_dictionary, load_config, option_fields
 from rnnsearch_tf.errors import UsageError
 
 
@@ -78,7 +78,10 @@ def test_options_prints_each_with_its_default_limits_and_meaning(capsys):
         line.partition(": ")[::2] for line in text.splitlines() if not line.startswith(" ")
     )
     declared = dict(option_fields())
-    assert list(entries) == list(declared)
+    of_corpora = {field.name for field in dataclasses.fields(CorpusConfig)}
+    listed = [name for name in entries if "[]" not in name]
+    assert listed == list(declared)
+    assert {*entries} - {*listed} == {f"data.corpora[].{name}" for name in of_corpora}
     for name, field in declared.items():
         default = entries[name].split("  (")[0]
         expected = functools.reduce(
@@ -102,6 +105,8 @@ def test_options_prints_each_with_its_default_limits_and_meaning(capsys):
             len(dataclasses.fields(typing.get_type_hints(Config)["training"])),
         ),
         ("dropout", "model.embedding_dropout", 3),
+        ("data.corpora", "data.corpora", 5),
+        ("weight", "data.corpora[].weight", 2),
     ],
 )
 def test_options_by_name_section_or_word(capsys, asked, first, count):
