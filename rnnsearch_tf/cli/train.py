@@ -1,5 +1,6 @@
-"""Train a model: builds the vocabularies if RUN has none, trains with model.fit, and keeps the best
-checkpoint on the development set in RUN/best.
+"""Train a model: builds the vocabularies, trains with model.fit, and keeps the best checkpoint on
+the development set in RUN/best. Vocabularies of your own are named by source.vocabulary and
+target.vocabulary; --resume and --from keep the RUN's.
 
 Ctrl-C saves the training and prints the command to resume it; --resume resumes it. SIGTERM does the
 same, with exit code 75, so that a scheduler can start the same command with --resume. Before the

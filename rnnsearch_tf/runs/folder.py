@@ -220,9 +220,12 @@ class Run:
             )
         others = [self.config, self.checkpoints, self.model_card, *self.text_files()]
         if not self._is_of_training() and (found := [path for path in others if path.exists()]):
+            hint = ""
+            if found[0] in map(self.vocabulary, ("source", "target")):
+                hint = "; source.vocabulary and target.vocabulary name vocabularies to train with"
             raise UsageError(
                 f"{self}: expected a new folder, or that of a training, found {found[0]} without"
-                f" {CHECKSUMS} of a training; choose another --output"
+                f" {CHECKSUMS} of a training; choose another --output{hint}"
             )
 
     def _is_of_training(self) -> bool:
