@@ -143,7 +143,10 @@ class Run:
             raise UserError(
                 f"{run}: expected a RUN folder that `rnnsearch train` wrote, got {found}; {hint}"
             )
-        if (run.path / "saved_model.pb").exists():
+        exports = [run.path / "saved_model.pb"]
+        if not run.config.exists():
+            exports += run.path.glob("*/saved_model.pb")
+        if any(path.exists() for path in exports):
             raise UserError(
                 f"{run}: expected a RUN folder, got an exported SavedModel; only the verbs"
                 " translate and translate-corpus take one"

@@ -53,7 +53,10 @@ def test_a_run_that_was_never_evaluated(capsys, hollow_run):
 
 
 def test_an_exported_model(capsys, tmp_path):
+    (tmp_path / "mine" / "1").mkdir(parents=True)
+    (tmp_path / "mine" / "1" / "saved_model.pb").write_bytes(b"no model")
     (tmp_path / "saved_model.pb").write_bytes(b"no model")
+    assert "got an exported SavedModel" in fails(capsys, ["sample", "--model", tmp_path / "mine"])
     assert "only the verbs translate and translate-corpus take one" in fails(
         capsys, ["sample", "--model", tmp_path]
     )
