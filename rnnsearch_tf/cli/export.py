@@ -11,6 +11,7 @@ changes one of them. A checkout has examples in export/.
 from __future__ import annotations
 
 import functools
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -88,9 +89,9 @@ def run(arguments: Namespace) -> None:
     )
     print(exported.folder)
     checked = f"{exported.compared} answers checked in" if exported.compared else "it answers in"
-    print(f"{exported.bytes:,} bytes; {checked} a fresh process")
+    print(f"{exported.bytes:,} bytes; {checked} a fresh process", file=sys.stderr)
     for sentence in filter(None, (exported.cost, exported.left_out)):
-        print(sentence)
+        print(sentence, file=sys.stderr)
 
 
 def _exporter(arguments: Namespace) -> Callable[..., Exported]:

@@ -65,7 +65,7 @@ def run(arguments: Namespace) -> None:
     print(arguments.output)
     if sentences is not None:
         lines, near = compare(translator, sentences)
-        print("\n".join(lines), file=sys.stderr)
+        print("\n".join(lines))
         if not near:
             raise UserError(
                 f"{arguments.output}: the log-probabilities are not those of {arguments.check}; is"

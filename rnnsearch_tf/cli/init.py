@@ -11,6 +11,7 @@ before training.
 
 import pathlib
 import shlex
+import sys
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import add_pairs, pair_of_columns, whole_number
@@ -83,7 +84,8 @@ def run(arguments: Namespace) -> None:
         print(
             f"WARNING: one file is longer than the other by {found.report.unpaired:,} line(s). If a"
             " line is missing in the middle, all following lines are paired with the wrong ones,"
-            " and nothing can be learned from them: look at the last lines of both files"
+            " and nothing can be learned from them: look at the last lines of both files",
+            file=sys.stderr,
         )
     unknown = []
     for side, code, named in zip(
@@ -94,7 +96,8 @@ def run(arguments: Namespace) -> None:
         if named not in (code, UNKNOWN_LANGUAGE):
             print(
                 f"WARNING: the {side} file's name says {named}, --{side}-language says {code}:"
-                " check that the files are not swapped"
+                " check that the files are not swapped",
+                file=sys.stderr,
             )
         if code == UNKNOWN_LANGUAGE:
             unknown.append(side)
@@ -102,12 +105,14 @@ def run(arguments: Namespace) -> None:
     for side in unknown:
         print(
             f"no name tells the language of the {side}: write its code into {path}, as"
-            f" {side}.language ({UNKNOWN_LANGUAGE} is unknown), or name it with --{side}-language"
+            f" {side}.language ({UNKNOWN_LANGUAGE} is unknown), or name it with --{side}-language",
+            file=sys.stderr,
         )
-    print(f"next, check the text:  rnnsearch doctor --config {config}")
+    print(f"next, check the text:  rnnsearch doctor --config {config}", file=sys.stderr)
     print(
         f"then train for {arguments.minutes} minutes:  rnnsearch train --config {config} --output"
-        f" {trained}"
+        f" {trained}",
+        file=sys.stderr,
     )
 
 

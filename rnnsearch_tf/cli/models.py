@@ -1,5 +1,6 @@
 """List the trained models that come with the program; --model finds them by name."""
 
+import sys
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import wrapped
@@ -21,9 +22,8 @@ def run(arguments: Namespace) -> None:
     for name, folder in models.items():
         print(wrapped(_purpose(Run(folder)), f"{name}  ", " " * (len(name) + 2)))
     if models:
-        print(
-            f'try one:  echo "Where is my book?" | rnnsearch translate --model {next(iter(models))}'
-        )
+        command = f"rnnsearch translate --model {next(iter(models))}"
+        print(f'try one:  echo "Where is my book?" | {command}', file=sys.stderr)
 
 
 def _purpose(run):

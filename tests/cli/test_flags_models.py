@@ -224,7 +224,10 @@ def test_import(observe, monkeypatch):
         {
             "--output": (["--output", "yours"], {"folder": "yours", "output": ["yours"]}),
             "--set": (["--set", "a=1", "--set", "b=2"], {"settings": ["a=1", "b=2"]}),
-            "--check": (["--check", "u"], {"checked": (translator, ["read of", "u"])}),
+            "--check": (
+                ["--check", "u"],
+                {"checked": (translator, ["read of", "u"]), "output": ["new", "check: equal"]},
+            ),
         },
     )
     del plain["output"]

@@ -38,14 +38,15 @@ def init(folder, files, *more):
 
 def test_the_configuration_fits_and_its_data_is_found_good(files, tmp_path, capsys):
     assert init(tmp_path / "mine", files, "--minutes", "3") == 0
-    said = capsys.readouterr().out
+    written, said = capsys.readouterr()
     path = tmp_path / "mine" / "config.yaml"
     config = load_config(path)
     assert (config.source.language, config.target.language) == ("en", "fr")
     assert config.data.on_bad_line == "skip" and "bad lines: 2" in path.read_text(encoding="utf-8")
     assert config.training.maximum_minutes == 3 and config.data.held_out == (PAIRS - 1) // 20
     assert config.data.maximum_target_length < 9000
-    assert f"rnnsearch train --config {path}" in said and f"{PAIRS - 1:,} pairs kept" in said
+    assert f"rnnsearch train --config {path}" in said
+    assert f"{PAIRS - 1:,} pairs kept" in written and f"written: {path};" in written
     assert "WARNING: one file is longer than the other by 1 line(s)" in said
     assert run(["doctor", "--config", str(path), "--quick"]) == 0, capsys.readouterr().out
 
@@ -78,7 +79,7 @@ def test_a_table_taken_as_a_text_is_refused_with_the_way_to_cut_it(tmp_path, cap
     assert f"first pair: {source[0]} ||| {target[0]}\nif these are names of" in captured.err
     config = str(tmp_path / "mine" / "config.yaml")
     for side in ("source", "target"):
-        assert f"write its code into {config}, as {side}.language (und" in captured.out
+        assert f"write its code into {config}, as {side}.language (und" in captured.err
     assert list(open_corpus(load_config(config), "train"))[0] in list(zip(source, target))
     assert run(["doctor", "--config", config, "--quick"]) == 0
     assert run(["doctor", "--config", config, "--quick", "--columns", "1,2"]) == 2
@@ -104,7 +105,7 @@ def test_nothing_is_written_over(files, tmp_path, capsys):
 
 def test_a_folder_with_a_space_is_quoted_and_a_file_is_no_folder(files, tmp_path, capsys):
     assert init(tmp_path / "my model", files) == 0
-    [line] = [line for line in capsys.readouterr().out.splitlines() if "rnnsearch train" in line]
+    [line] = [line for line in capsys.readouterr().err.splitlines() if "rnnsearch train" in line]
     words = shlex.split(line[line.index("rnnsearch") :])
     assert words == [
         "rnnsearch",
@@ -140,7 +141,7 @@ def test_the_time_and_the_languages_may_be_said(files, tmp_path, capsys):
     )
     assert (
         f"the source file's name says {language_of(files[0])}, --source-language says pt-BR"
-        in capsys.readouterr().out
+        in capsys.readouterr().err
     )
     assert init(tmp_path / "yes", files, "--source-language", "yes") == 0  # Yeskwa
     assert load_config(tmp_path / "yes" / "config.yaml").source.language == "yes"

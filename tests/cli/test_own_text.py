@@ -35,7 +35,7 @@ def run(folder, words):
         words, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=1200
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
+    return done.stderr
 
 
 def readme(verb, *more):

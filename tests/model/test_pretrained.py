@@ -92,7 +92,9 @@ def test_weights_of_more_variables_are_refused(tmp_path):
 @pytest.mark.slow
 def test_every_verb_finds_it_by_name(packed, trained, tmp_path, capsys):
     assert run(["models"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "toy-model  Phrases, to try."
+    listed = capsys.readouterr()
+    assert listed.out == "toy-model  Phrases, to try.\n"
+    assert "rnnsearch translate --model toy-model" in listed.err
     assert run(["models", "toy-model"]) == 0
     assert "- BLEU: none" in capsys.readouterr().out
     source = tmp_path / "source"

@@ -520,7 +520,9 @@ def test_checksums_of_others_do_not_make_a_folder_a_training(tmp_path):
     (tmp_path / "vocabulary.source.txt").write_text("mine")
     digest = hashlib.sha256(b"mine").hexdigest()
     (tmp_path / "SHA256SUMS").write_text(f"{digest}  vocabulary.source.txt\n")
-    expected = "expected a new folder, or that of a training, found .*; source.vocabulary and target"
+    expected = (
+        "expected a new folder, or that of a training, found .*; source.vocabulary and target"
+    )
     with pytest.raises(UsageError, match=expected):
         train(language_model(), tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"vocabulary.source.txt", "SHA256SUMS"}
