@@ -8,8 +8,9 @@ for byte.
 --weight W changes the score to (1 − W) · score + W · value and sorts each sentence's list by it,
 best first; 0.5 is the even average of Sutskever et al. 2014.
 
-The list is read sentence by sentence, so it may be of any length. A list in a file is checked
-before the model is loaded.
+The list is read sentence by sentence, so it may be of any length; from standard input, the list of
+a sentence is written once that of the next one begins. A list in a file is checked before the model
+is loaded.
 """
 
 import os
@@ -69,7 +70,7 @@ def run(arguments: Namespace) -> None:
         whole_file(arguments.output) as output,
         progress(doing="rescoring", total=len(sources)) as bar,
     ):
-        for block in blocks(read_nbest(arguments.nbest, len(sources))):
+        for block in blocks(arguments.nbest, len(sources)):
             pairs = list(
                 dict.fromkeys(
                     (entry.sentence, entry.text) for entries in block for entry in entries

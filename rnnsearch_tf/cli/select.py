@@ -112,8 +112,8 @@ def run(arguments: Namespace) -> None:
             " file of the other side"
         )
     if outputs[0] is None:
-        pairs = "the pairs (without --output-source and --output-target)"
-        check_own_file("--scores", arguments.scores, pairs)
+        others = "the pairs (without --output-source and --output-target)"
+        check_own_file("--scores", arguments.scores, others)
     for side, code in zip(SIDES, languages):
         if arguments.tokenized and code is not None:
             raise UsageError(f"--{side}-language: has no effect with --tokenized; leave it out")

@@ -1,7 +1,10 @@
 """Moses n-best lists: byte for byte, named errors, oracle."""
 
 import gzip
+import io
 import itertools
+import os
+import threading
 import tracemalloc
 
 import pytest
@@ -109,9 +112,28 @@ def test_a_name_that_is_taken():
             rescore([parse(b"0 ||| a ||| %s ||| 2\n" % features)], [1.0], "RNN")
 
 
-def test_blocks_keep_lists_whole():
-    lists = [[n] * size for n, size in enumerate((3, 1, 5, 1, 1))]
-    assert list(blocks(iter(lists), 4)) == [lists[:2], lists[2:3], lists[3:]]
+def numbered(*sizes):
+    """Lines of lists of these sizes."""
+    return [b"%d ||| a ||| lm= 1 ||| 2\n" % n for n, size in enumerate(sizes) for _ in range(size)]
+
+
+def test_blocks_keep_lists_whole(tmp_path):
+    path = write(tmp_path / "list", numbered(3, 1, 5, 1, 1))
+    found = [[len(entries) for entries in block] for block in blocks(path, size=4)]
+    assert found == [[3], [1], [5, 1], [1]]
+
+
+def test_a_list_is_handed_on_when_the_next_one_begins(monkeypatch):
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as stdin:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stdin))
+        ending = threading.Timer(2, os.close, [writing])  # whoever waits for the end gets all
+        ending.start()
+        found = blocks("-")
+        os.write(writing, b"".join(numbered(2, 3, 1)))
+        assert [len(entries) for entries in next(found)] == [2, 3]
+        assert [len(entries) for entries in next(found)] == [1]
+        assert not list(found)
 
 
 def test_long_lists_take_no_more_memory_than_short_ones(tmp_path):
@@ -123,7 +145,7 @@ def test_long_lists_take_no_more_memory_than_short_ones(tmp_path):
                     b"%d ||| hypothesis %d ||| lm= -1.5 ||| -2\n" % (n, k) for k in range(1000)
                 )
         tracemalloc.start()
-        for block in blocks(read_nbest(path)):
+        for block in blocks(path):
             for entries in block:
                 rescore(entries, [0.5] * len(entries), "X", 0.5)
         result = tracemalloc.get_traced_memory()[1]

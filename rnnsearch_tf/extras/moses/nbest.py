@@ -9,17 +9,17 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rnnsearch_tf.data.phrase_table import SEPARATOR, is_number, shown
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files.reading import read_raw
+from rnnsearch_tf.files.reading import raw_batches
 
 TEXT = 1
 FEATURES = 2
 SCORE = 3
 LINES_AT_ONCE = 2000
-"""Hypotheses scored in one block, plus the rest of the last list; this limits the memory."""
+"""Hypotheses read for one block, after the list that is not complete; this limits the memory."""
 
 _EXPECTED = "expected `id ||| text ||| features ||| score`"
 _NUMBER = re.compile(rb"\d{1,9}")
@@ -71,22 +71,37 @@ def read_nbest(path: str | None, sentences: int | None = None) -> Iterator[list[
         >>> [(entry.sentence, entry.text, entry.score) for entry in entries]
         [(0, 'le chat', -2.5)]
     """
+    for block in blocks(path, sentences):
+        yield from block
+
+
+def blocks(
+    path: str | None, sentences: int | None = None, size: int = LINES_AT_ONCE
+) -> Iterator[list[list[Entry]]]:
+    """Like :func:`read_nbest`, in blocks: the lists that are complete after at most `size` more
+    lines, or when no input is waiting.
+    """
     where = "standard input" if path in (None, "-") else str(path)
-    for _, entries in itertools.groupby(
-        _entries(path, where, sentences), lambda entry: entry.sentence
-    ):
-        yield list(entries)
+    number = last = 0
+    entries: list[Entry] = []
+    for lines in raw_batches(path, size):
+        for number, line in enumerate(lines, start=number + 1):
+            try:
+                entries.append(parse(line, last, sentences))
+            except UserError as error:
+                raise UserError(f"{where}:{number}: {error}") from None
+            last = entries[-1].sentence
+        if complete := [entry for entry in entries if entry.sentence < last]:
+            yield _lists(complete)
+            entries = entries[len(complete) :]
+    if entries:
+        yield _lists(entries)
 
 
-def _entries(path, where, sentences):
-    last = 0
-    for number, line in enumerate(read_raw(path), start=1):
-        try:
-            entry = parse(line, last, sentences)
-        except UserError as error:
-            raise UserError(f"{where}:{number}: {error}") from None
-        last = entry.sentence
-        yield entry
+def _lists(entries) -> list[list[Entry]]:
+    """The entries of each sentence."""
+    of_sentences = itertools.groupby(entries, lambda entry: entry.sentence)
+    return [list(of_sentence) for _, of_sentence in of_sentences]
 
 
 def parse(line: bytes, last: int = 0, sentences: int | None = None) -> Entry:
@@ -125,21 +140,6 @@ def parse(line: bytes, last: int = 0, sentences: int | None = None) -> Entry:
         if not word.endswith((b"=", b":")) and not is_number(word.rpartition(b"=")[2]):
             raise UserError(f"expected features `Name= number …`, got {shown(word)}")
     return Entry(sentence, fields)
-
-
-def blocks(lists: Iterable[list[Entry]], size: int = LINES_AT_ONCE) -> Iterator[list[list[Entry]]]:
-    """Group n-best lists into blocks of at least `size` hypotheses."""
-    block: list[list[Entry]] = []
-    count = 0
-    for entries in lists:
-        block.append(entries)
-        count += len(entries)
-        if count >= size:
-            yield block
-            block = []
-            count = 0
-    if block:
-        yield block
 
 
 def check_feature_name(name: str) -> str:
