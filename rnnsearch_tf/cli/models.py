@@ -20,7 +20,7 @@ def run(arguments: Namespace) -> None:
         print(Run.open(arguments.name).model_card.read_text(encoding="utf-8"), end="")
         return
     for name, folder in models.items():
-        print(wrapped(_purpose(Run(folder)), f"{name}  ", " " * (len(name) + 2)))
+        print(wrapped(_purpose(Run(folder)), f"{name}  ", " " * (len(name) + 2)), flush=True)
     if models:
         command = f"rnnsearch translate --model {next(iter(models))}"
         print(f'try one:  echo "Where is my book?" | {command}', file=sys.stderr)
