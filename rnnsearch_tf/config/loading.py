@@ -139,7 +139,7 @@ def _with_own_text(tree: Tree, run: pathlib.Path) -> Tree:
     found: dict[str, str] = {}
     for part in ("train", "development"):
         for side in ("source", "target"):
-            own = run.absolute() / "text" / f"{part}.{side}.txt"
+            own = pathlib.Path(os.path.abspath(run)) / "text" / f"{part}.{side}.txt"
             named = data.get(f"{part}_{side}")
             if isinstance(named, str) and pathlib.PurePath(named).parts[-2:] == own.parts[-2:]:
                 found |= {f"{part}_{side}": str(own)} if own.exists() else {}

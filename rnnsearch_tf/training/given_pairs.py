@@ -56,7 +56,8 @@ def naming_given(config: Config, run: Run, given: dict[str, Any], resume: bool) 
         paths: dict[str, Any] = {
             f"{part}_{side}": os.path.abspath(run.given_text(part, side)) for side in SIDES
         }
-        if part == "development" and pairs is not None and data.held_out:
+        written = getattr(before, f"{part}_source") == paths[f"{part}_source"]
+        if part == "development" and (pairs is not None or written) and data.held_out:
             say(f"data.held_out={data.held_out} is not used, as development is given")
             data = dataclasses.replace(data, held_out=0)
         others = [f"data.{name}" for name in names[part] if getattr(data, name)]
@@ -64,7 +65,6 @@ def naming_given(config: Config, run: Run, given: dict[str, Any], resume: bool) 
         if data.corpus != "files":
             others.append(f"data.corpus={data.corpus}")
             without.append("data.corpus=files")
-        written = getattr(before, f"{part}_source") == paths[f"{part}_source"]
         if pairs is None and (others or not written):
             continue
         if others:

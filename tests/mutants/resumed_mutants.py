@@ -41,9 +41,23 @@ RESUMED = [
     Mutant(
         "training/given_pairs.py",
         "held_out stays beside development pairs",
-        'if part == "development" and pairs is not None and data.held_out:',
+        'if part == "development" and (pairs is not None or written) and data.held_out:',
         "if False:",
         (f"{GIVEN}::test_given_development_pairs_take_the_place_of_held_out_ones",),
+    ),
+    Mutant(
+        "training/given_pairs.py",
+        "a resumed training holds pairs out in place of its development text",
+        "(pairs is not None or written) and data.held_out",
+        "pairs is not None and data.held_out",
+        (f"{GIVEN}::test_a_resumed_training_has_the_text_that_it_was_started_with",),
+    ),
+    Mutant(
+        "config/loading.py",
+        "the text of a RUN whose path has `..` is not found",
+        "pathlib.Path(os.path.abspath(run))",
+        "run.absolute()",
+        (f"{GIVEN}::test_a_resumed_training_has_the_text_that_it_was_started_with",),
     ),
     Mutant(
         "runs/folder.py",

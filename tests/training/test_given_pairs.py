@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from test_driver import LANGUAGE_MODEL, TINY, config, language_model
 
-from rnnsearch_tf.config import load_config, saved_config
+from rnnsearch_tf.config import load_config, save_config, saved_config
 from rnnsearch_tf.data.mixture import MixedPairs
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.training.fit import train
+from rnnsearch_tf.training.given_pairs import naming_given, write_given
 from rnnsearch_tf.translation.loading import load_run
 
 TRAIN = list(zip(*phrasebook(300, 1, "train")))
@@ -141,6 +142,22 @@ def test_given_development_pairs_take_the_place_of_held_out_ones(tmp_path, untra
     assert kept.data.held_out == 0 and kept.data.development_source.endswith("source.txt")
     settings = kept.training
     assert (settings.patience, settings.evaluate_sentences, settings.average) == (7, 3, 2)
+
+
+@pytest.mark.parametrize("path", ["run", "notebooks/../run"])
+def test_a_resumed_training_has_the_text_that_it_was_started_with(tmp_path, path, capsys):
+    """With the configuration of the first call, which holds some out; the path may have `..`."""
+    (tmp_path / "notebooks").mkdir()
+    run = Run(tmp_path / path)
+    config = load_config(overrides=[*FILES, "data.held_out=20"])
+    given = {"train": TRAIN, "development": DEVELOPMENT}
+    begun = naming_given(config, run, given, resume=False)
+    write_given(run, given, "error")
+    save_config(begun, run.config)
+    capsys.readouterr()
+    assert naming_given(config, run, {"train": None, "development": None}, resume=True) == begun
+    assert begun.data.held_out == 0 and begun.data.development_source is not None
+    assert "data.held_out=20 is not used, as development is given" in capsys.readouterr().err
 
 
 def test_text_twice_and_bad_pairs_are_refused(tmp_path):
