@@ -133,6 +133,27 @@ def test_a_stopped_preparation_leaves_nothing_and_goes_on(
     assert written == again
 
 
+@pytest.mark.parametrize("last", ["part-000001.ids.bin", "part-000001.json", "plan.json"])
+def test_a_preparation_that_is_stopped_at_its_end_goes_on_there(
+    text, made, tmp_path, monkeypatch, last
+):
+    """Stopped when it has deleted any of the files that only it needs."""
+    unlink = pathlib.Path.unlink
+
+    def stopping(path, missing_ok=False):
+        if path.name == last:
+            if last != "plan.json":
+                unlink(path)
+            raise Stop
+        unlink(path, missing_ok)
+
+    with monkeypatch.context() as stopped, pytest.raises(Stop):
+        stopped.setattr(pathlib.Path, "unlink", stopping)
+        prepare(configuration(text), tmp_path / "prepared")
+    assert written_parts(configuration(text), tmp_path / "prepared", monkeypatch) == []
+    assert contents(tmp_path / "prepared") == contents(made)
+
+
 def test_a_text_that_has_changed_is_begun_anew(text, made, tmp_path, monkeypatch):
     folder = pathlib.Path(shutil.copytree(text, tmp_path / "text", ignore=lambda *_: ["prepared"]))
     written_parts(configuration(folder), tmp_path / "prepared", monkeypatch, stopped=True)

@@ -160,6 +160,20 @@ _FAULTS = [
     ),
     (
         "data/prepared/writing.py",
+        "stopped at its end, it is done again with the parts that are left",
+        "if not (partial / MANIFEST).exists():",
+        "if True:",
+        f"{FOLDERS}::test_a_preparation_that_is_stopped_at_its_end_goes_on_there",
+    ),
+    (
+        "data/prepared/writing.py",
+        "the plan goes before the parts",
+        "if path.name not in (MANIFEST, _PLAN, *manifest",
+        "if path.name not in (MANIFEST, *manifest",
+        f"{FOLDERS}::test_a_preparation_that_is_stopped_at_its_end_goes_on_there",
+    ),
+    (
+        "data/prepared/writing.py",
         "written where it is read",
         'partial = folder.with_name(f".{folder.name}.partial")',
         "partial = folder",

@@ -81,10 +81,12 @@ def prepare(
     with locked(partial, folder):
         shards = corpus_shards(open_corpus(config, "train"))
         _begin(partial, _plan(config))
-        with Processes(processes or processes_for([pairs for _, pairs in shards])) as pool:
-            texts = _texts(config, partial, pool)
-            _write_shards(shards, config, partial, pool)
-        _finish(config, shards, texts, partial)
+        if not (partial / MANIFEST).exists():
+            with Processes(processes or processes_for([pairs for _, pairs in shards])) as pool:
+                texts = _texts(config, partial, pool)
+                _write_shards(shards, config, partial, pool)
+            _finish(config, shards, texts, partial)
+        _delete_parts(partial)
         try:
             partial.rename(folder)
         except OSError as error:
@@ -227,7 +229,7 @@ def _types(texts: Sequence[Text], config: Config) -> list[str]:
 
 
 def _finish(config: Config, shards: Shards, texts: Sequence[Text], partial: pathlib.Path) -> None:
-    """Join the parts, write the manifest, and delete all other files."""
+    """Join the parts, and write the manifest once all other files are on disk."""
     written = (
         _part(partial, number)("json").read_text(encoding="utf-8") for number in range(len(shards))
     )
@@ -275,13 +277,21 @@ def _finish(config: Config, shards: Shards, texts: Sequence[Text], partial: path
         "files": files,
     }
     manifest = json.loads(_json(manifest))
+    for path in final:
+        with naming(path):
+            sync(path)
     write_file(partial / MANIFEST, _json(manifest | {"sha256": digest_of_manifest(manifest)}))
+
+
+def _delete_parts(partial: pathlib.Path) -> None:
+    """Delete all files that the manifest does not name, the plan last: with it and the manifest, a
+    preparation that is stopped here goes on here.
+    """
+    manifest = json.loads((partial / MANIFEST).read_text(encoding="utf-8"))
     for path in partial.iterdir():
-        if path in final or path.name == MANIFEST:
-            with naming(path):
-                sync(path)
-        else:
+        if path.name not in (MANIFEST, _PLAN, *manifest["files"]):
             path.unlink()
+    (partial / _PLAN).unlink()
     sync(partial)
 
 
