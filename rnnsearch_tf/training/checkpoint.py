@@ -66,7 +66,8 @@ class TrainingState:
         refused_last: whether the refused batch is the epoch's last.
         metrics_bytes: length of metrics.jsonl; records of a killed training after it are written
             again. NOT_COUNTED in a new training.
-        judged_by: the settings of the evaluations that the best score is of, as ``name=value``.
+        judged_by: the sentences and the settings of the evaluations that the best score is of, as
+            ``name=value``.
     """
 
     batches: int = 0

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 import math
-import operator
 import sys
 from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.config import DataConfig
-from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.data.dataset import scoring_batches
 from rnnsearch_tf.evaluation.bleu import bleu_of_model
 from rnnsearch_tf.runs.folder import Run
@@ -90,8 +89,8 @@ class Development(keras.callbacks.Callback):
 
         A training that starts from another model scores its weights, so that worse ones are not
         kept. A resumed training deletes the weights of evaluations after its state, and repeats an
-        evaluation that was interrupted. If its evaluations have other settings than those before,
-        it scores the best weights again, so that scores of one kind are compared.
+        evaluation that was interrupted. If its evaluations have other settings or sentences than
+        those before, it scores the best weights again, so that scores of one kind are compared.
         """
         state = self.state
         if state.judged_by and state.judged_by != self._judged_by():
@@ -111,14 +110,16 @@ class Development(keras.callbacks.Callback):
                 self.evaluate()
 
     def _judged_by(self) -> list[str]:
-        """The settings on which the score of some weights depends."""
-        names = [
-            *(f"data.{name}" for name in names_with(DataConfig, "names_development_text")),
-            "data.corpus",
-            *(f"training.{name}" for name in ("evaluate_sentences", "best_by")),
-            "training.evaluate_beam_size",
-        ]
-        return [f"{name}={operator.attrgetter(name)(self.config)}" for name in names]
+        """The sentences and the settings on which the score of some weights depends."""
+        sentences = hashlib.sha256(json.dumps(self.sentences).encode()).hexdigest()
+        judged_by = {"sentences": sentences}
+        for name in ("best_by", "evaluate_beam_size"):
+            judged_by[f"training.{name}"] = getattr(self.config.training, name)
+        if self.model.reads_source:
+            for name, value in dataclasses.asdict(self.config.search).items():
+                if name not in ("beam_size", "nbest", "batch_size"):  # evaluations have their own
+                    judged_by[f"search.{name}"] = value
+        return [f"{name}={value}" for name, value in judged_by.items()]
 
     def _judge_best_again(self) -> None:
         """Score the weights of RUN/best by the present settings; the model keeps its own."""
@@ -131,7 +132,8 @@ class Development(keras.callbacks.Callback):
         with self.interruption.at_once():
             self.run.read_weights(self.model)
             self.score_weights(
-                "of the best weights so far, as evaluations have other settings now", are_kept=True
+                "of the best weights so far, as evaluations have other settings or sentences now",
+                are_kept=True,
             )
         for variable, value in zip(self.model.variables, before):
             variable.assign(value)

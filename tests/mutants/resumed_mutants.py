@@ -19,6 +19,13 @@ RESUMED = [
     ),
     Mutant(
         "training/development.py",
+        "a score is compared with one of another search",
+        "if self.model.reads_source:\n            for name, value",
+        "if False:\n            for name, value",
+        (f"{SCORES}::test_what_a_score_depends_on",),
+    ),
+    Mutant(
+        "training/development.py",
         "a resumed training continues from its best weights, not its last",
         "            variable.assign(value)\n\n    def evaluate",
         "            pass\n\n    def evaluate",

@@ -1,6 +1,7 @@
 """A resumed training whose evaluations have other settings compares scores of one kind."""
 
 import json
+import types
 
 import pytest
 from test_driver import config
@@ -8,6 +9,7 @@ from test_driver import config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.evaluation.bleu import bleu_of_model
 from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.training.development import Development
 from rnnsearch_tf.training.fit import train
 from rnnsearch_tf.translation import Translator
 
@@ -22,6 +24,30 @@ def lines_of(capsys):
     return [
         line for line in capsys.readouterr().err.splitlines() if line.startswith("development BLEU")
     ]
+
+
+def judged_by(*changes, sentences=(["a"], ["b"]), reads_source=True):
+    model = types.SimpleNamespace(reads_source=reads_source)
+    development = types.SimpleNamespace(config=config(*changes), sentences=sentences, model=model)
+    return Development._judged_by(development)
+
+
+def test_what_a_score_depends_on():
+    """The options of the search and the sentences, wherever they are from."""
+    before = judged_by()
+    for change in (
+        "search.length_penalty=0.5",
+        "search.no_repeat_ngram=3",
+        "training.evaluate_beam_size=2",
+        "training.best_by=loss",
+    ):
+        assert judged_by(change) != before
+    for same in ("search.beam_size=3", "search.batch_size=3", "data.phrasebook_size=70"):
+        assert judged_by(same) == before
+    assert judged_by(sentences=(["a"], ["c"])) != before
+    # a language model searches nothing
+    loss = judged_by(reads_source=False)
+    assert judged_by("search.length_penalty=0.5", reads_source=False) == loss
 
 
 @pytest.mark.slow
@@ -43,7 +69,7 @@ def test_the_best_weights_are_scored_again_by_the_new_settings(tmp_path, capsys)
     capsys.readouterr()
     train(changed, run, resume=True)
     [line] = lines_of(capsys)
-    assert "of the best weights so far, as evaluations have other settings now" in line
+    assert "of the best weights so far, as evaluations have other settings or sentences now" in line
     assert best(run) == pytest.approx(expected)
     assert Run(run).best_weights.read_bytes() == weights
     # once is enough
