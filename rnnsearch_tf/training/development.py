@@ -15,6 +15,7 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.data.dataset import scoring_batches
 from rnnsearch_tf.evaluation.bleu import bleu_of_model
 from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runs.limits import reached_limit
 from rnnsearch_tf.runtime.progress import announced, coloured, say
 from rnnsearch_tf.training.averaging import assign_mean
 from rnnsearch_tf.training.callbacks import Clock, Logs, MetricsLog, updates_done
@@ -122,10 +123,13 @@ class Development(keras.callbacks.Callback):
         return [f"{name}={value}" for name, value in judged_by.items()]
 
     def _judge_best_again(self) -> None:
-        """Score the weights of RUN/best by the present settings; the model keeps its own."""
+        """Score the weights of RUN/best by the present settings; the model keeps its own. Patience
+        that has ended the training still ends it.
+        """
         state = self.state
         state.best_bleu = state.best_loss = None
-        state.evaluations_since_best = 0
+        if reached_limit(state, self.config.training) != "patience":
+            state.evaluations_since_best = 0
         if self.sentences is None or not self.run.best_weights.exists():
             return
         before = [tf.identity(value) for value in self.model.variables]  # with seeds of dropout

@@ -26,6 +26,13 @@ RESUMED = [
     ),
     Mutant(
         "training/development.py",
+        "a training that patience has ended goes on with other sentences",
+        'if reached_limit(state, self.config.training) != "patience":',
+        "if True:",
+        (f"{SCORES}::test_a_training_that_patience_has_ended_stays_so",),
+    ),
+    Mutant(
+        "training/development.py",
         "a resumed training continues from its best weights, not its last",
         "            variable.assign(value)\n\n    def evaluate",
         "            pass\n\n    def evaluate",

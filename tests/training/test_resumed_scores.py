@@ -9,6 +9,7 @@ from test_driver import config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.evaluation.bleu import bleu_of_model
 from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.training.checkpoint import TrainingState
 from rnnsearch_tf.training.development import Development
 from rnnsearch_tf.training.fit import train
 from rnnsearch_tf.translation import Translator
@@ -48,6 +49,18 @@ def test_what_a_score_depends_on():
     # a language model searches nothing
     loss = judged_by(reads_source=False)
     assert judged_by("search.length_penalty=0.5", reads_source=False) == loss
+
+
+@pytest.mark.parametrize("patience, left", [(5, 5), (6, 0)])
+def test_a_training_that_patience_has_ended_stays_so(patience, left):
+    """With other sentences only its best weights are scored again, as the message says."""
+    development = types.SimpleNamespace(
+        state=TrainingState(evaluations_since_best=5),
+        config=config(f"training.patience={patience}"),
+        sentences=None,
+    )
+    Development._judge_best_again(development)
+    assert development.state.evaluations_since_best == left
 
 
 @pytest.mark.slow
