@@ -73,7 +73,7 @@ class Clock(keras.callbacks.Callback):
         state = self.state
         state.batches += 1
         state.batches_of_epoch += 1
-        state.epoch_read = state.batches_of_epoch == self._epoch_sizes.get(state.epoch)
+        state.epoch_read = state.place == self._epoch_sizes.get(state.epoch)
         self.tick()
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
@@ -81,6 +81,7 @@ class Clock(keras.callbacks.Callback):
         if state.epoch_read or not self.model.stop_training:
             state.epoch += 1
             state.batches_of_epoch = 0
+            state.shift = 0
             state.epoch_read = False
 
     def tick(self) -> None:

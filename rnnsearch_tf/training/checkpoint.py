@@ -52,6 +52,9 @@ class TrainingState:
         batches: batches trained on, over all epochs.
         epoch: current epoch, from 0.
         batches_of_epoch: batches of the current epoch already trained on.
+        batch_size: data.batch_size of these batches; None: an earlier version saved them.
+        shift: batches that the place in the epoch is further than batches_of_epoch, which were
+            larger or smaller.
         epoch_read: True if all batches of the epoch are trained on, and only the work at its end is
             left.
         means: {name: [total, count]} of the metrics averaged over the epoch so far.
@@ -73,6 +76,8 @@ class TrainingState:
     batches: int = 0
     epoch: int = 0
     batches_of_epoch: int = 0
+    batch_size: int | None = None
+    shift: int = 0
     epoch_read: bool = False
     means: dict[str, list[float]] = dataclasses.field(default_factory=dict)
     seconds: float = 0.0
@@ -87,6 +92,11 @@ class TrainingState:
     refused_last: bool = False
     metrics_bytes: int = NOT_COUNTED
     judged_by: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def place(self) -> int:
+        """Batches of the epoch, of the present size, that were read."""
+        return self.batches_of_epoch + self.shift
 
     def refuse(self) -> None:
         """Uncount the last batch, which did not change the weights."""
@@ -123,6 +133,7 @@ def save_state(
         ]
         for metric in epoch_means(model)
     }
+    state.batch_size = config.data.batch_size
     path = _unused(make_folder(run.checkpoints), state.batches)
     with replacing(path) as partial:
         model.save(partial)
@@ -193,6 +204,9 @@ def _load(run: Run, path: pathlib.Path) -> tuple[TranslationModel, TrainingState
             f" ({error}); resume with the version that started the training, or start a new"
             " training in another folder"
         ) from None
+    if state.batch_size is not None:  # it may have changed; as many pairs were read
+        place = state.place * state.batch_size // config.data.batch_size
+        state.shift = place - state.batches_of_epoch
     _check_configuration(path, saved, config, run)
     sizes = (Vocabulary.load(run.vocabulary(side)).size for side in ("source", "target"))
     check_archive(model_path, MODEL_FILES)

@@ -359,15 +359,15 @@ class _Training:
             epochs = training_dataset(
                 *self.texts, pairs, data, seed, lambda: state.epoch, clock.set_epoch_size, *share
             )
-            return lambda: epochs.skip(state.batches_of_epoch) if state.batches_of_epoch else epochs
+            return lambda: epochs.skip(state.place) if state.place else epochs
         numbered = NumberedBatches(pairs, data, seed, *share)
         epochs = numbered.epochs()
         size = numbered.batches_per_epoch
 
         def rest_of_epoch() -> tf.data.Dataset:
             clock.set_epoch_size(state.epoch, size)
-            if state.batches_of_epoch:
-                done = min(size, state.batches_of_epoch)  # larger batches make fewer an epoch
+            if state.place:
+                done = min(size, state.place)  # an epoch of another text may have fewer
                 return numbered.dataset(state.epoch * size + done).take(size - done)
             epochs.epoch.assign(state.epoch)
             return epochs

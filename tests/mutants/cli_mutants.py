@@ -286,7 +286,7 @@ TRANSLATOR = [
     Mutant(
         "training/callbacks.py",
         "the end of an epoch goes unseen",
-        "state.epoch_read = state.batches_of_epoch == self._epoch_sizes.get(state.epoch)",
+        "state.epoch_read = state.place == self._epoch_sizes.get(state.epoch)",
         "pass",
         (f"{PROCESSES}::test_a_training_stopped_after_the_last_batch_of_an_epoch_goes_on",),
     ),

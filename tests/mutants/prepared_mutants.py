@@ -265,10 +265,10 @@ _FAULTS = [
     ),
     (
         "training/fit.py",
-        "more batches are left of than an epoch has",
-        "done = min(size, state.batches_of_epoch)",
-        "done = state.batches_of_epoch",
-        f"{TRAINING}::test_an_epoch_that_is_over_by_larger_batches_ends",
+        "more batches are read than an epoch has",
+        "done = min(size, state.place)",
+        "done = state.place",
+        f"{TRAINING}::test_an_epoch_goes_on_with_larger_batches",
     ),
     (
         "data/prepared/writing.py",

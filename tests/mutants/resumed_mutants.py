@@ -39,6 +39,23 @@ RESUMED = [
         (f"{SCORES}::test_the_training_goes_on_with_its_own_weights",),
     ),
     Mutant(
+        "training/checkpoint.py",
+        "smaller batches read a part of the epoch again",
+        "state.place * state.batch_size // config.data.batch_size",
+        "state.place",
+        (
+            "training/test_checkpoints.py::test_the_place_in_an_epoch_is_after_as_many_pairs",
+            f"{DRIVER}::test_larger_batches_go_on_after_as_many_pairs",
+        ),
+    ),
+    Mutant(
+        "training/callbacks.py",
+        "a change of the batch size counts in the next epoch too",
+        "            state.shift = 0\n",
+        "",
+        (f"{DRIVER}::test_larger_batches_go_on_after_as_many_pairs",),
+    ),
+    Mutant(
         "training/callbacks.py",
         "records of a killed training stay before its second checkpoint",
         "if state.metrics_bytes == NOT_COUNTED:",

@@ -66,7 +66,7 @@ TRAINING = [
     Mutant(
         "training/fit.py",
         "a resumed epoch begins anew",
-        "epochs.skip(state.batches_of_epoch)",
+        "epochs.skip(state.place)",
         "epochs.skip(0)",
         (RESUMED,),
     ),

@@ -584,8 +584,8 @@ def test_a_run_has_one_training_at_a_time(tmp_path):
 
 
 @pytest.mark.slow
-def test_an_epoch_that_is_over_by_larger_batches_ends(tmp_path):
-    """Stopped after 4 batches of 10 pairs, it resumes with batches of 20, 3 to an epoch."""
+def test_larger_batches_go_on_after_as_many_pairs(tmp_path):
+    """Stopped after 4 batches of 10 pairs, it resumes after 2 batches of 20, 3 to an epoch."""
     train(language_model("data.batching=unsorted", "training.maximum_updates=4"), tmp_path)
     train(
         language_model(
@@ -595,4 +595,4 @@ def test_an_epoch_that_is_over_by_larger_batches_ends(tmp_path):
         resume=True,
     )
     state = load_state(tmp_path)[1]
-    assert (state.batches, state.epoch, state.batches_of_epoch) == (9, 2, 2)
+    assert (state.batches, state.epoch, state.batches_of_epoch) == (9, 2, 1)

@@ -170,9 +170,10 @@ def test_a_refused_batch_is_written_as_text(prepared, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_epoch_that_is_over_by_larger_batches_ends(tmp_path, prepared):
-    """Stopped after 5 of 6 batches of 10 pairs, it resumes with batches of 30, of which an epoch
-    has 2.
+@pytest.mark.parametrize("same_text, learned", [(True, (8, 2, 0)), (False, (8, 2, 1))])
+def test_an_epoch_goes_on_with_larger_batches(tmp_path, prepared, same_text, learned):
+    """Stopped after 5 of 6 batches of 10 pairs, it resumes after the first of 2 batches of 30. If
+    the text was that much larger then, so that 5 were of 30 pairs, the epoch is over.
     """
 
     def config(size, updates):
@@ -186,6 +187,11 @@ def test_an_epoch_that_is_over_by_larger_batches_ends(tmp_path, prepared):
         )
 
     train(config(10, 5), tmp_path)
+    if not same_text:
+        save_config(config(30, 5), tmp_path / "config.yaml")
+        model, state = load_state(tmp_path)
+        state.shift = 0
+        save_state(tmp_path, model, state, config(30, 5))
     train(config(30, 8), tmp_path, resume=True)
     state = load_state(tmp_path)[1]
-    assert (state.batches, state.epoch, state.batches_of_epoch) == (8, 2, 1)
+    assert (state.batches, state.epoch, state.batches_of_epoch) == learned
