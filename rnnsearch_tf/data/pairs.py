@@ -29,7 +29,7 @@ class Report:
     """Counts of one pass over the pairs.
 
     Attributes:
-        kept: usable pairs.
+        kept: usable pairs, those that are too long among them.
         invalid, empty: pairs left out because a side is not UTF-8, or has no text.
         unpaired: lines at the end of the longer side, which have no partner.
         malformed: lines of a phrase table that are none.
@@ -68,7 +68,8 @@ class Report:
         ]
         left_out = ", ".join(f"{count:,} {what}" for count, what in counts if count)
         first = f" (first: {self.examples[0]})" if self.examples else ""
-        return f"{self.kept:,} pairs kept" + (f"; left out: {left_out}{first}" if left_out else "")
+        kept = f"{self.kept - self.too_long:,} pairs kept"
+        return kept + (f"; left out: {left_out}{first}" if left_out else "")
 
 
 @dataclasses.dataclass(frozen=True)

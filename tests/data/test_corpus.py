@@ -83,6 +83,7 @@ def test_skipped_lines_are_counted_and_both_sides_stay_together(write):
         "3 pairs kept; left out: 1 with invalid UTF-8, 2 with an empty line, 2 lines without a"
         " partner (first: "
     )
+    assert str(dataclasses.replace(report, too_long=1)).startswith("2 pairs kept; left out: ")
     assert [target for _, target in pairs] == ["un", "quatre", "six"]
 
 
