@@ -270,6 +270,15 @@ def test_pairs_go_to_standard_output_where_no_file_is_named(corpus, capsys):
     assert "--scores -: expected a file, as standard output has" in capsys.readouterr().err
 
 
+def test_pairs_of_windows_have_no_carriage_return_in_the_line(tmp_path):
+    from rnnsearch_tf.data.inspection.selection import kept_pairs
+
+    files = tmp_path / "a", tmp_path / "b"
+    files[0].write_bytes(b"one\ttwo\r\nthree\r\n")
+    files[1].write_bytes(b"un\rdeux\r\ntrois\r\n")
+    assert list(kept_pairs(files, [True, False])) == [(b"one two", b"un\rdeux")]
+
+
 def test_every_pair_is_drawn_as_often():
     from rnnsearch_tf.data.inspection.selection import sampled
 

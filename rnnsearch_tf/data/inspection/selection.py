@@ -213,12 +213,12 @@ def select(
 
 
 def kept_pairs(files: Files, kept: np.ndarray) -> Iterator[tuple[bytes, ...]]:
-    """Yield (source, target), bytes, of each pair that is kept, with tabs replaced by spaces.
-    Arguments as for :func:`write_kept`.
+    """Yield (source, target), bytes, of each pair that is kept, with tabs replaced by spaces and
+    without the carriage return of Windows. Arguments as for :func:`write_kept`.
     """
     for *sides, keep in zip(*map(read_raw, files), kept):
         if keep:
-            yield tuple(side.replace(b"\t", b" ") for side in sides)
+            yield tuple(side.removesuffix(b"\r").replace(b"\t", b" ") for side in sides)
 
 
 def write_kept(files: Files, kept: np.ndarray, outputs: Files) -> None:
