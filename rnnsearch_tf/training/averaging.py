@@ -9,10 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.training.checkpoint import saved_settings
 from rnnsearch_tf.translation.loading import load_run
 from rnnsearch_tf.files.untrusted import check_links
 
@@ -55,7 +57,7 @@ def average_run(
     if (
         averaged.model_card.exists()
         or not averaged.config.exists()
-        or averaged.config.read_bytes() != run.config.read_bytes()
+        or _what_stays(averaged) != _what_stays(run)
     ):
         averaged.refuse_training()  # only a mean of the same training may be overwritten
     kept = kept[-(last or len(kept)) :]
@@ -68,6 +70,12 @@ def average_run(
         write_file(averaged.path / path.name, path.read_bytes())
     averaged.record()
     return kept
+
+
+def _what_stays(run: Run) -> tuple[object, ...]:
+    """What a resumed training cannot change: the model and its texts."""
+    files = [path for path in (*run.text_files(), run.training_text) if path.exists()]
+    return saved_settings(saved_config(run.config)), *(path.read_bytes() for path in files)
 
 
 def assign_mean(model: TranslationModel, run: Run, paths: Sequence[pathlib.Path]) -> None:

@@ -98,6 +98,20 @@ RESUMED = [
         (f"{DRIVER}::test_checksums_of_others_do_not_make_a_folder_a_training",),
     ),
     Mutant(
+        "training/averaging.py",
+        "the mean of a training before it was resumed stays",
+        "or _what_stays(averaged) != _what_stays(run)",
+        "or averaged.config.read_bytes() != run.config.read_bytes()",
+        ("training/test_averaging.py::test_a_resumed_training_is_averaged_again",),
+    ),
+    Mutant(
+        "training/averaging.py",
+        "the mean of another text is overwritten",
+        "(*run.text_files(), run.training_text)",
+        "run.text_files()",
+        ("training/test_averaging.py::test_a_resumed_training_is_averaged_again",),
+    ),
+    Mutant(
         "runs/cleaning.py",
         "a training is finished before its last evaluation",
         "is not None and evaluated and averaged",

@@ -1,12 +1,13 @@
 """What `average` averages, and what it leaves alone."""
 
+import shutil
 import types
 
 import h5py
 import numpy as np
 import pytest
 from rnnsearch_tf.cli.main import run
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.config import as_dictionary, load_config, save_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.training.averaging import average_run
@@ -91,6 +92,22 @@ def test_the_new_folder_is_a_run(trained, tmp_path, capsys):
     assert capsys.readouterr().out.count("\n") == 1
     for name in ("training_text.json", "examples.txt"):
         assert (trained / "averaged" / name).read_bytes() == (trained / name).read_bytes()
+
+
+def test_a_resumed_training_is_averaged_again(trained, tmp_path, capsys):
+    """Also into the folder of its earlier mean, with another limit; not into that of another."""
+    folder = tmp_path / "run"
+    shutil.copytree(trained, folder)
+    assert run(["average", str(folder)]) == 0
+    before = load_config(folder / "config.yaml")
+    for change, code in (("maximum_minutes=9", 0), ("seed=9", 2)):
+        changed = load_config(overrides=[f"training.{change}"], below=as_dictionary(before))
+        save_config(changed, folder / "config.yaml")
+        assert run(["average", str(folder)]) == code
+    save_config(before, folder / "config.yaml")
+    (folder / "training_text.json").write_text("{}")  # of another text
+    assert run(["average", str(folder)]) == 2
+    assert "expected a folder without a model" in capsys.readouterr().err
 
 
 @pytest.mark.slow
