@@ -298,7 +298,8 @@ class ProgressLine(keras.callbacks.Callback):
 
     def _line(self, epoch: int, logs: Mapping[str, Any]) -> str:
         state = self.state
-        share = share_done(state, self.config)
+        epochs = epochs_done(state) / self.config.epochs
+        share = max(share_done(state, self.config), epochs)
         left = ""
         if share and state.batches >= BATCHES_BEFORE_TIME_LEFT:
             left = f"  {duration(state.seconds * (1 - share) / share)} left"

@@ -57,6 +57,13 @@ RESUMED = [
     ),
     Mutant(
         "training/callbacks.py",
+        "the time left does not know the limit of epochs",
+        "max(share_done(state, self.config), epochs)",
+        "share_done(state, self.config)",
+        ("training/test_progress_line.py::test_the_limit_that_is_set_counts",),
+    ),
+    Mutant(
+        "training/callbacks.py",
         "records of a killed training stay before its second checkpoint",
         "if state.metrics_bytes == NOT_COUNTED:",
         "if state.metrics_bytes <= 0:",

@@ -28,6 +28,7 @@ def line(monkeypatch):
 def written(monkeypatch, stream, batches=300, **training):
     monkeypatch.setattr(sys, "stderr", stream)
     state = TrainingState(batches=batches, epoch=2, seconds=600.0, best_bleu=41.257)
+    training = {"epochs": 1000} | training
     ProgressLine(state, TrainingConfig(**training)).on_train_batch_end(0, LOGS)
     return stream.getvalue()
 
@@ -48,7 +49,8 @@ def test_a_log_has_all_of_it(line):
     [
         (dict(maximum_minutes=40.0), "BLEU 41.26   25%  30 min left  epoch"),
         (dict(maximum_updates=600, accumulate=2), "BLEU 41.26   25%  30 min left  epoch"),
-        (dict(epochs=8), "BLEU 41.26  epoch   3"),  # how many batches an epoch has is not known
+        (dict(epochs=8), "BLEU 41.26   25%  30 min left  epoch"),
+        (dict(epochs=8, maximum_minutes=60.0), "BLEU 41.26   25%  30 min left  epoch"),
     ],
 )
 def test_the_limit_that_is_set_counts(line, training, has):
@@ -59,6 +61,14 @@ def test_the_first_batches_tell_no_time_left(line):
     """The first one takes as long as hundreds of others."""
     said = line(io.StringIO(), batches=1, maximum_updates=1200)
     assert "BLEU 41.26    0%  epoch" in said
+
+
+def test_the_first_epoch_tells_no_share_of_the_epochs(monkeypatch):
+    """How many batches it has is not known."""
+    monkeypatch.setattr(sys, "stderr", stream := io.StringIO())
+    state = TrainingState(batches=300, batches_of_epoch=300, seconds=600.0)
+    ProgressLine(state, TrainingConfig(epochs=2)).on_train_batch_end(0, LOGS)
+    assert "loss 2.000  epoch   1" in stream.getvalue()
 
 
 def test_a_terminal_has_one_row_of_it_and_40_columns_show_what_matters(line, monkeypatch):
