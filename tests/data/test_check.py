@@ -163,6 +163,22 @@ def test_development_sentences_in_training(found, sound):
     )
 
 
+def test_of_a_text_larger_than_what_is_remembered(found, sound, monkeypatch):
+    """Development sentences are found in all of it; of duplicates and swapped sides the shares are
+    those among its first pairs.
+    """
+    source, target = map(list, sound[0])
+    source[10:13], target[10:13] = source[20:23], target[20:23]
+    source[3], target[3] = target[3], source[3]
+    for module in ("counts", "doctor"):
+        monkeypatch.setattr(f"rnnsearch_tf.data.inspection.{module}.REMEMBERED_PAIRS", 50)
+    findings = found(source, target, development=(source[300:330], target[300:330]))
+    assert any(f.startswith("warning: development: 30 of 30 (100 %) of the") for f in findings)
+    for count, kind in (("3 of 50 (6 %)", "are duplicates"), ("1 of 50 (2 %)", "swapped lang")):
+        start = f"warning: train: {count} of the pairs among the first 50 "
+        assert any(f.startswith(start) and kind in f for f in findings)
+
+
 def test_vocabulary_coverage_and_token_lengths(found):
     text = pytest.importorskip("rnnsearch_tf.text.pipeline")
     config = load_config(values={"source": {"vocabulary_size": 6, "tokenization": "space"}}).source

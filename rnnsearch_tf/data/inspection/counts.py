@@ -49,6 +49,7 @@ class Counts:
         source_text, target_text: Text of each side, which define tokens; None: words.
         languages: whether to look for lines in another language.
         listed: whether `doctor --fix` can list all places.
+        sources: hashes of the source sentences to look for; None: all are remembered.
 
     Attributes:
         lines, good, dropped: pairs; those with text on both sides; those longer than the limits.
@@ -61,7 +62,8 @@ class Counts:
         lengths: {tokens or words: lines} of each side.
         unit: of lengths, "tokens" or "words".
         tokens, unknown: of each side.
-        pair_hashes, source_hashes: of the first REMEMBERED_PAIRS good pairs.
+        pair_hashes: of the first REMEMBERED_PAIRS good pairs.
+        source_hashes: of those that were looked for, or of all.
     """
 
     def __init__(
@@ -71,8 +73,10 @@ class Counts:
         target_text: Text | None,
         languages: bool,
         listed: bool,
+        sources: set[int] | None = None,
     ):
         self.listed = listed
+        self.sources = sources
         data = config.data
         self.sides = {"source": config.source, "target": config.target}
         self.limits = (data.maximum_source_length, data.maximum_target_length)
@@ -168,7 +172,9 @@ class Counts:
             if pair in self.pair_hashes:
                 self._add("duplicate", place)
             self.pair_hashes.add(pair)
-            self.source_hashes.add(hash(source))
+        source_hash = hash(source)
+        if self.sources is None or source_hash in self.sources:
+            self.source_hashes.add(source_hash)
 
     def _count_languages(self, places: Places, texts: Sequence[str]) -> None:
         assert self.languages is not None

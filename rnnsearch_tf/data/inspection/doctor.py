@@ -72,7 +72,7 @@ def check_data(
             pairs; needs the extra `languages`.
 
     Returns:
-        The findings, training first. Memory does not grow with the files.
+        The findings, training first. Memory does not grow with the training text.
 
     Example:
         >>> from rnnsearch_tf.config import load_config
@@ -80,13 +80,13 @@ def check_data(
         >>> check_data(config)[0].message
         '100 lines on both sides'
     """
-    findings = []
-    training = None
-    for part in ("train", "development"):
+    findings: dict[str, list[Finding]] = {"train": [], "development": []}
+    sources: set[int] = set()  # hashes of the development sentences, looked for in the other text
+    for part in ("development", "train"):
         try:
             pairs = open_corpus(config, part)
             if pairs is None:
-                findings.append(
+                findings[part].append(
                     Finding(
                         "warning",
                         part,
@@ -96,21 +96,23 @@ def check_data(
                 )
                 continue
             listed = part == "train" and refusal(config) is None
-            counts = Counts(config, source_text, target_text, languages, listed)
+            looked_for = sources if part == "train" else None
+            counts = Counts(config, source_text, target_text, languages, listed, looked_for)
             counts.read(pairs)
         except UserError as error:
-            findings.append(Finding("error", part, str(error)))
+            findings[part].append(Finding("error", part, str(error)))
             continue
-        findings += [
+        findings[part] += [
             Finding(severity, part, message)
             for severity, message in _findings(counts, pairs, config, part)
         ]
         if languages and part == "train":
-            findings += [Finding("note", part, message) for message in _unchecked(counts)]
-        if training is not None:
-            findings += _leaks(training, counts)
-        training = counts if part == "train" else training
-    return findings
+            findings[part] += [Finding("note", part, message) for message in _unchecked(counts)]
+        if part == "development":
+            sources = counts.source_hashes
+        else:
+            findings["development"] += _leaks(len(counts.source_hashes), len(sources))
+    return findings["train"] + findings["development"]
 
 
 def _held_out(data: DataConfig, part: str) -> str:
@@ -231,7 +233,7 @@ def _swapped_sides(pairs: Pairs, counts: Counts) -> Messages:
         first = numbers[:PLACES]
         lines = itertools.islice(good(), first[-1] + 1)
         counts.places["swapped"] = [place for k, (place, _) in enumerate(lines) if k in first]
-        yield "warning", _of_the_pairs("swapped", counts, counts.good)
+        yield "warning", _of_the_pairs("swapped", counts, min(counts.good, REMEMBERED_PAIRS))
 
 
 def _small_vocabularies(counts: Counts, config: Config) -> Messages:
@@ -263,7 +265,7 @@ def _oddities(counts: Counts) -> Messages:
     for kind, many in (("copy", 0.01), ("duplicate", 0.05)):
         if counts.found[kind]:
             pairs = min(counts.good, REMEMBERED_PAIRS) if kind == "duplicate" else counts.good
-            severity = "warning" if counts.found[kind] > many * counts.good else "note"
+            severity = "warning" if counts.found[kind] > many * pairs else "note"
             yield severity, _of_the_pairs(kind, counts, pairs)
     if counts.found["line ends"]:
         places = "; ".join(counts.places["line ends"])
@@ -358,10 +360,8 @@ def _places(kind: str, counts: Counts) -> str:
     return "; ".join(counts.places[kind]) + more
 
 
-def _leaks(training: Counts, development: Counts) -> Iterator[Finding]:
+def _leaks(both: int, different: int) -> Iterator[Finding]:
     """A finding about development sentences that also occur in the training text."""
-    both = len(training.source_hashes & development.source_hashes)
-    different = len(development.source_hashes)
     if both:
         severity = "warning" if both > 0.02 * different else "note"
         message = (
