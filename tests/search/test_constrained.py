@@ -84,7 +84,7 @@ PHRASES = [[[3]], [[3, 4]], [[3, 3, 4]], [[3, 4, 3]], [[2], [4]], [[2, 2], [4]],
         dict(length_penalty=0.0),
         pytest.param({}, marks=pytest.mark.slow),
         pytest.param(dict(shrinking_beam=True), marks=pytest.mark.slow),
-        dict(minimum_length_ratio=3.0),
+        dict(minimum_length_ratio=1.0),
     ],
     ids=str,
 )
