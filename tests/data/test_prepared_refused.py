@@ -38,6 +38,11 @@ def training(folder, tokens=SPACE, **data):
             ),
         ),
         (
+            SPACE | {"tokenization": "moses"},
+            {},
+            "source.tokenization: expected space, with which .* was prepared, got moses",
+        ),
+        (
             SPACE,
             {"maximum_target_length": 30},
             "data.maximum_target_length: expected 50, with which .* was prepared, got 30",
