@@ -93,11 +93,11 @@ def test_tokens_stay_tokens(rnnsearch, run_folder, files, tmp_path):
 
 def test_a_bad_line_leaves_nothing_behind(rnnsearch, run_folder, files, tmp_path):
     """Also where much of the list has been scored before the line would be reached."""
-    files[1].write_text(LIST[0] * LINES_AT_ONCE + "".join(LIST[1:]) + "3 ||| x ||| lm= 1 ||| 2\n")
+    files[1].write_text(LIST[0] + LIST[-1] * LINES_AT_ONCE + "3 ||| x ||| lm= 1 ||| 2\n")
     words = ["rescore", "--model", run_folder, "--source", files[0], files[1]]
     out, err = rnnsearch(*words, code=1)
     assert (
-        out == [] and f"{files[1]}:{LINES_AT_ONCE + 4}: expected a sentence number below 3" in err
+        out == [] and f"{files[1]}:{LINES_AT_ONCE + 2}: expected a sentence number below 3" in err
     )
     rnnsearch(*words, "--output", tmp_path / "out", code=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["list", "source"]
