@@ -39,7 +39,6 @@ from rnnsearch_tf.export.writer import (
 from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.search.beam import BeamResult
 from rnnsearch_tf.search.graphs import search_graph
-from rnnsearch_tf.search.unknown import Lexicon
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import Text
 from rnnsearch_tf.text.vocabulary import padded
@@ -157,9 +156,8 @@ class GraphExport:
             "has_attention": translator.model.has_attention,
             "search": {option: search[option] for option in SEARCH_OPTIONS},
         }
-        if self.search.replace_unknown and self.search.lexicon:
-            lowercase = translator.config.source.lowercase
-            lexicon = Lexicon.load(self.search.lexicon, *translator.unicode_forms, lowercase)
+        lexicon = translator.lexicon(self.search) if self.search.replace_unknown else None
+        if lexicon is not None:
             keys, words = (tensor.numpy().tolist() for tensor in lexicon.table.export())
             settings["lexicon"] = {key.decode(): word.decode() for key, word in zip(keys, words)}
         if calibration := calibration_of(self.runs):

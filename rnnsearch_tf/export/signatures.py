@@ -26,7 +26,7 @@ from rnnsearch_tf.search.graphs import hoist_weights, search_model
 from rnnsearch_tf.search.hypotheses import maximum_lengths
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import score_targets
-from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
+from rnnsearch_tf.search.unknown import replace_unknown
 from rnnsearch_tf.text.phrases import PhraseTokens, read_phrases, word_joints
 from rnnsearch_tf.text.pipeline import Text
 from rnnsearch_tf.translation import Translator
@@ -81,13 +81,7 @@ class Served:
         self.weights = StoredWeights(translator.model.trainable_variables, profile.weights)
         self.source_texts = list(translator.source_texts)
         self.target_text = translator.target_text
-        self.lexicon = (
-            Lexicon.load(
-                search.lexicon, *translator.unicode_forms, translator.config.source.lowercase
-            )
-            if search.replace_unknown and search.lexicon
-            else None
-        )
+        self.lexicon = translator.lexicon(search) if search.replace_unknown else None
         self.shortlist = translator.shortlist(search)
 
     def module(self) -> tf.Module:

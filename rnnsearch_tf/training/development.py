@@ -123,8 +123,8 @@ class Development(keras.callbacks.Callback):
         return [f"{name}={value}" for name, value in judged_by.items()]
 
     def _judge_best_again(self) -> None:
-        """Score the weights of RUN/best by the present settings; the model keeps its own. Patience
-        that has ended the training still ends it.
+        """Score the weights of RUN/best by the present settings; the model keeps its own. A
+        training that early stopping ended stays ended.
         """
         state = self.state
         state.best_bleu = state.best_loss = None

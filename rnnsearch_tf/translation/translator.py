@@ -199,7 +199,7 @@ class Translator:
         phrases = (
             [b""] * len(texts) if constraints is None else constraint_lines(constraints, texts)
         )
-        lexicon = self._lexicon(config) if config.replace_unknown else None
+        lexicon = self.lexicon(config) if config.replace_unknown else None
         self.shortlist(config)  # report a bad file before any work is done
         results = [_EMPTY_TRANSLATION for _ in texts]
         sources = sorted(
@@ -392,7 +392,8 @@ class Translator:
         texts = self.source_text.vocabulary, self.target_text.vocabulary, *self.unicode_forms
         return self._cached(Shortlist.load, *options, *texts)
 
-    def _lexicon(self, config: SearchConfig) -> Lexicon | None:
+    def lexicon(self, config: SearchConfig) -> Lexicon | None:
+        """The lexicon of a search, in the form of the source's words; None if it has none."""
         forms = *self.unicode_forms, self.config.source.lowercase
         return self._cached(Lexicon.load, config.lexicon, *forms) if config.lexicon else None
 

@@ -111,7 +111,7 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
         texts = [line.decode("utf-8", "replace") for line in lines]
         if number == 0:
             if lines[0].startswith(_NOT_TEXT):
-                raise ValueError("standard input: expected UTF-8, got UTF-16 or compressed text")
+                raise ValueError("stdin: expected UTF-8, got UTF-16 or compressed text; convert it")
             texts[0] = texts[0].removeprefix("\ufeff")  # a byte-order mark
         replaced += sum(text.encode() not in line for text, line in zip(texts, lines))
         output = b""

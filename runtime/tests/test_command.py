@@ -61,7 +61,7 @@ def test_what_is_no_utf_8_text_is_refused(model: pathlib.Path) -> None:
     for data in (*files, text.decode().encode("utf-16")):
         result = run("--model", model, text=data)
         assert (result.returncode, result.stdout) == (1, b"")
-        assert b"standard input: expected UTF-8, got UTF-16 or compressed text" in result.stderr
+        assert b"stdin: expected UTF-8, got UTF-16 or compressed text; convert it" in result.stderr
 
 
 def test_invalid_utf_8(model: pathlib.Path) -> None:

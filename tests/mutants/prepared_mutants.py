@@ -160,7 +160,7 @@ _FAULTS = [
     ),
     (
         "data/prepared/writing.py",
-        "stopped at its end, it is done again with the parts that are left",
+        "a preparation that was stopped while it deleted its parts starts again from those left",
         "if not (partial / MANIFEST).exists():",
         "if True:",
         f"{FOLDERS}::test_a_preparation_that_is_stopped_at_its_end_goes_on_there",

@@ -26,7 +26,7 @@ RESUMED = [
     ),
     Mutant(
         "training/development.py",
-        "a training that patience has ended goes on with other sentences",
+        "other development sentences restart a training that early stopping ended",
         'if reached_limit(state, self.config.training) != "patience":',
         "if True:",
         (f"{SCORES}::test_a_training_that_patience_has_ended_stays_so",),

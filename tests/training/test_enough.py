@@ -112,7 +112,7 @@ def test_too_few_updates():
 
 
 def test_enough_updates_and_no_model():
-    """Then twice as many; or, if patience has ended it, other text."""
+    """Then twice as many; or, after early stopping, other text."""
     assert ended(4.99, 2000, minutes=60.0) == (
         "2,000 updates, 20.0 epochs; development BLEU 4.99: mostly unusable: too little text, or"
         f" too short a training; go on: {GO_ON} --set training.maximum_minutes=120"
