@@ -14,7 +14,7 @@ from papers_data import multi30k, write_corpus
 
 from papers.__main__ import main as reproduce
 from rnnsearch_tf.cli.main import run
-from rnnsearch_tf.config import SPECIAL_TOKENS, TextConfig, load_config, shipped_config
+from rnnsearch_tf.config import SPECIAL_TOKENS, TextConfig
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.evaluation.words import tokenized
 from papers import bahdanau2015
@@ -234,50 +234,6 @@ def test_what_is_measured_only_makes_nothing(tmp_path):
         with pytest.raises(UserError, match="expected all measurements of a measured item, got"):
             make()
     assert not measured.can_have_phrase_based()
-
-
-def test_a_page_says_with_which_seeds_and_where_it_was_made(tmp_path):
-    """Seeds with a gap are two commands; updates that differ are both named, and trainings of which
-    it is not known where they ran are counted.
-    """
-    work = Workspace(tmp_path, None, seeds=[1, 2, 5])
-    place = {"commit": "abc", "machine": "2 cores, X", "load": 1.5, "day": "2026-11-27"}
-    for seed, batches, where in ((1, 3000, {}), (2, 8000, place), (5, 3000, place | {"load": 2})):
-        record = {"batches": batches, "seconds": 60.0, "recipe": None, **where}
-        work.measured(f"trained-cslm-{seed}", lambda record=record: record)
-    made = work.made("item", dataclasses.replace(items.ITEMS["cho2014-table1"], models=("cslm",)))
-    assert made["command"] == (
-        "`python -m papers item --data DATA --seed 1 --seeds 2 --scale small`; `python -m papers"
-        " item --data DATA --seed 5 --seeds 1 --scale small`"
-    )
-    assert made["models"] == (
-        "cslm 3,000 to 8,000 updates, 1.0 minutes, mean of 3 (not known of 1 of them, commit abc,"
-        " 2026-11-27, 2 cores, X, load 1.5 to 2)"
-    )
-    [departures] = [value for key, value in made.items() if key.startswith("the recipe differs")]
-    assert departures.startswith("cslm: ") and "training.optimizer adam (sgd)" in departures
-
-
-def test_the_papers_own_settings_are_no_departure():
-    from papers import provenance
-
-    for name, *printed in provenance.PAPERS.values():
-        assert provenance.departures(load_config(shipped_config(name), overrides=printed)) == ""
-    changed = load_config(
-        shipped_config("rnnsearch-50"),
-        overrides=["preset=paper", "model.maxout_size=64", "search.length_penalty=1"],
-    )
-    found = "model.maxout_size 64 (500), search.length_penalty 1 (0)"
-    assert provenance.departures(changed) == found
-
-
-def test_the_authors_program_departs_from_the_paper():
-    """It has a product of two matrices in place of W_o, and s_i sees y_i, not y_{i-1}."""
-    from papers import provenance
-
-    found = provenance.departures(load_config(shipped_config("rnnsearch-50")))
-    assert "model.output_rank 620 (none)" in found
-    assert "model.decoder_order look_generate_update (paper)" in found
 
 
 def test_what_another_recipe_has_trained_is_refused(tmp_path):
