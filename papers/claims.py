@@ -7,9 +7,6 @@ were not kept are decided over the seeds alone.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Sequence
-
 from papers import bahdanau2015
 from papers import cho2014
 from papers import cho2014_figures
@@ -17,37 +14,10 @@ from papers import documents
 from papers import hard_alignment
 from papers import monotone
 from papers import phrase_based
-from papers import sutskever2014
-from papers import sutskever2014_figures
+from papers import sutskever2014_claims
+from papers.claim import FLAT, NOT_CLAIMED, Claim, System, between, less, resampled
 from papers.page import Page
 from papers.resampling import LEVEL, RESAMPLES, Difference, verdicts
-
-NOT_CLAIMED = "not claimed"
-"""In place of a paper's difference, where a question is asked here."""
-
-FLAT = 0.1
-"""The share of BLEU that a flat system may lose from the shortest to the longest sentences; chosen
-here, no paper gives one.
-"""
-
-
-@dataclasses.dataclass(frozen=True)
-class Claim:
-    """A claim and what was found.
-
-    Attributes:
-        paper: the paper that it is about.
-        says: the claim.
-        measure: what the difference is of.
-        difference: Difference.
-        in_paper: the same difference in the paper, or where the paper shows it, or NOT_CLAIMED.
-    """
-
-    paper: str
-    says: str
-    measure: str
-    difference: Difference
-    in_paper: str
 
 
 def claims(work, models) -> Page:
@@ -55,13 +25,15 @@ def claims(work, models) -> Page:
 
     Args:
         work: Workspace.
-        models: the five of bahdanau2015-table1, those of sutskever2014-table1, of cho2014-table1,
-            of bahdanau2015-figure2-documents.
+        models: the five of bahdanau2015-table1, those of sutskever2014-table1, the shallowest and
+            the deepest of sutskever2014-depth, those of cho2014-table1, of
+            bahdanau2015-figure2-documents.
     """
     found = [
         *_bahdanau(work, models[:5]),
-        *_sutskever(work, models[5:8], models[3]),
-        *_cho(work, models[8:10]),
+        *sutskever2014_claims.claims(work, models[5:7], models[3]),
+        sutskever2014_claims.of_depth(work, models[7:9]),
+        *_cho(work, models[9:11]),
     ]
     judged = verdicts([claim.difference for claim in found])
     rows = [
@@ -106,7 +78,8 @@ def claims(work, models) -> Page:
                 " for deciding all these claims, with two seeds or more; suggestive: above zero at"
                 " this level without the correction, or with one seed; undecided: all others, so"
                 " also a difference clearly below zero of one seed. One seed without translations"
-                " decides nothing. The ensemble and the model that is trained longer are made once."
+                " decides nothing. The ensemble, the LSTMs of one and three layers and the model"
+                " that is trained longer are made once."
             ),
             (
                 "The shortest and the longest sentences are the first and the last length of"
@@ -124,26 +97,26 @@ def _bahdanau(work, models):
     paper = "Bahdanau et al. 2015"
     measured = {name: bahdanau2015.measured_bleu(work, name, models) for name in models}
     encdec_30, search_30, encdec_50, search_50, longer = (
-        _System([each["all"] for each in found], bahdanau2015.kept_counts(work, name))
+        System([each["all"] for each in found], bahdanau2015.kept_counts(work, name))
         for name, found in measured.items()
     )
     units = bahdanau2015.kept_units(work, models[3])
 
-    def less(better, worse):
-        return _between(better, worse, units)
+    def gain(better, worse):
+        return between(better, worse, units)
 
     yield Claim(
         paper,
         "RNNsearch is better than RNNencdec, trained on up to 50 words",
         "BLEU",
-        less(search_50, encdec_50),
+        gain(search_50, encdec_50),
         "+8.93",
     )
     yield Claim(
         paper,
         "RNNsearch is better than RNNencdec, trained on up to 30 words",
         "BLEU",
-        less(search_30, encdec_30),
+        gain(search_30, encdec_30),
         "+7.57",
     )
     yield from _by_length(work, paper, models[2], models[3], (encdec_50, search_50), units)
@@ -152,33 +125,33 @@ def _bahdanau(work, models):
         paper,
         "RNNsearch is better trained on up to 50 words than on up to 30",
         "BLEU",
-        less(search_50, search_30),
+        gain(search_50, search_30),
         "+5.25",
     )
     yield Claim(
         paper,
         "RNNencdec is better trained on up to 50 words than on up to 30",
         "BLEU",
-        less(encdec_50, encdec_30),
+        gain(encdec_50, encdec_30),
         "+3.89",
     )
     yield Claim(
         paper,
         "RNNsearch-30 is better than RNNencdec-50",
         "BLEU",
-        less(search_30, encdec_50),
+        gain(search_30, encdec_50),
         "+3.68",
     )
     yield Claim(
         paper,
         "RNNsearch-50 is better trained longer",
         "BLEU",
-        less(longer, search_50.of_first_seed()),
+        gain(longer, search_50.of_first_seed()),
         "+1.70",
     )
     yield from _monotone(work, paper, models[3])
     soft, hard = (
-        _System([float(each.bleu()[0]) for each in counts], counts)
+        System([float(each.bleu()[0]) for each in counts], counts)
         for counts in (
             hard_alignment.measured_soft(work, models[3]),
             hard_alignment.measured_hard(work, models[3]),
@@ -188,49 +161,10 @@ def _bahdanau(work, models):
         paper,
         "RNNsearch-50 translates better with soft than with hard alignment",
         "BLEU",
-        less(soft, hard),
+        gain(soft, hard),
         "in §5.2.1",
     )
     yield from _beside_phrases(work, paper, models, measured, units)
-
-
-@dataclasses.dataclass(frozen=True)
-class _System:
-    """BLEU of each seed, and the Counts of its translations, none if they were not kept."""
-
-    bleu: list
-    counts: list
-
-    def of_first_seed(self):
-        return _System(self.bleu[:1], self.counts[:1])
-
-
-def _between(better, worse, units=None):
-    """The Difference of two systems' BLEU."""
-    return _resampled(
-        _less(better.bleu, worse.bleu),
-        units,
-        [better.counts, worse.counts],
-        lambda weights, more, less: more.bleu(weights) - less.bleu(weights),
-    )
-
-
-def _resampled(values, units, counts: Sequence[list], difference: Callable) -> Difference:
-    """A Difference with the variance of the text, if translations of all seeds were kept.
-
-    Args:
-        values: as measured, one for each seed.
-        units: the unit of each line of the text; None: each is one.
-        counts: for each system the Counts of each seed.
-        difference: function of the weights and of one Counts of each system.
-    """
-    if any(len(each) < len(values) for each in counts):
-        return Difference(values)
-    seeds = list(zip(*counts))[: len(values)]
-    units = range(len(seeds[0][0])) if units is None else units
-    return Difference.of(
-        values, lambda weights: [difference(weights, *each) for each in seeds], units
-    )
 
 
 def _by_length(work, paper, encdec, search, systems, units):
@@ -254,8 +188,8 @@ def _by_length(work, paper, encdec, search, systems, units):
         paper,
         "the gap between them grows with length",
         "gap in BLEU on the longest sentences − gap on the shortest",
-        _resampled(
-            _less(encdec_fall, search_fall),
+        resampled(
+            less(encdec_fall, search_fall),
             units,
             every,
             lambda weights, *each: fall(weights, *each[:2]) - fall(weights, *each[2:]),
@@ -266,15 +200,15 @@ def _by_length(work, paper, encdec, search, systems, units):
         paper,
         "RNNencdec falls with length",
         "BLEU lost from the shortest to the longest sentences − a tenth",
-        _resampled(_less(encdec_fall, allowed[encdec]), units, every[:2], not_flat),
+        resampled(less(encdec_fall, allowed[encdec]), units, every[:2], not_flat),
         "in Figure 2",
     )
     yield Claim(
         paper,
         "RNNsearch is flat",
         "a tenth − BLEU lost from the shortest to the longest sentences",
-        _resampled(
-            _less(allowed[search], search_fall),
+        resampled(
+            less(allowed[search], search_fall),
             units,
             every[2:],
             lambda weights, *each: -not_flat(weights, *each),
@@ -298,7 +232,7 @@ def _on_paragraphs(work, paper):
         paper,
         "the gap between them grows with length on paragraphs, too",
         "gap in BLEU on the longest paragraphs − gap on the shortest",
-        _resampled(
+        resampled(
             [float(growth(None, *each)[0]) for each in zip(search, encdec)],
             None,
             [search, encdec],
@@ -324,7 +258,7 @@ def _monotone(work, paper, name):
         paper,
         "attention's steps back are mostly of one word, where two words change places",
         "share of such steps − of steps further back",
-        Difference(_less(swaps, further)),
+        Difference(less(swaps, further)),
         NOT_CLAIMED,
     )
 
@@ -343,7 +277,7 @@ def _beside_phrases(work, paper, models, measured, units):
         chosen = [
             [each.only(lines) for each in system] for system in (network, counts * len(network))
         ]
-        return _resampled(
+        return resampled(
             values,
             units,
             chosen,
@@ -379,92 +313,6 @@ def _beside_phrases(work, paper, models, measured, units):
         "BLEU",
         above("short", models[3], slice(0, single)),
         NOT_CLAIMED,
-    )
-
-
-def _sutskever(work, models, words):
-    paper = "Sutskever et al. 2014"
-    forward, reversed_, [best], [ensemble] = sutskever2014.measured_systems(work, models).values()
-
-    def system(names, found, beam="12"):
-        return _System([each[beam] for each in found], sutskever2014.kept_counts(work, names, beam))
-
-    yield Claim(
-        paper,
-        "reversing the source helps the LSTM",
-        "BLEU, beam 12",
-        _between(system([models[1]], reversed_), system([models[0]], forward)),
-        "+4.42",
-    )
-    yield Claim(
-        paper,
-        "an ensemble is better than the best of its models",
-        "BLEU, beam 12",
-        Difference([ensemble["12"] - best["12"]]),
-        "in Table 1",
-    )
-
-    def gain(each):
-        return 2 * each["2"] - each["1"] - each["12"]
-
-    more = "(beam 2 − beam 1) − (beam 12 − beam 2), BLEU"
-    yield Claim(
-        paper,
-        "a beam of 2 gives an ensemble most of the gain of a beam of 12",
-        more,
-        Difference([gain(ensemble)]),
-        "+1.19",
-    )
-    yield Claim(
-        paper,
-        "a beam of 2 gives a single model most of the gain of a beam of 12",
-        more,
-        Difference(list(map(gain, reversed_))),
-        NOT_CLAIMED,
-    )
-    rescored = sutskever2014.measured_rescoring(work, models)
-    [alone] = rescored["phrase-based"]
-    yield Claim(
-        paper,
-        "n-best lists of a phrase-based system are better when the LSTM rescores them",
-        "BLEU",
-        Difference([each - alone for each in rescored["rescored by reversed"]]),
-        "+2.55",
-    )
-    yield Claim(
-        paper,
-        "the n-best lists are better when a reversed LSTM rescores them than a forward one",
-        "BLEU",
-        Difference(_less(rescored["rescored by reversed"], rescored["rescored by forward"])),
-        "+0.24",
-    )
-    fifths = [
-        [fifth["bleu"] for fifth in each["length"]]
-        for each in sutskever2014_figures.measured_fifths(work, models[1], words)
-    ]
-    yield Claim(
-        paper,
-        "the LSTM is flat up to 35 words",
-        "a tenth − BLEU lost from the first to the last fifth",
-        Difference([FLAT * first - (first - last) for first, *_, last in fifths]),
-        "in Figure 3",
-    )
-    states = sutskever2014_figures.measured_states(work, models[1])
-    cases = sutskever2014_figures.PAIRS
-    nearer = "share of cases in which the nearer state is that of the same order or meaning − ½"
-    yield Claim(
-        paper,
-        "the LSTM's states depend on word order",
-        nearer,
-        Difference.of_shares([each["order"] for each in states], cases),
-        "in Figure 2",
-    )
-    yield Claim(
-        paper,
-        "the LSTM's states do not depend on active or passive voice",
-        nearer,
-        Difference.of_shares([each["voice"] for each in states], cases),
-        "in Figure 2",
     )
 
 
@@ -517,7 +365,3 @@ def _fall(buckets):
     """BLEU of the shortest minus BLEU of the longest sentences, of lengths with ENOUGH of them."""
     enough = bahdanau2015.with_enough_sentences(buckets)
     return enough[0]["bleu"] - enough[-1]["bleu"]
-
-
-def _less(first, second):
-    return [one - other for one, other in zip(first, second)]

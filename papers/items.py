@@ -27,14 +27,15 @@ AUTHORS = tuple(
     for name in ("phrasebook-rnnsearch", "captions-rnnsearch", "captions-rnnencdec")
     for ending in ("-authors", "")
 )
-SUTSKEVER = "lstm-forward", "lstm-reversed", "lstm-reversed-2"
+SUTSKEVER = "lstm-forward", "lstm-reversed"
+DEPTH = "lstm-1-layer", "lstm-reversed", "lstm-3-layers"
 CHO = "phrase-scorer", "cslm"
 CLAIMED = (
     *(
         f"bahdanau2015-{item}"
         for item in ("table1", "figure2", "figure2-documents", "monotone", "alignment")
     ),
-    *(f"sutskever2014-{item}" for item in ("table1", "table2", "figure2", "figure3")),
+    *(f"sutskever2014-{item}" for item in ("table1", "table2", "depth", "figure2", "figure3")),
     *(f"cho2014-{item}" for item in ("table1", "figure5")),
 )
 """The items whose measurements the claims use."""
@@ -111,9 +112,20 @@ ITEMS = {
         one_seed=True,
     ),
     "sutskever2014-table1": Item(
-        "a deep LSTM with the source in order and reversed, beams, an ensemble",
+        "a deep LSTM with the source in order and reversed: perplexity, beams, ensembles",
         SUTSKEVER,
         sutskever2014.table_1,
+    ),
+    "sutskever2014-depth": Item(
+        "perplexity and BLEU of LSTMs of one, two and three layers",
+        DEPTH,
+        sutskever2014.depth,
+    ),
+    "sutskever2014-table3": Item(
+        "long sentences, translated by the LSTM",
+        ("lstm-reversed",),
+        sutskever2014.table_3,
+        one_seed=True,
     ),
     "sutskever2014-figure2": Item(
         "sentence states of the LSTM by word order and voice",
@@ -217,7 +229,7 @@ ITEMS = {
     ),
     "index": Item(
         "which of the papers' claims hold at this scale, and a list of the pages",
-        (*BAHDANAU, TRAINED_LONGER, *SUTSKEVER, *CHO, *documents.MODELS),
+        (*BAHDANAU, TRAINED_LONGER, *SUTSKEVER, DEPTH[0], DEPTH[-1], *CHO, *documents.MODELS),
         index.page,
         phrase_based=True,
         made_of=CLAIMED,

@@ -1,5 +1,5 @@
-"""The models of the small scale, trained for at most 20 minutes on one CPU core (two hours by the
-authors' recipe), and those of the paper's scale. Items share models.
+"""The models of the small scale, trained for at most 20 minutes on one CPU core (the deep LSTMs for
+about an hour, by the authors' recipe for two), and those of the paper's scale. Items share models.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ class Recipe:
             ``phrases``: the phrase-based system's table, see phrase_based.py; ``wmt14``: see
             wmt14.py.
         longest: maximum number of words on a side of a training pair, in joined texts and WMT'14.
-        member: index in an ensemble, from 0. Members differ only in the seed.
         first_seed: whether it is trained with the first seed only.
         minutes: approximate training time on the cores of the scale.
         gigabytes: approximate size of its RUN.
@@ -33,7 +32,6 @@ class Recipe:
     changes: tuple = ()
     corpus: str = "joined"
     longest: int = 50
-    member: int = 0
     first_seed: bool = False
     minutes: int = 20
     gigabytes: float = 0.1
@@ -112,6 +110,12 @@ def _sutskever():
     lstm = Recipe("multi30k-en-fr-deep-lstm", (), "captions", minutes=48)
     yield "lstm-forward", dataclasses.replace(lstm, changes=("model.reverse_source=false",))
     yield "lstm-reversed", lstm
+    for name, layers, minutes in (("lstm-1-layer", 1, 32), ("lstm-3-layers", 3, 64)):
+        changes = (f"model.layers={layers}",)
+        yield (
+            name,
+            dataclasses.replace(lstm, changes=changes, first_seed=True, minutes=minutes),
+        )
 
 
 BUILT_IN = (
@@ -285,9 +289,6 @@ def _subwords():
     for ending, drawn in (("", ()), ("-sampling", ("source.sampling=0.3", "target.sampling=0.3"))):
         yield f"subwords-50{ending}", Recipe("multi30k-en-fr-words", (*changes, *drawn), minutes=10)
 
-
-MEMBER_SEEDS = 1000
-"""Distance of the seeds of an ensemble's members; larger than any --seeds."""
 
 GUIDED = (
     "rnnsearch-50",

@@ -100,6 +100,26 @@ class Counts:
         )
 
 
+class Likelihoods:
+    """Log-probability and length of each line of a text; gives the perplexity of resampled lines.
+
+    Args:
+        found: [log-probability in nats, tokens] of each line.
+    """
+
+    def __init__(self, found) -> None:
+        self._columns = np.asarray(found, float).reshape(-1, 2)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def perplexity(self, weights=None) -> np.ndarray:
+        """Perplexity per token, float [resamples]; weights as of Counts.bleu."""
+        weights = np.ones([1, len(self._columns)]) if weights is None else weights
+        log_probabilities, tokens = (weights @ self._columns).T
+        return np.exp(-log_probabilities / tokens)
+
+
 @dataclasses.dataclass(frozen=True)
 class Difference:
     """A difference between systems, one value for each seed.

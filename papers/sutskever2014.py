@@ -1,5 +1,6 @@
-"""Sutskever, Vinyals, Le 2014: the deep LSTM with the source in order and reversed, beams of 1, 2
-and 12, an ensemble; n-best lists of a phrase-based system rescored.
+"""Sutskever, Vinyals, Le 2014: the deep LSTM with the source in order and reversed, its perplexity,
+beams of 1, 2 and 12, ensembles, one to three layers, long sentences; n-best lists of a
+phrase-based system rescored.
 """
 
 from __future__ import annotations
@@ -7,61 +8,194 @@ from __future__ import annotations
 from papers import phrase_based
 from papers.corpora import LANGUAGES, read_multi30k
 from papers.page import Page, over_seeds
-from papers.resampling import Counts, counts_of
+from papers.resampling import Counts, Likelihoods, counts_of
 from rnnsearch_tf.extras.moses.phrase_based import NBEST
 
 BEAMS = 1, 2, 12
 EVEN = 0.5
 """Weight of the LSTM in the score of a hypothesis, §3.2."""
 
-OF_ONE_SEED = " The ensemble is made once, not for each seed."
+OF_FIRST_SEEDS = (
+    " An ensemble is of the models of the first seeds, which differ in their initial weights and in"
+    " the order of minibatches; it is made once."
+)
+PERPLEXITY = (
+    "Perplexity is of the references of test_2016_flickr, per target token with the end symbol;"
+    " all models have the same tokens."
+)
 
 
 def table_1(work, models) -> Page:
-    """BLEU by beam size; the first model reads the source in order, the ensemble reversed."""
+    """Perplexity, and BLEU by beam size; the first model reads the source in order, the second and
+    its ensembles reversed.
+    """
+    forward, reverse = models
+    of_one = {"forward": forward, "reversed": reverse}
+    perplexities = {
+        system: over_seeds(measured_perplexities(work, name)) for system, name in of_one.items()
+    }
+    systems = {system: measured_beams(work, name) for system, name in of_one.items()} | {
+        _ensemble(seeds): [measured_beams_of(work, reverse, seeds)]
+        for seeds in ensembles(work, reverse, "beams")
+    }
     rows = [
-        {"LSTM": system}
+        {"LSTM": system, "test perplexity": perplexities.get(system)}
         | {f"beam {beam}": over_seeds([each[str(beam)] for each in found]) for beam in BEAMS}
-        for system, found in measured_systems(work, models).items()
+        for system, found in systems.items()
     ]
     paper = [
-        {"LSTM": "forward, beam 12", "BLEU": 26.17},
-        {"LSTM": "reversed, beam 12", "BLEU": 30.59},
-        {"LSTM": "ensemble of 5, reversed, beam 1", "BLEU": 33.00},
-        {"LSTM": "ensemble of 2, reversed, beam 12", "BLEU": 33.27},
-        {"LSTM": "ensemble of 5, reversed, beam 2", "BLEU": 34.50},
-        {"LSTM": "ensemble of 5, reversed, beam 12", "BLEU": 34.81},
+        {"LSTM": "forward, beam 12", "test perplexity": 5.8, "BLEU": 26.17},
+        {"LSTM": "reversed, beam 12", "test perplexity": 4.7, "BLEU": 30.59},
+        {"LSTM": "ensemble of 5, reversed, beam 1", "test perplexity": None, "BLEU": 33.00},
+        {"LSTM": "ensemble of 2, reversed, beam 12", "test perplexity": None, "BLEU": 33.27},
+        {"LSTM": "ensemble of 5, reversed, beam 2", "test perplexity": None, "BLEU": 34.50},
+        {"LSTM": "ensemble of 5, reversed, beam 12", "test perplexity": None, "BLEU": 34.81},
     ]
     return Page(
         "Sutskever et al. 2014, Table 1: reversed source, beams, ensembles",
         rows,
         paper,
-        [f"BLEU (13a) on test_2016_flickr.{OF_ONE_SEED}"],
+        [f"BLEU (13a) on test_2016_flickr.{OF_FIRST_SEEDS}", PERPLEXITY],
     )
 
 
-def measured_systems(work, models) -> dict:
-    """{system: [{beam as str: BLEU} of each seed]} of the forward and the reversed LSTM; with the
-    first seed only, of the ensemble and the best of its models.
+def _ensemble(seeds):
+    return f"ensemble of {len(seeds)}, reversed"
+
+
+def ensembles(work, name, measurement: str) -> list:
+    """[seeds of each ensemble] of a model's first two, three, … seeds: those whose models are here,
+    or of which a measurement was made before.
     """
-    forward, *ensemble = models
-    systems = {"forward": [forward], "reversed": ensemble[:1]}
-    found = {
-        system: [measured_beams(work, names, seed) for seed in work.seeds_of(names[0])]
-        for system, names in systems.items()
-    }
-    members = [measured_beams(work, [name], work.seeds[0]) for name in ensemble]
-    return found | {
-        "the best of the ensemble": [max(members, key=lambda each: each["12"])],
-        f"ensemble of {len(ensemble)}, reversed": [measured_beams(work, ensemble, work.seeds[0])],
+    seeds = work.seeds_of(name)
+    return [
+        members
+        for members in (seeds[:count] for count in range(2, len(seeds) + 1))
+        if work.is_measured(f"{measurement}-{_key(name, members)}")
+        or all(work.is_trained(name, seed) for seed in members)
+    ]
+
+
+def _key(name, seeds):
+    """Of the measurements of a model, or of an ensemble of several seeds."""
+    return f"{len(seeds)}-{name}-{seeds[0]}"
+
+
+def measured_beams(work, name) -> list:
+    """[{beam as str: BLEU} of each seed]."""
+    return [measured_beams_of(work, name, [seed]) for seed in work.seeds_of(name)]
+
+
+def measured_beams_of(work, name, seeds) -> dict:
+    """{beam as str: BLEU} of a model of one seed, or of an ensemble of several."""
+    return work.measured(f"beams-{_key(name, seeds)}", lambda: _by_beam(work, name, seeds))
+
+
+def _by_beam(work, name, seeds):
+    from rnnsearch_tf.evaluation.bleu import bleu
+
+    _, references = read_multi30k(work.data, "test")
+    return {
+        beam: bleu(found["texts"], references).score
+        for beam, found in translations(work, name, seeds).items()
     }
 
 
-def measured_beams(work, names, seed) -> dict:
-    """{beam as str: BLEU} of a model, or of an ensemble of several."""
-    return work.measured(
-        f"beams-{len(names)}-{names[0]}-{seed}", lambda: _by_beam(work, names, seed)
+def translations(work, name, seeds) -> dict:
+    """The test captions translated by a model of one seed, or by an ensemble of several.
+
+    Returns:
+        {beam as str: {"texts", "counts": see resampling.counts_of}}
+    """
+
+    def translate():
+        sources, references = read_multi30k(work.data, "test")
+        translator = work.translator(name, *seeds)
+        kept = {}
+        for beam in BEAMS:
+            texts = [each.text for each in translator.translate(sources, beam_size=beam)]
+            counts = counts_of(texts, references, tokenize="13a")
+            kept[str(beam)] = {"texts": texts, "counts": counts}
+        return kept
+
+    return work.output(_captions(name, seeds), translate)
+
+
+def _captions(name, seeds):
+    return f"captions-{_key(name, seeds)}"
+
+
+def kept_counts(work, name, groups, beam: str) -> list:
+    """[Counts of each group of seeds whose translations were kept]: all of them, or none."""
+    kept = [work.kept_output(_captions(name, seeds)) for seeds in groups]
+    return [] if None in kept else [Counts(each[beam]["counts"]) for each in kept]
+
+
+def likelihoods(work, name) -> list:
+    """[Likelihoods of the test captions' references for each seed]."""
+    return [_likelihoods(work, name, seed) for seed in work.seeds_of(name)]
+
+
+def _likelihoods(work, name, seed):
+    def score():
+        scored = work.translator(name, seed).score_targets(*read_multi30k(work.data, "test"))
+        return [[each.log_probability, len(each.token_log_probabilities)] for each in scored]
+
+    return Likelihoods(work.output(f"likelihoods-{name}-{seed}", score))
+
+
+def measured_perplexities(work, name) -> list:
+    """[test perplexity of each seed]."""
+
+    def measure(work, name, seed):
+        return float(_likelihoods(work, name, seed).perplexity()[0])
+
+    return work.of_each_seed("perplexity", name, measure)
+
+
+def depth(work, models) -> Page:
+    """Perplexity and BLEU of LSTMs of one, two, … layers; the source is reversed."""
+    rows = [
+        {
+            "layers": layers,
+            "test perplexity": over_seeds(measured_perplexities(work, name)),
+            "BLEU, beam 12": over_seeds([each["12"] for each in measured_beams(work, name)]),
+        }
+        for layers, name in enumerate(models, start=1)
+    ]
+    return Page(
+        "Sutskever et al. 2014, §3.4: the number of layers",
+        rows,
+        text=[
+            'The paper: "each additional layer reduced perplexity by nearly 10%". It has four'
+            " layers of 1000 cells; these have 256, and all were trained with as many updates.",
+            PERPLEXITY,
+        ],
     )
+
+
+def table_3(work, models) -> Page:
+    """Long sentences, translated by the LSTM."""
+    name, seed = models[0], work.seeds[0]
+
+    def find():
+        sources, references = read_multi30k(work.data, "test")
+        longest = sorted(range(len(sources)), key=lambda i: -len(sources[i].split()))[:LONG]
+        texts = translations(work, name, [seed])["12"]["texts"]
+        return [
+            {"source": sources[i], "translation": texts[i], "reference": references[i]}
+            for i in longest
+        ]
+
+    return Page(
+        "Sutskever et al. 2014, Table 3: long sentences",
+        work.measured(f"long-sentences-{name}-{seed}", find),
+        text=[f"The {LONG} longest captions of test_2016_flickr, beam 12."],
+    )
+
+
+LONG = 3
+"""Sentences of Table 3."""
 
 
 def table_2(work, models) -> Page:
@@ -81,7 +215,7 @@ def table_2(work, models) -> Page:
         "BLEU of lower-cased tokens on test_2016_flickr. The score of a hypothesis is the even"
         " average of the phrase-based system's score, whose weights sum to 1, and the LSTM's"
         " log-probability. The LSTMs were trained on cased text, so each hypothesis is detokenized"
-        " and gets a capital first letter." + OF_ONE_SEED,
+        " and gets a capital first letter." + OF_FIRST_SEEDS,
         f"The lists have up to {NBEST} derivations, of which several may have the same"
         " words; the paper's have 1000.",
         phrase_based.WEAKER,
@@ -90,26 +224,51 @@ def table_2(work, models) -> Page:
 
 
 def measured_rescoring(work, models) -> dict:
-    """{system: [BLEU of each seed]}; the ensemble with the first seed only, the lists without
-    rescoring once.
-    """
-    forward, *ensemble = models
-
-    def measure(names, seed):
-        return work.measured(
-            f"rescored-{len(names)}-{names[0]}-{seed}", lambda: _rescored(work, names, seed)
-        )
-
-    alone = work.measured("phrase-based-nbest", lambda: _first_and_best(work))
-    return {
-        "phrase-based": [alone["first"]],
-        "rescored by forward": [measure([forward], seed) for seed in work.seeds_of(forward)],
-        "rescored by reversed": [
-            measure(ensemble[:1], seed) for seed in work.seeds_of(ensemble[0])
-        ],
-        f"rescored by ensemble of {len(ensemble)}, reversed": [measure(ensemble, work.seeds[0])],
-        "oracle": [alone["oracle"]],
+    """{system: [BLEU of each seed]}; an ensemble and the lists without rescoring once."""
+    forward, reverse = models
+    groups = {
+        "rescored by forward": (forward, _single(work, forward)),
+        "rescored by reversed": (reverse, _single(work, reverse)),
+    } | {
+        f"rescored by {_ensemble(seeds)}": (reverse, [seeds])
+        for seeds in ensembles(work, reverse, "rescored")
     }
+    alone = work.measured("phrase-based-nbest", lambda: _first_and_best(work))
+    return (
+        {"phrase-based": [alone["first"]]}
+        | {
+            system: [_rescored_bleu(work, name, seeds) for seeds in members]
+            for system, (name, members) in groups.items()
+        }
+        | {"oracle": [alone["oracle"]]}
+    )
+
+
+def _single(work, name):
+    return [[seed] for seed in work.seeds_of(name)]
+
+
+def _rescored_bleu(work, name, seeds):
+    return work.measured(f"rescored-{_key(name, seeds)}", lambda: _rescored(work, name, seeds))
+
+
+def kept_counts_of_rescored(work, name) -> list:
+    """[Counts of each seed's choice from the lists], [] unless all were kept."""
+    return _counts(work, [f"rescored-{_key(name, seeds)}" for seeds in _single(work, name)])
+
+
+def kept_counts_of_first(work) -> list:
+    """[Counts of the lists' first hypotheses], [] if they were not kept."""
+    return _counts(work, [FIRST])
+
+
+FIRST = "phrase-based-first"
+"""Key of the output."""
+
+
+def _counts(work, keys):
+    kept = [work.kept_output(key) for key in keys]
+    return [] if None in kept else [Counts(each["counts"]) for each in kept]
 
 
 def _first_and_best(work):
@@ -117,13 +276,18 @@ def _first_and_best(work):
 
     lists, references = _test_lists(work)
     firsts, chosen = choose(lists, references, tokenize="none")
+    work.output(FIRST, lambda: _kept(firsts, references))
     return {
         "first": phrase_based.bleu(firsts, references),
         "oracle": phrase_based.bleu(chosen, references),
     }
 
 
-def _rescored(work, names, seed):
+def _kept(tokens, references):
+    return {"tokens": tokens, "counts": counts_of(tokens, references)}
+
+
+def _rescored(work, name, seeds):
     from rnnsearch_tf.extras.moses.nbest import rescore
 
     lists, references = _test_lists(work)
@@ -134,7 +298,7 @@ def _rescored(work, names, seed):
     pairs = list(
         dict.fromkeys((captions[entry.sentence], sentences[entry.text]) for entry in entries)
     )
-    scores = dict(zip(pairs, work.translator(names, seed).score(*map(list, zip(*pairs)))))
+    scores = dict(zip(pairs, work.translator(name, *seeds).score(*map(list, zip(*pairs)))))
 
     def value(entry):
         return scores[captions[entry.sentence], sentences[entry.text]]
@@ -143,9 +307,9 @@ def _rescored(work, names, seed):
         each[0].sentence: rescore(each, [value(entry) for entry in each], "LSTM", EVEN)[0].text
         for each in lists
     }
-    return phrase_based.bleu(
-        [best.get(sentence, "") for sentence in range(len(references))], references
-    )
+    chosen = [best.get(sentence, "") for sentence in range(len(references))]
+    work.output(f"rescored-{_key(name, seeds)}", lambda: _kept(chosen, references))
+    return phrase_based.bleu(chosen, references)
 
 
 def _test_lists(work):
@@ -167,43 +331,3 @@ def _as_sentences(lines) -> list:
         for text in detokenize(tf.strings.split(tf.constant(lines)), LANGUAGES[1]).numpy()
     )
     return [text[:1].upper() + text[1:] for text in texts]
-
-
-def _by_beam(work, names, seed):
-    from rnnsearch_tf.evaluation.bleu import bleu
-
-    _, references = read_multi30k(work.data, "test")
-    return {
-        beam: bleu(found["texts"], references).score
-        for beam, found in translations(work, names, seed).items()
-    }
-
-
-def translations(work, names, seed) -> dict:
-    """The test captions translated by a model, or by an ensemble of several.
-
-    Returns:
-        {beam as str: {"texts", "counts": see resampling.counts_of}}
-    """
-
-    def translate():
-        sources, references = read_multi30k(work.data, "test")
-        translator = work.translator(names, seed)
-        kept = {}
-        for beam in BEAMS:
-            texts = [each.text for each in translator.translate(sources, beam_size=beam)]
-            counts = counts_of(texts, references, tokenize="13a")
-            kept[str(beam)] = {"texts": texts, "counts": counts}
-        return kept
-
-    return work.output(_key(names, seed), translate)
-
-
-def _key(names, seed):
-    return f"captions-{len(names)}-{names[0]}-{seed}"
-
-
-def kept_counts(work, names, beam: str) -> list:
-    """[Counts of each seed whose translations were kept]: all seeds, or none."""
-    kept = [work.kept_output(_key(names, seed)) for seed in work.seeds_of(names[-1])]
-    return [] if None in kept else [Counts(each[beam]["counts"]) for each in kept]

@@ -238,7 +238,7 @@ def _figure_3_of(work, name, seed, words):
     if name == words:  # the captions are the first lines of its test text
         tokens = bahdanau2015.translations(work, name, seed)["tokens"][: len(sources)]
     else:
-        tokens = tokenized(target, translations(work, [name], seed)[BEAM]["texts"])
+        tokens = tokenized(target, translations(work, name, [seed])[BEAM]["texts"])
     compared = tokens, tokenized(target, references)
     lengths = [len(tokens) for tokens in side.tokenize(sources).to_list()]
 

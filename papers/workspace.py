@@ -40,7 +40,6 @@ from rnnsearch_tf.runtime.progress import duration
 from papers import bahdanau2015
 from papers import phrase_based
 from papers import provenance
-from papers.recipes import MEMBER_SEEDS
 from papers.resampling import counts_of
 from papers.scales import SCALES, Scale
 from papers.steps import check_space
@@ -172,7 +171,7 @@ class Workspace:
         changes = [
             *recipe.changes,
             *files,
-            f"training.seed={seed + MEMBER_SEEDS * recipe.member}",
+            f"training.seed={seed}",
             *self.overrides,
         ]
         if recipe.guided and guided:
@@ -396,15 +395,14 @@ class Workspace:
                 " make it again without --from-measurements"
             )
 
-    def translator(self, names, seed: int):
-        """The Translator of a model, or of an ensemble for a list of names; caches the last one."""
+    def translator(self, name: str, *seeds: int):
+        """The Translator of a model, or of an ensemble of several seeds; caches the last one."""
         from rnnsearch_tf.translation import Translator
 
-        names = (names,) if isinstance(names, str) else tuple(names)
-        if self._loaded[0] != (names, seed):
+        if self._loaded[0] != (name, seeds):
             self._loaded = (
-                (names, seed),
-                Translator.load([self.trained_run(name, seed) for name in names]),
+                (name, seeds),
+                Translator.load([self.trained_run(name, seed) for seed in seeds]),
             )
         return self._loaded[1]
 

@@ -25,8 +25,8 @@ PAGES = [
     Mutant(
         "papers/sutskever2014_figures.py",
         "the other model's translations",
-        "translations(work, [name], seed)[BEAM]",
-        'translations(work, ["lstm-reversed"], seed)[BEAM]',
+        "translations(work, name, [seed])[BEAM]",
+        'translations(work, "lstm-reversed", [seed])[BEAM]',
         (f"{FIGURES}::{LENGTHS}",),
     ),
     Mutant(
@@ -72,7 +72,7 @@ PAGES = [
         (f"{FIGURES}::test_curves_are_drawn_where_they_belong",),
     ),
     Mutant(
-        "papers/claims.py",
+        "papers/claim.py",
         "flat is all that does not lose everything",
         "FLAT = 0.1",
         "FLAT = 0.9",

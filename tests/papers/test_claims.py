@@ -16,6 +16,7 @@ import scipy.stats
 from test_reproduce import chosen
 
 from papers import bahdanau2015
+from papers import claim
 from papers import claims
 from papers import items
 from papers import sutskever2014
@@ -142,7 +143,6 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
         ("1-lstm-reversed-1", (21, 23, 25.5)),
         ("1-lstm-reversed-2", (21, 24, 25)),
         ("2-lstm-reversed-1", (24, 25, 27)),
-        ("1-lstm-reversed-2-1", (20, 22, 26)),
     ):
         work.measured(f"beams-{key}", lambda beams=beams: dict(zip(("1", "2", "12"), beams)))
     for seed, counts, shares in (
@@ -202,6 +202,31 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
                 f"documents-documents-{name}-{seed}",
                 lambda counts=counts: {"counts": counts, "source_words": words},
             )
+    for seed in work.seeds:
+        for kind, name, counts in (
+            ("captions-1", "lstm-forward", wrong),
+            ("captions-1", "lstm-reversed", right),
+            ("captions-2", "lstm-reversed", wrong),
+            ("rescored-1", "lstm-forward", wrong),
+            ("rescored-1", "lstm-reversed", right),
+        ):
+            found = {"counts": counts} if kind == "rescored-1" else {"12": {"counts": counts}}
+            work.output(f"{kind}-{name}-{seed}", lambda found=found: found)
+    work.output("phrase-based-first", lambda: {"counts": wrong})
+    generator = np.random.default_rng(7)
+    perplexities = {}
+    for name in ("lstm-forward", "lstm-reversed", "lstm-1-layer", "lstm-3-layers"):
+        for seed in work.seeds if name in items.SUTSKEVER else [1]:
+            logarithms, lengths = -10 * generator.random(6), generator.integers(2, 9, 6)
+            work.output(
+                f"likelihoods-{name}-{seed}",
+                lambda found=[logarithms.tolist(), lengths.tolist()]: list(zip(*found)),
+            )
+            perplexities[name, seed] = np.exp(-logarithms.sum() / lengths.sum())
+            work.measured(
+                f"perplexity-{name}-{seed}",
+                lambda value=perplexities[name, seed]: float(value),
+            )
     below = sacrebleu.corpus_bleu(other, [lines], tokenize="none", force=True).score
     shortest = sacrebleu.corpus_bleu(other[:1], [lines[:1]], tokenize="none", force=True).score
     item = items.ITEMS["index"]
@@ -213,7 +238,8 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
     )
     page = item.make(work, item.models)
     rows = page.ours
-    of_claims = {key for key in asked if key.startswith("beams")}
+    of_claims = {key for key in asked if key.startswith(("beams", "perplexity"))}
+    assert of_claims
     asked.clear()
     sutskever2014.table_1(work, items.SUTSKEVER)
     assert of_claims <= set(asked), "the item that they are of measures all that claims are made of"
@@ -240,7 +266,12 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
         [1, -5],
         [-10, -4],
         [2.5, 2],
-        [1.0],
+        [
+            perplexities["lstm-forward", seed] - perplexities["lstm-reversed", seed]
+            for seed in work.seeds
+        ],
+        [gap[1]] * 2,
+        [1.5],
         [-1],
         [-0.5, 2],
         [3, 4],
@@ -248,6 +279,7 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
         [1, -15],
         [0.4, 0.2],
         [-0.5, -0.3],
+        [1 - (perplexities["lstm-3-layers", 1] / perplexities["lstm-1-layer", 1]) ** (1 / 2)],
         [1, -1],
         [0, -2],
         [3, 1],
@@ -261,7 +293,7 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
     of_text = {
         number: scipy.stats.ttest_ind_from_stats(
             np.mean(expected[number]),
-            np.std(expected[number], ddof=1),
+            np.std(expected[number], ddof=1) if len(expected[number]) > 1 else 0,
             2,
             0,
             (each["variance over the text"] * each["units of the text"]) ** 0.5,
@@ -271,7 +303,7 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
         for number, each in enumerate(page.numbers["differences"])
         if each["variance over the text"] is not None
     }
-    assert sorted(of_text) == [4, 5, 12, 24, 25]
+    assert sorted(of_text) == [4, 5, 12, 17, 18, 19, 20, 23, 24, 26, 27, 28]
     judged = verdicts_by_hand(expected, of_text)
     assert [row["agrees?"] for row in rows] == judged
     assert [float(row["ours"].split()[0]) for row in rows] == [
@@ -315,9 +347,9 @@ def test_kept_translations_give_the_variance_of_the_test_text(tmp_path):
         ).score
 
     encdec, search = (
-        claims._System([bleu(name)], bahdanau2015.kept_counts(work, name)) for name in wrong
+        claim.System([bleu(name)], bahdanau2015.kept_counts(work, name)) for name in wrong
     )
-    found = claims._between(search, encdec, bahdanau2015.kept_units(work, "rnnsearch-50"))
+    found = claim.between(search, encdec, bahdanau2015.kept_units(work, "rnnsearch-50"))
     differences = []
     # all ways to draw four blocks of four
     for drawn in itertools.product(range(4), repeat=4):
@@ -326,8 +358,8 @@ def test_kept_translations_give_the_variance_of_the_test_text(tmp_path):
     assert found.values == [bleu("rnnsearch-50") - bleu("rnnencdec-50")]
     assert found.variance == pytest.approx(np.var(differences) * 4 / 3, rel=0.15)
     assert found.units == 4
-    lacking = claims._System([1.0], bahdanau2015.kept_counts(work, "rnnsearch-30"))
-    assert claims._between(lacking, encdec, blocks).variance is None
+    lacking = claim.System([1.0], bahdanau2015.kept_counts(work, "rnnsearch-30"))
+    assert claim.between(lacking, encdec, blocks).variance is None
 
 
 def verdicts_by_hand(differences, known=()):
@@ -350,7 +382,7 @@ def verdicts_by_hand(differences, known=()):
         mean = np.mean(differences[number])
         rejecting = rejecting and probability < 0.05 / left
         left -= 1
-        if rejecting:
+        if rejecting and len(differences[number]) > 1:
             found[number] = "held" if mean > 0 else "not held"
         elif mean > 0 and probability < 0.05:
             found[number] = "suggestive"

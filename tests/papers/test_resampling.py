@@ -1,6 +1,7 @@
 """The variance of a difference over seeds and over the test text, and the verdicts."""
 
 import itertools
+import math
 import random
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.stats
 from papers_data import multi30k
 
 from papers.corpora import MOST_JOINED, JoinedTexts, write_joined
-from papers.resampling import RESAMPLES, Counts, Difference, counts_of, holm, verdicts
+from papers.resampling import RESAMPLES, Counts, Difference, Likelihoods, counts_of, holm, verdicts
 
 WORDS = "a b c d e f .".split()
 
@@ -51,6 +52,20 @@ def test_bleu_of_resampled_lines_is_that_of_the_lines_written_out():
     assert counts.only(few).bleu(weights) == pytest.approx(
         [bleu_of(translations, references, [k for k in each if k in few]) for each in drawn]
     )
+
+
+def test_perplexity_of_resampled_lines_is_that_of_the_lines_written_out():
+    generator = np.random.default_rng(3)
+    lines = [(-8 * generator.random(), int(generator.integers(1, 9))) for _ in range(40)]
+    drawn = generator.integers(0, 40, size=(20, 40))
+    weights = np.stack([np.bincount(each, minlength=40) for each in drawn])
+
+    def perplexity(chosen):
+        return math.exp(-math.fsum(lines[k][0] for k in chosen) / sum(lines[k][1] for k in chosen))
+
+    found = Likelihoods(lines)
+    assert found.perplexity(weights) == pytest.approx(list(map(perplexity, drawn)))
+    assert found.perplexity() == pytest.approx([perplexity(range(40))])
 
 
 def test_case_counts_only_where_it_is_asked_for():
