@@ -73,8 +73,16 @@ inline bool IsSpace(char32_t c) {
          c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-// The words between white space, without control characters of ASCII; a byte that is not UTF-8 becomes U+FFFD.
-inline Words Split(const std::string& line) {
+// A character that `remove_invisible` removes, as rnnsearch_tf/text/characters.py lists them: zero-width and control characters,
+// marks of direction, the soft hyphen.
+inline bool IsInvisible(char32_t c) {
+  return (c >= 0x80 && c <= 0x9f && c != 0x85) || c == 0xad || c == 0x200b || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
+         (c >= 0x2060 && c <= 0x2064) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
+}
+
+// The words between white space, without control characters of ASCII and, if wanted, without invisible characters; a byte that is
+// not UTF-8 becomes U+FFFD.
+inline Words Split(const std::string& line, bool removes_invisible = false) {
   Words words;
   std::string word;
   const auto end = [&] {
@@ -83,10 +91,11 @@ inline Words Split(const std::string& line) {
   };
   for (size_t at = 0; at < line.size();) {
     const auto [character, size] = Character(line, at);
+    at += size;
+    if (removes_invisible && IsInvisible(character)) continue;
     if (IsSpace(character)) end();
     else if (character == kReplacement) word += "\xef\xbf\xbd";
-    else if (character >= 0x20) word += line.substr(at, size);
-    at += size;
+    else if (character >= 0x20) word += line.substr(at - size, size);
   }
   end();
   return words;
@@ -107,13 +116,14 @@ class Text {
     } else {
       throw std::runtime_error("expected tokenization sentencepiece or space, got " + side.at("tokenization").dump());
     }
-    if (is_source && (side.at("lowercase").get<bool>() || side.value("remove_invisible", false) || side.value("unicode_form", "NFC") == "NFKC"))
-      throw std::runtime_error("expected a source without the options lowercase, remove_invisible and unicode_form NFKC, which this program does not have");
+    if (is_source && (side.at("lowercase").get<bool>() || side.value("unicode_form", "NFC") == "NFKC"))
+      throw std::runtime_error("expected a source without the options lowercase and unicode_form NFKC, which this program does not have");
+    removes_invisible_ = side.value("remove_invisible", false);
     for (size_t id = kUnknown + 1; id < tokens_.size(); ++id) ids_[tokens_[id]] = static_cast<int32_t>(id);
   }
 
   Words Tokenize(const std::string& line) const {
-    const Words words = Split(line);
+    const Words words = Split(line, removes_invisible_);
     if (!uses_pieces_) return words;
     std::string clean;
     for (const std::string& word : words) clean += (clean.empty() ? "" : " ") + word;
@@ -147,6 +157,7 @@ class Text {
  private:
   sentencepiece::SentencePieceProcessor pieces_;
   bool uses_pieces_ = false;
+  bool removes_invisible_ = false;
   Words tokens_;
   std::unordered_map<std::string, int32_t> ids_;
 };

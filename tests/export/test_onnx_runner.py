@@ -140,13 +140,33 @@ def test_a_mark_at_the_beginning_bytes_that_are_no_text_and_a_long_line(runner, 
     assert b"of 3 tokens was cut to 2" in done.stderr
 
 
-@pytest.mark.parametrize(
-    "option", [{"lowercase": True}, {"remove_invisible": True}, {"unicode_form": "NFKC"}]
-)
+def test_invisible_characters_are_removed_where_the_source_says_so(runner, tmp_path, monkeypatch):
+    """Beside the runtime in Python: the words come out, as each target word is unknown."""
+    monkeypatch.syspath_prepend(str(ROOT / "runtime"))
+    from rnnsearch_runtime.text import Text
+
+    lines = [chr(code) for code in range(0x7F, 0xB0)]
+    lines += [chr(code) for code in (*range(0x2000, 0x2070), 0xFEFF, 0xFEFE, 0x180E)]
+    lines = [f"a{each}b" for each in lines]
+    outputs = OUTPUTS | {"ids": np.array([[[2, 2, 1]]], np.int32)}
+    outputs["alignments"] = np.float32([[[[1, 0, 0], [0, 1, 0], [0, 0, 1]]]])
+    for removes in (True, False):
+        side = SIDE | {"remove_invisible": removes}
+        model = model_of(
+            tmp_path / "model.onnx", outputs, source=side, search={"replace_unknown": True}
+        )
+        text = Text(side | {"unicode_form": "none"}, "source")
+        done = run(runner, model, "--batch-size", 1, text="\n".join(lines))
+        assert [line.split()[0] for line in done.stdout.split("\n")[:-1]] == [
+            text.tokenize(line)[0] for line in lines
+        ]
+
+
+@pytest.mark.parametrize("option", [{"lowercase": True}, {"unicode_form": "NFKC"}])
 def test_only_the_sources_normalization_is_refused(runner, tmp_path, option):
     done = run(runner, model_of(tmp_path / "model.onnx", source=SIDE | option), text="a b\n")
     assert done.returncode == 1
-    assert "expected a source without the options lowercase, remove_invisible and" in done.stderr
+    assert "expected a source without the options lowercase and unicode_form NFKC" in done.stderr
     done = run(runner, model_of(tmp_path / "model.onnx", target=SIDE | option), text="a b\n")
     assert (done.stdout, done.stderr) == ("le\n", "")
 

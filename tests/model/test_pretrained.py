@@ -180,4 +180,8 @@ def test_those_of_the_package(name):
     card = Run(folder).model_card.read_text(encoding="utf-8")
     assert "licence:" in card and "BLEU" in card
     assert name == "tatoeba-en-fr", "say what another one makes of the next line"
-    assert Translator.load(name).translate(["Thank you."])[0].text == "Merci."  # as people say it
+    translator = Translator.load(name)
+    unseen = ["\u200b", "\ufeff", "\u200e", "\u00ad", "\u0091"]  # characters that nobody sees
+    lines = ["Thank you.", *(f"{each}Thank you." for each in unseen), *unseen]
+    texts = [found.text for found in translator.translate(lines)]
+    assert texts == ["Merci."] * 6 + [""] * 5  # as people say it
