@@ -12,6 +12,8 @@ Moses tokens.
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import logging
 import pathlib
 import typing
@@ -68,6 +70,21 @@ def made_in(folder, data) -> pathlib.Path:
 def missing(folder) -> list:
     """Names of the missing files."""
     return [name for name in MADE if not (pathlib.Path(folder) / name).exists()]
+
+
+def digests(folder) -> dict:
+    """{name: SHA-256} of the files that the items read; of a compressed file that of its content,
+    since machines compress the same content to other bytes.
+    """
+    found = {}
+    for name in MADE:
+        opened = gzip.open if name.endswith(".gz") else open
+        digest = hashlib.sha256()
+        with opened(pathlib.Path(folder) / name, "rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+        found[name] = digest.hexdigest()
+    return found
 
 
 def check(folder, data) -> None:

@@ -213,7 +213,7 @@ class Workspace:
                 different one.
         """
         folder = phrase_based.made_in(self._phrase_based, self.data)
-        digests = {name: digest_of(folder / name) for name in phrase_based.MADE}
+        digests = phrase_based.digests(folder)
         if self.measured("phrase-based", lambda: digests) != digests:
             raise UsageError(
                 f"{folder}: expected the phrase-based system of the measurements here, whose files"

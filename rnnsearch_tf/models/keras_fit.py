@@ -9,6 +9,7 @@ import importlib
 import inspect
 import math
 import os
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
@@ -233,7 +234,7 @@ class KerasMethods(BuiltModel):
 
     def make_train_function(self, force: bool = False) -> None:
         """Keras's method, but build the optimizer first, which a replica cannot do, and measure
-        the time of each batch.
+        the time of each update.
         """
         if self.train_function is not None and not force:
             return
@@ -246,11 +247,12 @@ class KerasMethods(BuiltModel):
         update = self.train_function
 
         def timed_update(iterator: Any) -> dict[str, Any]:
+            started = time.monotonic()
             logs = dict(update(iterator))
             if "target_tokens" not in logs:  # of a train_step of one's own
                 return logs
             tokens = float(logs.pop("target_tokens"))
-            logs[self.speed_metric.name] = self.speed_metric.tick(tokens)
+            logs[self.speed_metric.name] = self.speed_metric.add(tokens, time.monotonic() - started)
             return logs
 
         self.train_function: Any = timed_update

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
@@ -24,15 +22,16 @@ class Perplexity(MeanOrNaN):
 
 
 class TokensPerSecond(keras.metrics.Metric):
-    """Target tokens (with end symbols, without padding) per second of wall time, without the first
-    batch; 0 until the second batch.
+    """Target tokens (with end symbols, without padding) per second of the updates and of reading
+    their batches, without the first update; 0 until the second. What callbacks do between updates,
+    such as an evaluation, is not counted.
 
-    The tokens are counted in the graph. The time is measured in Python by :meth:`tick`, called
-    after every batch, because ``enable_op_determinism`` does not allow a clock in the graph.
+    The tokens are counted in the graph. The time is measured in Python and given to :meth:`add`,
+    because ``enable_op_determinism`` does not allow a clock in the graph.
     """
 
-    _first: tuple[float, float] | None  # time and tokens of the first batch
-    _rate: float
+    _left_out: float | None  # tokens of the first update
+    _seconds: float
 
     def __init__(self, name: str) -> None:
         super().__init__(name=name, dtype="float64")
@@ -42,13 +41,18 @@ class TokensPerSecond(keras.metrics.Metric):
     def update_state(self, tokens: tf.Tensor) -> None:
         self.tokens.assign_add(tf.cast(tokens, tf.float64))
 
-    def tick(self, tokens: float) -> float:
-        """Read the clock and return the rate, given the number of tokens since the last reset."""
-        now = time.monotonic()
-        if self._first is None:
-            self._first = now, tokens
-        started, left_out = self._first
-        self._rate = (tokens - left_out) / (now - started) if now > started else 0.0
+    def add(self, tokens: float, seconds: float) -> float:
+        """Count the time of an update, and return the rate.
+
+        Args:
+            tokens: number of tokens since the last reset.
+            seconds: of the last update.
+        """
+        if self._left_out is None:
+            self._left_out = tokens
+        else:
+            self._seconds += seconds
+            self._rate = (tokens - self._left_out) / self._seconds if self._seconds else 0.0
         return self._rate
 
     def result(self) -> float:
@@ -60,5 +64,5 @@ class TokensPerSecond(keras.metrics.Metric):
 
     def reset_clock(self) -> None:
         """Start to measure at the next batch."""
-        self._first = None
-        self._rate = 0.0
+        self._left_out = None
+        self._seconds = self._rate = 0.0

@@ -336,3 +336,15 @@ def test_a_tokenizer_says_what_its_text_says(run):
         UsageError, match="token_to_id: expected a token of the vocabulary, got 'xyzzy'"
     ):
         tokenizer.token_to_id("xyzzy")
+
+
+def test_a_tokenizer_without_a_vocabulary_says_so():
+    empty = RNNSearchTokenizer(config={"tokenization": "space"})
+    for call in (
+        lambda: empty(["a b"]),
+        lambda: empty.detokenize([[3]]),
+        empty.vocabulary_size,
+        empty.get_vocabulary,
+    ):
+        with pytest.raises(UsageError, match="expected a vocabulary, got none.*from_preset"):
+            call()

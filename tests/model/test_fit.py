@@ -1,6 +1,7 @@
 """`model.fit`: traces, learning, and gradients that are not finite."""
 
 import dataclasses
+import time
 from contextlib import nullcontext
 
 import numpy as np
@@ -10,6 +11,7 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import RNNSearch, TranslationLoss
+from rnnsearch_tf.models.metrics import TokensPerSecond
 from rnnsearch_tf.training.callbacks import Limits
 from rnnsearch_tf.training.optimizers import build_optimizer
 from rnnsearch_tf.training.checkpoint import TrainingState
@@ -92,6 +94,18 @@ def test_it_learns():
     assert history["perplexity"][-1] == pytest.approx(np.exp(history["loss"][-1]), rel=1e-4)
     assert set(history) == {"loss", "perplexity", "target_tokens_per_second", "gradient_norm"}
     assert history["target_tokens_per_second"][-1] > 0
+
+
+def test_speed_is_of_updates_without_the_first_and_without_callbacks():
+    metric = TokensPerSecond("speed")
+    # tokens so far, seconds of the update
+    assert [metric.add(*each) for each in ((10, 99.0), (30, 2.0), (90, 6.0))] == [0, 10, 10]
+    model = RNNSearch(tiny_config(), SOURCE_SIZE, TARGET_SIZE)
+    compiled(model)
+    waits = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: time.sleep(0.5))
+    history = model.fit(dataset([PAIRS] * 5), verbose=0, callbacks=[waits]).history
+    tokens = 4 * sum(len(target) for _, target in PAIRS)
+    assert history["target_tokens_per_second"][0] > tokens / (4 * 0.5)
 
 
 def test_an_optimizer_of_keras_gives_the_numbers_of_ours():

@@ -264,6 +264,9 @@ def test_another_phrase_based_system_is_refused(place):
     work = Workspace(place / "out", place / "data")
     nbest = place / "out" / "phrase-based" / "nbest.test"
     assert work.phrase_based() == work.phrase_based() == nbest.parent
+    table = nbest.with_name("phrase-table.gz")  # another compression is no other table
+    table.write_bytes(gzip.compress(gzip.decompress(table.read_bytes()), compresslevel=1))
+    assert Workspace(place / "out", place / "data").phrase_based() == nbest.parent
     nbest.write_bytes(nbest.read_bytes().replace(b" ||| ", b"  ||| ", 1))
     with pytest.raises(
         UsageError,

@@ -33,9 +33,9 @@ def schedule():
 
 
 def clock():
-    """Reads the time after every batch."""
+    """Counts the time of every update."""
     metric = TokensPerSecond("speed")
-    return lambda: metric.tick(1.0)
+    return lambda: metric.add(1.0, 0.01)
 
 
 @pytest.mark.slow

@@ -23,6 +23,10 @@ SIDE = "text"
 """Name of the side in the file names of a tokenizer's vocabulary."""
 
 
+class NoVocabulary(UsageError, ValueError):
+    """A ValueError, from which keras-nlp learns that the vocabulary is loaded later."""
+
+
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
     """Text → ids → text by :class:`~rnnsearch_tf.text.pipeline.Text`, in TensorFlow operations.
@@ -42,7 +46,6 @@ class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
     """
 
     backbone_cls = RNNSearchBackbone
-    text: Text
 
     def __init__(
         self, text: Text | None = None, config: Mapping[str, Any] | None = None, **keywords: Any
@@ -60,16 +63,26 @@ class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
             self.file_assets.append(f"{SIDE}.truecase.model")
         if self._text_config.bpe_codes is not None:
             self.file_assets.append(f"{SIDE}.bpe.codes")
-        self.text = text  # type: ignore[assignment]  # None until load_assets
+        self._text = text  # None until load_assets
         self.start_token_id = END_ID  # the decoder's first input; the models never look it up
         # Private, but the way of keras-nlp's own tokenizers. Tried with keras-nlp 0.32.0, and
         # tested by tests/house/test_library_internals.py.
         self._add_special_token(SPECIAL_TOKENS[PAD_ID], "pad_token")
         self._add_special_token(SPECIAL_TOKENS[END_ID], "end_token")
 
+    @property
+    def text(self) -> Text:
+        """The Text; NoVocabulary, a UsageError, before it is loaded."""
+        if self._text is None:
+            raise NoVocabulary(
+                f"{type(self).__name__}: expected a vocabulary, got none; give text=…, or load the"
+                " tokenizer with from_preset or load_assets"
+            )
+        return self._text
+
     def load_assets(self, folder: str) -> None:
         """Load the vocabulary."""
-        self.text = load_text(folder, SIDE, self._text_config)
+        self._text = load_text(folder, SIDE, self._text_config)
         self._update_special_token_ids()
 
     def save_assets(self, folder: str) -> None:
