@@ -15,6 +15,9 @@ BEAMS = 1, 2, 12
 EVEN = 0.5
 """Weight of the LSTM in the score of a hypothesis, §3.2."""
 
+LONG = 3
+"""Sentences of Table 3."""
+
 OF_FIRST_SEEDS = (
     " An ensemble is of the models of the first seeds, which differ in their initial weights and in"
     " the order of minibatches; it is made once."
@@ -192,10 +195,6 @@ def table_3(work, models) -> Page:
         work.measured(f"long-sentences-{name}-{seed}", find),
         text=[f"The {LONG} longest captions of test_2016_flickr, beam 12."],
     )
-
-
-LONG = 3
-"""Sentences of Table 3."""
 
 
 def table_2(work, models) -> Page:
