@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from papers.resampling import Difference
 
 NOT_CLAIMED = "not claimed"
-"""In place of a paper's difference, where a question is asked here."""
+"""What `in_paper` begins with where the paper does not claim it: a question of ours."""
 
 FLAT = 0.1
 """The share of BLEU that a flat system may lose from the shortest to the longest sentences; chosen
@@ -27,7 +27,8 @@ class Claim:
         says: the claim.
         measure: what the difference is of.
         difference: Difference.
-        in_paper: the same difference in the paper, or where the paper shows it, or NOT_CLAIMED.
+        in_paper: the same difference in the paper, or where the paper shows it; begins with
+            NOT_CLAIMED if the paper does not claim it.
     """
 
     paper: str

@@ -40,9 +40,10 @@ def page(work, models) -> Page:
             " left out."
         ),
         (
-            "A step back by one word is mostly a swap of two words. With the first seed,"
+            "A step back by one word: two target words attend to two neighbouring source words in"
+            " the opposite order. With the first seed,"
             f" {models[0]} has {sum(count for _, count in swaps)}; as each caption is in the test"
-            " text five times, alone and joined, a swap counts up to five times. The most frequent:"
+            " text five times, alone and joined, a pair counts up to five times. The most frequent:"
         ),
         *(f"- {words}: {count}" for words, count in swaps[:SHOWN_SWAPS]),
     ]

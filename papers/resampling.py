@@ -186,14 +186,17 @@ class Difference:
         return float(2 * t.sf(abs(self.mean) / deviation, freedom))
 
     def shown(self) -> str:
-        """The mean and its interval, as text; * if the test text was resampled."""
+        """The mean and its interval, as text; with one seed the interval is of the text alone; * if
+        the test text was resampled.
+        """
         digits = 3 if abs(self.mean) <= 1 else 2
         margin = self.margin
-        if margin is not None:
-            interval = f" ± {margin:.{digits}f}"
+        interval = "" if margin is None else f" ± {margin:.{digits}f}"
+        if len(self.values) == 1:
+            seeds = " (one seed)"
         else:
-            interval = " (one seed)" if len(self.values) == 1 else " (equal seeds)"
-        return f"{self.mean:+.{digits}f}{interval}{'' if self.variance is None else ' *'}"
+            seeds = " (equal seeds)" if margin is None else ""
+        return f"{self.mean:+.{digits}f}{interval}{seeds}{'' if self.variance is None else ' *'}"
 
     def _spread(self):
         """(standard deviation of the mean, degrees of freedom), or None."""

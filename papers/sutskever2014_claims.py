@@ -7,7 +7,7 @@ import numpy as np
 from papers import bahdanau2015
 from papers import sutskever2014
 from papers import sutskever2014_figures
-from papers.claim import FLAT, NOT_CLAIMED, Claim, System, between, less, resampled
+from papers.claim import FLAT, Claim, System, between, less, resampled
 from papers.resampling import Difference
 
 PAPER = "Sutskever et al. 2014"
@@ -15,7 +15,7 @@ PAPER = "Sutskever et al. 2014"
 
 def claims(work, models, words):
     """Args: work: Workspace; models: those of table 1; words: the RNNsearch of Figure 3."""
-    forward, reverse = (_of_beam_12(work, name, _single(work, name)) for name in models)
+    forward, reverse = (_of_beam(work, name, _single(work, name)) for name in models)
     yield Claim(
         PAPER,
         "reversing the source helps the LSTM",
@@ -36,27 +36,16 @@ def claims(work, models, words):
         ),
         "+1.1",
     )
-    yield _on_long_captions(work, forward, reverse, words)
+    yield from _by_length(work, forward, reverse, words)
     yield from _of_ensembles(work, models[1])
     yield Claim(
         PAPER,
         "a beam of 2 gives a single model most of the gain of a beam of 12",
         MORE_OF_BEAM_2,
-        Difference(list(map(_gain_of_beam_2, sutskever2014.measured_beams(work, models[1])))),
-        NOT_CLAIMED,
+        _gain_of_beam_2(work, models[1], _single(work, models[1])),
+        "in §3.2",
     )
     yield from _of_rescored(work, models)
-    fifths = [
-        [fifth["bleu"] for fifth in each["length"]]
-        for each in sutskever2014_figures.measured_fifths(work, models[1], words)
-    ]
-    yield Claim(
-        PAPER,
-        "the LSTM is flat up to 35 words",
-        "a tenth − BLEU lost from the first to the last fifth",
-        Difference([FLAT * first - (first - last) for first, *_, last in fifths]),
-        "in Figure 3",
-    )
     states = sutskever2014_figures.measured_states(work, models[1])
     cases = sutskever2014_figures.PAIRS
     nearer = "share of cases in which the nearer state is that of the same order or meaning − ½"
@@ -80,35 +69,62 @@ def _single(work, name):
     return [[seed] for seed in work.seeds_of(name)]
 
 
-def _of_beam_12(work, name, groups):
+def _of_beam(work, name, groups, beam="12"):
     """The System of a model's groups of seeds, each one seed or an ensemble."""
-    bleu = [sutskever2014.measured_beams_of(work, name, seeds)["12"] for seeds in groups]
-    return System(bleu, sutskever2014.kept_counts(work, name, groups, "12"))
+    bleu = [sutskever2014.measured_beams_of(work, name, seeds)[beam] for seeds in groups]
+    return System(bleu, sutskever2014.kept_counts(work, name, groups, beam))
 
 
-def _on_long_captions(work, forward, reverse, words):
-    """Reversed and in order on the longest fifth of the captions, those of Figure 3."""
-    captions = bahdanau2015.kept_lengths(work, words)[: len(reverse.counts[0])]
-    *_, longest = np.array_split(np.argsort(captions, kind="stable"), 5)
-    long = [[each.only(longest) for each in system.counts] for system in (reverse, forward)]
+def _by_length(work, forward, reverse, words):
+    """The claims about the shortest and the longest fifth of the captions, those of Figure 3."""
+    lengths = bahdanau2015.kept_lengths(work, words)[: len(reverse.counts[0])]
+    first, *_, last = np.array_split(np.argsort(lengths, kind="stable"), 5)
+    tokens = f"{lengths[last[0]]:.0f} to {lengths[last[-1]]:.0f} tokens"
+
+    def of(system, lines):
+        return [each.only(lines) for each in system.counts]
 
     def gain(weights, one, other):
         return one.bleu(weights) - other.bleu(weights)
 
-    return Claim(
+    def is_flat(weights, short, long):
+        return FLAT * short.bleu(weights) - gain(weights, short, long)
+
+    def difference(function, *systems):
+        values = [float(function(None, *each)[0]) for each in zip(*systems)]
+        return resampled(values, None, systems, function)
+
+    yield Claim(
         PAPER,
         "reversing the source helps on long sentences",
-        "BLEU of the longest fifth of the captions, beam 12",
-        resampled([float(gain(None, *each)[0]) for each in zip(*long)], None, long, gain),
+        f"BLEU of the longest fifth of the captions, {tokens}",
+        difference(gain, of(reverse, last), of(forward, last)),
         "in §3.3",
+    )
+    yield Claim(
+        PAPER,
+        "the LSTM is flat up to 35 words",
+        f"a tenth − BLEU lost from the first to the last fifth, which has {tokens}",
+        difference(is_flat, of(reverse, first), of(reverse, last)),
+        "in Figure 3",
     )
 
 
 MORE_OF_BEAM_2 = "(beam 2 − beam 1) − (beam 12 − beam 2), BLEU"
 
 
-def _gain_of_beam_2(beams):
-    return 2 * beams["2"] - beams["1"] - beams["12"]
+def _gain_of_beam_2(work, name, groups):
+    one, two, twelve = (_of_beam(work, name, groups, beam) for beam in ("1", "2", "12"))
+
+    def more(two, one, twelve):
+        return 2 * two - one - twelve
+
+    return resampled(
+        [more(*each) for each in zip(two.bleu, one.bleu, twelve.bleu)],
+        None,
+        [two.counts, one.counts, twelve.counts],
+        lambda weights, *each: more(*(counts.bleu(weights) for counts in each)),
+    )
 
 
 def _of_ensembles(work, name):
@@ -117,19 +133,19 @@ def _of_ensembles(work, name):
     if not ensembles:
         return
     largest = ensembles[-1]
-    members = [_of_beam_12(work, name, [[seed]]) for seed in largest]
+    members = [_of_beam(work, name, [[seed]]) for seed in largest]
     yield Claim(
         PAPER,
         "an ensemble is better than the best of its models",
         f"BLEU of {len(largest)} models, beam 12",
-        between(_of_beam_12(work, name, [largest]), max(members, key=lambda system: system.bleu)),
-        "in Table 1",
+        between(_of_beam(work, name, [largest]), max(members, key=lambda system: system.bleu)),
+        "of one: +2.68 (2 models), +4.22 (5)",
     )
     yield Claim(
         PAPER,
         "a beam of 2 gives an ensemble most of the gain of a beam of 12",
         MORE_OF_BEAM_2,
-        Difference([_gain_of_beam_2(sutskever2014.measured_beams_of(work, name, largest))]),
+        _gain_of_beam_2(work, name, [largest]),
         "+1.19",
     )
 
@@ -162,22 +178,24 @@ def _of_rescored(work, models):
 
 
 def of_depth(work, models) -> Claim:
-    """Args: work: Workspace; models: of one layer and of three."""
-    shallow, deep = (sutskever2014.likelihoods(work, name) for name in models)
+    """Args: work: Workspace; models: of one, two and three layers."""
+    layers = [sutskever2014.likelihoods(work, name)[:1] for name in models]
 
-    def saved(weights, deep, shallow):
-        two_layers = deep.perplexity(weights) / shallow.perplexity(weights)
-        return 1 - two_layers**0.5
+    def smaller_share_saved(weights, *layers):
+        perplexities = [each.perplexity(weights) for each in layers]
+        return np.minimum(
+            *(1 - deep / shallow for shallow, deep in zip(perplexities, perplexities[1:]))
+        )
 
     return Claim(
         PAPER,
         "each layer lowers the LSTM's perplexity",
-        "share of the perplexity, a layer, from one layer to three",
+        "share of the perplexity that the second layer saves, or the third if that is less",
         resampled(
-            [float(saved(None, *each)[0]) for each in zip(deep, shallow)],
+            [float(smaller_share_saved(None, *each)[0]) for each in zip(*layers)],
             None,
-            [deep, shallow],
-            saved,
+            layers,
+            smaller_share_saved,
         ),
-        "nearly 0.1",
+        "nearly 0.1 a layer",
     )

@@ -65,8 +65,9 @@ def figure_2(work, models) -> Page:
         )
     text = [
         (
-            "Principal components of the states of all layers after the last word, for the model of"
-            " the first seed. Colours show the meaning: who does it to whom."
+            "Principal components of the states of all layers after the whole source, for the model"
+            " of the first seed. The source is reversed: the word read last is the sentence's"
+            " first. Colours show the meaning: who does it to whom."
         ),
         (
             f"The table uses the whole states of sentences with {len(NOUNS)} nouns and {len(VERBS)}"

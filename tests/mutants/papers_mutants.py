@@ -273,8 +273,8 @@ PAGES = [
     Mutant(
         "papers/sutskever2014.py",
         "the end symbol is not counted",
-        "len(each.token_log_probabilities)]",
-        "len(each.token_log_probabilities) - 1]",
+        "count + 1]",
+        "count]",
         (
             f"{LSTM}::test_table_1_has_the_perplexity_of_every_seed_and_all_ensembles_of_first_seeds",
         ),
@@ -303,8 +303,22 @@ PAGES = [
     Mutant(
         "papers/sutskever2014_claims.py",
         "the longest fifth is the shortest",
-        "    *_, longest = np",
-        "    longest, *_ = np",
+        "    first, *_, last = np",
+        "    last, *_, first = np",
+        (f"{CLAIMS}::test_claims_are_what_the_measurements_say",),
+    ),
+    Mutant(
+        "papers/sutskever2014_claims.py",
+        "the layer that saves most decides",
+        "np.minimum(",
+        "np.maximum(",
+        (f"{CLAIMS}::test_claims_are_what_the_measurements_say",),
+    ),
+    Mutant(
+        "papers/sutskever2014_claims.py",
+        "the gain of a beam of 12 counts twice",
+        "2 * two - one - twelve",
+        "2 * twelve - one - two",
         (f"{CLAIMS}::test_claims_are_what_the_measurements_say",),
     ),
     Mutant(
