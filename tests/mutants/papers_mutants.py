@@ -232,10 +232,10 @@ PAGES = [
     ),
     Mutant(
         "papers/workspace.py",
-        "members for every seed",
+        "the model that is trained longer, for every seed",
         "if self.scale.recipes[name].first_seed:",
         "if False:",
-        (f"{REPRODUCE}::test_members_of_an_ensemble_are_trained_once_and_differ",),
+        (f"{REPRODUCE}::test_models_of_the_first_seed_are_trained_once",),
     ),
     Mutant(
         "papers/workspace.py",

@@ -181,6 +181,12 @@ def test_what_is_measured_of_a_model_needs_no_model_any_more(tmp_path):
         "sutskever2014-table1", items.ITEMS["sutskever2014-table1"]
     )
     assert untrained([1, 2], "sutskever2014-table1") == []
+    Workspace(tmp_path, None, seeds=[1, 2]).note_made(
+        "bahdanau2015-table1", items.ITEMS["bahdanau2015-table1"]
+    )
+    assert untrained([1, 2], "bahdanau2015-table1") == []
+    # the model that is trained longer with the first seed is not that of the second
+    assert untrained([2], "bahdanau2015-table1") == [("rnnsearch-50-longer", 2)]
 
 
 def test_models_that_an_item_did_not_have_before_are_trained(tmp_path):
