@@ -233,7 +233,8 @@ def _figure_3_of(work, name, seed, words):
     from papers.corpora import read_multi30k
 
     sources, references = read_multi30k(work.data, "test")
-    translator = work.translator(words, seed)
+    # one of its models is enough: all seeds have the same vocabularies
+    translator = work.translator(words, work.seeds[0])
     side = translator.source_text
     target = translator.target_text
     if name == words:  # the captions are the first lines of its test text
