@@ -98,6 +98,9 @@ def test_a_phrase_of_a_script_without_spaces_begins_without_one():
     spelled = [*japanese.vocabulary.tokens, *(token.decode() for token in found.tokens[0].numpy())]
     phrases = ["".join(spelled[k] for k in phrase if k) for phrase in found.ids[0].numpy()]
     assert phrases == ["猫", "猫がいる", "▁abc", "▁abc▁猫", "▁黒い猫"]
+    assert japanese.tokenize(tf.constant(["の猫"])).to_list()[0][0].decode() == "▁"
+    [[alone]] = read_phrases(japanese, tf.constant(["の猫"])).ids.numpy()
+    assert japanese.vocabulary.tokens[alone[0]] != "▁"
     assert read_phrases(japanese, tf.constant([""])).ids.shape == (1, 1, 1)
 
 
