@@ -206,6 +206,23 @@ def test_a_request_whose_deadline_has_passed_is_not_run(batching):
     assert not any(5.0 in call for call in model.calls)
 
 
+def test_a_request_whose_deadline_has_passed_is_not_run_again_after_a_failed_batch(batching):
+    class Slow(Doubler):
+        def run(self, signature, inputs, outputs, end):
+            if len(inputs["x"]) > 1:
+                time.sleep(1.0)
+            return super().run(signature, inputs, outputs, end)
+
+    batcher, model, ask = batching(Slow())
+    held(model, ask)
+    late, bad = ask([5.0], seconds=0.6), ask([-1.0])
+    waiting(batcher, 2)
+    model.gate.set()
+    assert refused(late)[0] is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert refused(bad)[1] == "negative"
+    assert [call.tolist() for call in model.calls[1:]] == [[5.0, -1.0], [-1.0]]
+
+
 def test_a_batch_may_take_as_long_as_its_most_patient_request(batching):
     batcher, model, ask = batching()
     held(model, ask)
