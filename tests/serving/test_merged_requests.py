@@ -215,7 +215,9 @@ def test_a_request_whose_deadline_has_passed_is_not_run_again_after_a_failed_bat
 
     batcher, model, ask = batching(Slow())
     held(model, ask)
-    late, bad = ask([5.0], seconds=0.6), ask([-1.0])
+    late = ask([5.0], seconds=0.6)
+    waiting(batcher, 1)
+    bad = ask([-1.0])
     waiting(batcher, 2)
     model.gate.set()
     assert refused(late)[0] is grpc.StatusCode.DEADLINE_EXCEEDED
