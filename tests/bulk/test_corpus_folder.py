@@ -53,6 +53,14 @@ def test_the_largest_first_and_what_is_there_is_done(tmp_path, inputs):
     ]
 
 
+def test_a_kill_while_the_manifest_is_written_is_no_foreign_file(tmp_path, inputs):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "partial-translate-corpus.json").write_text('{"made')
+    with CorpusFolder(tmp_path / "out", inputs, IDENTITY) as folder:
+        assert names(folder) == ["b", "c", "a"]
+    assert sorted(os.listdir(tmp_path / "out")) == ["bad-lines", "translate-corpus.json"]
+
+
 def test_more_files_may_come_and_some_may_go(tmp_path, inputs):
     for some in (inputs[:2], inputs[1:]):
         with CorpusFolder(tmp_path / "out", some, IDENTITY) as folder:

@@ -19,7 +19,7 @@ from typing import Any
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files.atomic import locked, write_file
+from rnnsearch_tf.files.atomic import PARTIAL, locked, write_file
 from rnnsearch_tf.runs.folder import digest_of
 from rnnsearch_tf.files.untrusted import check_links
 from rnnsearch_tf.files.writing import NOT_WRITTEN
@@ -101,7 +101,8 @@ class CorpusFolder:
         foreign = sorted(
             path.name
             for path in self.path.iterdir()
-            if path.name not in (MANIFEST, BAD_LINES, *done) and not path.name.startswith(".")
+            if path.name not in (MANIFEST, PARTIAL + MANIFEST, BAD_LINES, *done)
+            and not path.name.startswith(".")
         )
         if foreign:
             raise UsageError(
