@@ -1,5 +1,6 @@
 """What translations of a corpus depend on, and which lines its engine takes; with a RUN."""
 
+import os
 import shutil
 
 import pytest
@@ -56,6 +57,18 @@ def test_a_word_list_of_the_run_can_be_left_out(tmp_path, option):
     assert identity_of(settings) != identity_of(settings_of([run]))
     (tmp_path / "words").unlink()
     assert load_engine(settings)(["a"])
+
+
+@pytest.mark.parametrize("option", ["lexicon", "shortlist"])
+def test_a_word_list_from_a_pipe_is_refused(run, option):
+    """Its digest would read it to the end, and the engine would find an empty list."""
+    reading, writing = os.pipe()
+    with open(reading), open(writing, "w") as pipe:
+        pipe.write("a b 0.5\n")
+        pipe.close()
+        settings = settings_of([run], search={option: f"/dev/fd/{reading}"})
+        with pytest.raises(UserError, match="expected a file, which is read several times, got a"):
+            identity_of(settings)
 
 
 def test_an_engine_is_of_the_files_that_are_there(tmp_path):

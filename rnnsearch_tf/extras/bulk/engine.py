@@ -14,6 +14,7 @@ import numpy as np
 from rnnsearch_tf.config import SearchConfig, saved_config
 from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.export.publishing import exported_version
+from rnnsearch_tf.files.streams import check_readable_again
 from rnnsearch_tf.runs.folder import Run, digest_of
 
 Engine = Callable[[Sequence[str]], list[str | None]]
@@ -53,11 +54,16 @@ def settings_of(
 def identity_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that translations depend on: the digest of the model's files, and the options
     except the batch size.
+
+    Raises:
+        UserError: a word list is a pipe.
     """
     search = _files_named_by(settings["models"][0]) | {
         name: value for name, value in settings["search"].items() if name != "batch_size"
     }
     files = {name: search[name] for name in _FILES_OF_SEARCH if search.get(name) is not None}
+    for file in files.values():
+        check_readable_again(file)
     search |= {name: digest_of(file) for name, file in files.items()}
     return {"model": _digest(settings["models"]), "combine": settings["combine"], "search": search}
 
