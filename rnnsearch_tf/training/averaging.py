@@ -11,7 +11,7 @@ import numpy as np
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files.atomic import write_file
+from rnnsearch_tf.files.atomic import locked, write_file
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.training.checkpoint import saved_settings
@@ -34,7 +34,8 @@ def average_run(
         paths of the weights that were averaged.
 
     Raises:
-        UserError: fewer than `last` weights are kept, or only one; or a file is damaged.
+        UserError: fewer than `last` weights are kept, or only one; a file is damaged; or
+            another process writes `output`.
         UsageError: `output` holds a training, or a model that is not such a mean.
     """
     if last is not None and last < 2:
@@ -50,6 +51,24 @@ def average_run(
             f" got {len(kept)}; train with a higher training.keep_evaluated, or evaluate more often"
             " (training.evaluate_every)"
         )
+    with locked(averaged.path):
+        _refuse_others(averaged, run)
+        kept = kept[-(last or len(kept)) :]
+        run.verify(kept)
+        model, *_ = load_run(run)
+        assign_mean(model, run, kept)
+        if not averaged.config.exists():
+            averaged.clear()  # marks a folder that may be written again after a kill
+        records = [path for path in (run.training_text, run.examples) if path.exists()]
+        for path in [run.config, *run.text_files(), *records]:
+            write_file(averaged.path / path.name, path.read_bytes())
+        averaged.record()
+        averaged.write_weights(model)  # last: the folder is complete once it has weights
+    return kept
+
+
+def _refuse_others(averaged: Run, run: Run) -> None:
+    """Refuse to overwrite a training, or any model but a mean of the same training."""
     if averaged.checkpoints.exists():
         raise UsageError(
             f"{averaged}: expected a folder without a training, found one; choose another --output"
@@ -59,17 +78,7 @@ def average_run(
         or not averaged.config.exists()
         or _what_stays(averaged) != _what_stays(run)
     ):
-        averaged.refuse_training()  # only a mean of the same training may be overwritten
-    kept = kept[-(last or len(kept)) :]
-    run.verify(kept)
-    model, *_ = load_run(run)
-    assign_mean(model, run, kept)
-    averaged.write_weights(model)
-    records = [path for path in (run.training_text, run.examples) if path.exists()]
-    for path in [run.config, *run.text_files(), *records]:
-        write_file(averaged.path / path.name, path.read_bytes())
-    averaged.record()
-    return kept
+        averaged.refuse_training()
 
 
 def _what_stays(run: Run) -> tuple[object, ...]:

@@ -1,5 +1,6 @@
 """What `average` averages, and what it leaves alone."""
 
+import os
 import shutil
 import types
 
@@ -8,7 +9,8 @@ import numpy as np
 import pytest
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.config import as_dictionary, load_config, save_config
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files.atomic import locked
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.training.averaging import average_run
 from rnnsearch_tf.training.development import Development
@@ -108,6 +110,38 @@ def test_a_resumed_training_is_averaged_again(trained, tmp_path, capsys):
     (folder / "training_text.json").write_text("{}")  # of another text
     assert run(["average", str(folder)]) == 2
     assert "expected a folder without a model" in capsys.readouterr().err
+
+
+class Killed(BaseException):
+    """In place of SIGKILL."""
+
+
+def test_a_kill_at_any_file_leaves_a_folder_that_is_averaged_again(trained, tmp_path, monkeypatch):
+    """Two commands at once would write the same temporary files; the second is refused."""
+    replace = os.replace
+    for number in range(30):
+        left = [number]
+
+        def killed(*paths, left=left):
+            left[0] -= 1
+            if left[0] < 0:
+                raise Killed
+            replace(*paths)
+
+        output = tmp_path / str(number)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", killed)
+            try:
+                average_run(trained, output)
+                break
+            except Killed:
+                pass
+        average_run(trained, output)
+        Run.open(output).verify()
+    assert number > 5
+    with locked(output):
+        with pytest.raises(UserError, match="expected to be the only process that writes it"):
+            average_run(trained, output)
 
 
 @pytest.mark.slow
