@@ -16,7 +16,8 @@ access to RUN and the text.
 
 When a worker is killed, the others are stopped, and all are restarted from the last checkpoint.
 SIGTERM and Ctrl-C are passed on: training stops after the current batch and is saved; the exit code
-is 75 or 130. Workers whose launcher is killed stop in the same way (on Linux).
+is 75 or 130, or that of a worker that could not save. Workers whose launcher is killed stop in the
+same way (on Linux).
 """
 
 import argparse
@@ -46,6 +47,9 @@ from rnnsearch_tf.runtime.processes import module_command
 
 PATIENCE = 120
 """Seconds that a worker has to save and exit after SIGTERM."""
+
+_STOPPED = EXIT_TERMINATED, EXIT_INTERRUPTED, -signal.SIGTERM, -signal.SIGINT
+"""How a worker ends that has saved, or had nothing to save yet."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -167,6 +171,9 @@ class Job:
         if not failures:
             return EXIT_DONE, False
         if received:
+            unsaved = [code for code in failures if code not in _STOPPED]
+            if unsaved:  # of a killed worker as shells report it
+                return unsaved[0] if unsaved[0] > 0 else 128 - unsaved[0], False
             return EXIT_INTERRUPTED if received[0] == signal.SIGINT else EXIT_TERMINATED, False
         errors = [code for code in failures if code > 0 and code != EXIT_TERMINATED]
         if errors:  # a restart would fail again

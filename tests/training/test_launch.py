@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+import types
 
 import mirrored
 import numpy as np
@@ -71,6 +72,23 @@ def test_workers_have_time_to_save_what_they_learned():
     with slow.stdout:
         assert job.wait([]) == (3, False)
     assert slow.returncode == 75
+
+
+@pytest.mark.parametrize(
+    "number, ends, code",
+    [
+        (signal.SIGTERM, [75, 0], 75),
+        (signal.SIGINT, [130, -signal.SIGINT], 130),
+        (signal.SIGTERM, [75, -signal.SIGTERM], 75),
+        (signal.SIGTERM, [75, 1], 1),
+        (signal.SIGINT, [130, 1], 1),
+        (signal.SIGTERM, [75, -signal.SIGKILL], 137),
+    ],
+)
+def test_a_save_that_failed_after_a_signal_is_no_saved_training(number, ends, code):
+    job = launch.Job.__new__(launch.Job)
+    job.processes = [types.SimpleNamespace(poll=lambda end=end: end) for end in ends]
+    assert job.wait([number]) == (code, False)
 
 
 def after(run, batches, launcher):
@@ -306,7 +324,7 @@ def test_workers_have_two_minutes_to_save_and_end(tmp_path, monkeypatch):
         ["launch", "--workers", "2", "--", "train", "--output", str(tmp_path / "run")],
         monkeypatch,
         [None, None],
-        code=75,
+        code=137,
     )
     assert len(workers) == 2
     for process in workers:
