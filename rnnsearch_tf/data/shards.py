@@ -103,9 +103,11 @@ def files_of(data: DataConfig, value: str | Sequence[str], name: str | None = No
         if not glob.has_magic(part) or exists(path):
             paths.append(path)
             continue
-        pattern, column = split(os.path.join(glob.escape(folder), part))
-        mark = "" if column is None else f"#{column}"
-        found = [f"{file}{mark}" for file in sorted(glob.glob(pattern))]
+        pattern = os.path.join(glob.escape(folder), part)
+        found = sorted(glob.glob(pattern))
+        tables, column = split(pattern)
+        if column is not None and not found:
+            found = [f"{file}#{column}" for file in sorted(glob.glob(tables))]
         if name and not found:
             raise UserError(
                 f"{name}: {path}: expected files that match this pattern, found none; check the"

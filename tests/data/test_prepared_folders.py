@@ -360,6 +360,19 @@ def test_a_folder_whose_name_is_a_pattern(text, tmp_path):
         open_corpus(configuration(folder, train_source="no.en", train_target="part.0.fr"))
 
 
+def test_a_mark_of_a_column_in_a_pattern_is_first_of_the_name(text, tmp_path):
+    folder = pathlib.Path(shutil.copytree(text, tmp_path / "text", ignore=lambda *_: ["prepared"]))
+    for part in range(3):
+        for side in ("en", "fr"):
+            (folder / f"part.{part}.{side}").rename(folder / f"part#{part}.{side}")
+    named = configuration(folder, train_source="part#*.en", train_target="part#?.fr")
+    assert list(open_corpus(named)) == list(open_corpus(configuration(text)))
+    for part in range(2):
+        (folder / f"table{part}").write_text("a\tb\nc\td\n")
+    columns = configuration(folder, train_source="table?#1", train_target="table?#2")
+    assert list(open_corpus(columns)) == [("a", "b"), ("c", "d")] * 2
+
+
 def test_a_bad_line_names_its_own_file(text, tmp_path):
     folder = pathlib.Path(shutil.copytree(text, tmp_path / "text", ignore=lambda *_: ["prepared"]))
     (folder / "part.2.fr").write_text("un\n\ntrois\n")
