@@ -304,7 +304,7 @@ def _check_outputs(arguments):
         check_own_file("--translations", arguments.translations, "the scores")
     check_outputs({"--translations": arguments.translations, "--output": arguments.output}, read)
     if arguments.calibrate:
-        check_output(Run.open(arguments.model[0]).confidence)
+        check_output(Run.open(arguments.model[0]).confidence, whole=True)
 
 
 def _check_words(config):

@@ -42,7 +42,7 @@ def run(arguments: Namespace) -> None:
             "OUT: expected a file, as standard output has the line for moses.ini, got"
             f" {arguments.output}; name one"
         )
-    check_output(arguments.output, [arguments.table])
+    check_output(arguments.output, [arguments.table], whole=True)
     table = PhraseTable(arguments.table)
     translator = load_translator(arguments)
 

@@ -59,7 +59,7 @@ def run(arguments: Namespace) -> None:
     from rnnsearch_tf.extras.moses.nbest import blocks, check_feature_name, read_nbest, rescore
 
     name = check_feature_name(arguments.feature)
-    check_output(arguments.output, [arguments.source, arguments.nbest])
+    check_output(arguments.output, [arguments.source, arguments.nbest], whole=True)
     check_standard_input([arguments.source, arguments.nbest])
     sources = read_all(arguments.source)
     if os.path.isfile(arguments.nbest):

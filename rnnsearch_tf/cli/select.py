@@ -20,7 +20,13 @@ from rnnsearch_tf.config import TextConfig, check_value
 from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
-from rnnsearch_tf.files.writing import Output, check_outputs, check_own_file, whole_file
+from rnnsearch_tf.files.writing import (
+    Output,
+    check_output,
+    check_outputs,
+    check_own_file,
+    whole_file,
+)
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -126,6 +132,8 @@ def run(arguments: Namespace) -> None:
         },
         [*in_domain, *files],
     )
+    for name in outputs:
+        check_output(name, whole=True)
     import_tensorflow()
     from rnnsearch_tf.data.inspection.selection import kept_pairs, select, write_kept
 

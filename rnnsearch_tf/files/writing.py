@@ -75,18 +75,25 @@ class Output:
                 self._stream.close()
 
 
-def check_output(name: OutputFile, inputs: Iterable[Any] = ()) -> None:
-    """Check before long work that its results can be written; write nothing. Arguments and errors
-    as in :class:`Output`.
+def check_output(name: OutputFile, inputs: Iterable[Any] = (), whole: bool = False) -> None:
+    """Check before long work that its results can be written; write nothing. Errors as in
+    :class:`Output`.
+
+    Args:
+        name, inputs: as of :class:`Output`.
+        whole: whether :func:`whole_file` will write it.
     """
     if name in STANDARD_OUTPUT:
         return
     _check_name(name, inputs)
     path = pathlib.Path(name)
+    written = [path] if path.exists() else []
+    if not written or (whole and not _is_written_directly(path)):
+        written.append(path.parent)  # gets a new file, under its name or a temporary one
     for refused, code in (
         (path.is_dir() or str(name).endswith("/"), errno.EISDIR),
         (not path.parent.is_dir(), errno.ENOENT),
-        (not os.access(path if path.exists() else path.parent, os.W_OK), errno.EACCES),
+        (not all(os.access(place, os.W_OK) for place in written), errno.EACCES),
     ):
         if refused:
             raise cannot_write(name, OSError(code, os.strerror(code)))
@@ -153,7 +160,7 @@ def whole_file(name: OutputFile) -> Iterator[BinaryIO | gzip.GzipFile]:
         return
     path = pathlib.Path(name)
     with _named(path), contextlib.ExitStack() as stack:
-        if path.exists() and (path.is_symlink() or not path.is_file()):
+        if _is_written_directly(path):
             raw = stack.enter_context(open(path, "wb"))
         else:
             partial = stack.enter_context(replacing(path, one_writer=False))
@@ -167,6 +174,11 @@ def whole_file(name: OutputFile) -> Iterator[BinaryIO | gzip.GzipFile]:
             if packed
             else raw
         )
+
+
+def _is_written_directly(path: pathlib.Path) -> bool:
+    """Whether :func:`whole_file` writes to what is there: a pipe, or the target of a link."""
+    return path.exists() and (path.is_symlink() or not path.is_file())
 
 
 @contextlib.contextmanager

@@ -238,6 +238,19 @@ def test_a_place_without_permission_is_said_before_long_work(tmp_path, monkeypat
         check_output(str(tmp_path / "new"))
 
 
+def test_a_whole_file_needs_the_permission_of_its_folder(tmp_path, monkeypatch):
+    """Its temporary file is beside it; a file that is written directly, and a link, need none."""
+    name = write(tmp_path / "a.txt", b"one\n")
+    (tmp_path / "link").symlink_to(name)
+    monkeypatch.setattr(os, "access", lambda path, mode: os.path.isfile(path))
+    with pytest.raises(
+        UserError, match="a.txt: expected a file that can be written, got: Permission denied"
+    ):
+        check_output(name, whole=True)
+    check_output(name)
+    check_output(str(tmp_path / "link"), whole=True)
+
+
 def test_a_file_that_is_read_is_not_written_over(tmp_path):
     name = write(tmp_path / "a.txt", b"one\n")
     (tmp_path / "link").symlink_to(name)

@@ -293,7 +293,7 @@ TRANSLATOR = [
     Mutant(
         "cli/rescore.py",
         "the list is written over",
-        "    check_output(arguments.output, [arguments.source, arguments.nbest])\n",
+        "    check_output(arguments.output, [arguments.source, arguments.nbest], whole=True)\n",
         "",
         ("cli/test_rescore.py::test_what_is_read_is_not_written",),
     ),
