@@ -121,6 +121,16 @@ def test_a_changed_input_is_no_translated_one(tmp_path, inputs):
             pass
 
 
+def test_a_file_whose_name_is_not_utf_8_is_done_once(tmp_path):
+    name = os.fsdecode(b"\xe9t\xe9")
+    (tmp_path / name).write_text("line\n")
+    for left in ([name], []):
+        with CorpusFolder(tmp_path / "out", [str(tmp_path / name)], IDENTITY) as folder:
+            assert names(folder) == left
+            finish(folder.remaining())
+    (tmp_path / "out" / "translate-corpus.json").read_text(encoding="utf-8")
+
+
 def test_two_at_once_are_refused(tmp_path, inputs):
     with (
         CorpusFolder(tmp_path / "out", inputs, IDENTITY),

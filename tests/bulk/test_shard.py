@@ -100,6 +100,15 @@ def test_a_line_without_an_end_costs_that_line_and_no_memory(tmp_path):
     assert [json.loads(line)["line"] for line in bad.read_text().splitlines()] == [2, 5]
 
 
+def test_a_folder_whose_name_is_not_utf_8_is_named_in_a_record(tmp_path):
+    folder = tmp_path / os.fsdecode(b"\xe9t\xe9")
+    folder.mkdir()
+    (folder / "in").write_bytes(b"\xff\n")
+    translate_shard(stand_in, folder / "in", tmp_path / "out", tmp_path / "bad")
+    [record] = (tmp_path / "bad").read_text(encoding="utf-8").splitlines()
+    assert json.loads(record)["file"] == str(folder / "in")
+
+
 def test_a_failure_in_the_middle_leaves_nothing(tmp_path):
     def fails(texts):
         if "stop" in texts:

@@ -19,6 +19,7 @@ from typing import Any
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.extras.bulk.shard import to_json
 from rnnsearch_tf.files.atomic import PARTIAL, locked, write_file
 from rnnsearch_tf.runs.folder import digest_of
 from rnnsearch_tf.files.untrusted import check_links
@@ -127,10 +128,7 @@ class CorpusFolder:
                     os.unlink(partial)
         (self.path / BAD_LINES).mkdir(exist_ok=True)
         files = {name: known["files"][name] for name in done} | digests
-        write_file(
-            manifest,
-            json.dumps(self.identity | {"files": files}, indent=1, ensure_ascii=False) + "\n",
-        )
+        write_file(manifest, to_json(self.identity | {"files": files}, indent=1))
 
     def _require_same(self, known):
         different = [name for name, value in self.identity.items() if known.get(name) != value]

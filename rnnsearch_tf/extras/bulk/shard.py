@@ -8,7 +8,7 @@ import contextlib
 import json
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.files.atomic import cannot_write
 from rnnsearch_tf.files.reading import raw_batches
@@ -61,10 +61,16 @@ def translate_shard(
                 for row, reason in sorted(reasons.items()):
                     records = records or stack.enter_context(whole_file(bad))
                     record = {"file": os.fspath(source), "line": number + row + 1, "reason": reason}
-                    records.write((json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8"))
+                    records.write(to_json(record))
                 number += len(lines)
     except OSError as error:
         raise cannot_write(output, error) from None
+
+
+def to_json(value: Any, indent: int | None = None) -> bytes:
+    """A value as JSON in UTF-8. Bytes of a file name that are not UTF-8 become escapes of JSON."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    return f"{text}\n".encode("utf-8", "backslashreplace")
 
 
 def _translated(translate, lines):
