@@ -10,7 +10,7 @@ import types
 from typing import Any
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files.atomic import locked, naming
+from rnnsearch_tf.files.atomic import PARTIAL, locked, naming
 from rnnsearch_tf.files.untrusted import check_links
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runs.limits import reached_limit
@@ -69,6 +69,8 @@ def clean(run: Run, settings: Any) -> int:
             run.remove(path)
         for folder in _folders(run):
             with naming(folder):
+                if folder == run.checkpoints:  # half of it would be an unfinished training
+                    folder = folder.rename(_being_deleted(run))
                 shutil.rmtree(folder)
         return freed
 
@@ -100,7 +102,13 @@ def _by_hand(run: Run) -> str:
 
 
 def _folders(run: Run) -> list[pathlib.Path]:
-    return [folder for folder in (run.checkpoints, run.evaluated) if folder.is_dir()]
+    folders = (_being_deleted(run), run.checkpoints, run.evaluated)
+    return [folder for folder in folders if folder.is_dir()]
+
+
+def _being_deleted(run: Run) -> pathlib.Path:
+    """The checkpoints while they are deleted; left by a killed process."""
+    return run.path / f"{PARTIAL}{run.checkpoints.name}"
 
 
 def _files(folder: pathlib.Path) -> list[str]:

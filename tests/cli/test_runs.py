@@ -1,6 +1,9 @@
 """The list of trainings, from what each of them wrote."""
 
+import contextlib
 import json
+import os
+import pathlib
 
 import pytest
 
@@ -10,6 +13,7 @@ from rnnsearch_tf.cli.runs import BARS, CURVE_WIDTH, curve
 from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import locked
+from rnnsearch_tf.runs import cleaning
 from rnnsearch_tf.runs.folder import Run
 
 
@@ -177,6 +181,34 @@ def test_a_finished_training_is_cleaned_of_what_only_it_needed(tmp_path, capsys)
         one.refuse_resuming()
     assert run(["runs", str(one), "--clean"]) == 0  # nothing is left to do
     assert "no longer possible" not in capsys.readouterr().out
+
+
+class Killed(BaseException):
+    """In place of SIGKILL."""
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_a_kill_while_it_is_cleaned_leaves_what_is_cleaned_later(tmp_path, monkeypatch, number):
+    """Whatever the order in which files are deleted: here state.json first."""
+    one = write_finished(tmp_path / "one")
+    one.previous_state.write_text(json.dumps(FINISHED | {"batches": 200}))
+    left = [number]
+
+    def delete(folder):
+        for path in sorted(pathlib.Path(folder).iterdir(), reverse=True):
+            if not left[0]:
+                raise Killed
+            left[0] -= 1
+            path.unlink()
+        os.rmdir(folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cleaning.shutil, "rmtree", delete)
+        with contextlib.suppress(Killed):
+            assert run(["runs", str(one), "--clean"]) == 0
+    assert run(["runs", str(one), "--clean"]) == 0
+    left = {path.name for path in one.path.iterdir()}
+    assert left == {"config.yaml", "metrics.jsonl", "best", "SHA256SUMS"}
 
 
 def test_what_is_not_cleaned(tmp_path, capsys):
