@@ -7,6 +7,7 @@ import errno
 import fcntl
 import os
 import pathlib
+import re
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
@@ -18,6 +19,9 @@ from rnnsearch_tf.files.untrusted import refuse_link
 
 PARTIAL = "partial-"
 """Prefix of the names of temporary files and folders."""
+
+LONGEST_NAME = 255
+"""Bytes of the longest file name, of nearly all file systems."""
 
 
 @contextlib.contextmanager
@@ -64,8 +68,26 @@ def replacing(
             partial.unlink(missing_ok=True)
 
 
+def leftovers(path: AnyPath) -> list[pathlib.Path]:
+    """The temporary files of :func:`replacing` with ``one_writer=False`` that killed processes
+    have left; if no process writes the file now.
+    """
+    path = pathlib.Path(path)
+    name = re.compile(rf"\.{re.escape(_cut(path.name, 34))}\.[0-9a-f]{{32}}")
+    return [other for other in path.parent.iterdir() if name.fullmatch(other.name)]
+
+
 def _temporary_name(name: str, one_writer: bool) -> str:
-    return PARTIAL + name if one_writer else f".{name}.{uuid.uuid4().hex}"
+    if one_writer:
+        return PARTIAL + _cut(name, len(PARTIAL))
+    return f".{_cut(name, 34)}.{uuid.uuid4().hex}"
+
+
+def _cut(name: str, added: int) -> str:
+    """A name without its end where it would be too long with the bytes that are added."""
+    while len(os.fsencode(name)) + added > LONGEST_NAME:
+        name = name[:-1]
+    return name
 
 
 def _remove_leftover(partial: pathlib.Path) -> None:

@@ -37,11 +37,12 @@ def test_the_largest_first_and_what_is_there_is_done(tmp_path, inputs):
     with CorpusFolder(tmp_path / "out", inputs, IDENTITY) as folder:
         assert names(folder) == ["b", "c", "a"]
         finish(folder.remaining()[:1])
-    (tmp_path / "out" / ".c.killed").write_text("half")
+    half = tmp_path / "out" / f".c.{'0a' * 16}"
+    half.write_text("half")
     (tmp_path / "out" / "bad-lines" / "c.jsonl").write_text("{}\n")
     with CorpusFolder(tmp_path / "out", inputs, IDENTITY) as folder:
         assert names(folder) == ["c", "a"] and folder.bad_lines() == 0
-        assert not (tmp_path / "out" / ".c.killed").exists()
+        assert not half.exists()
         finish(folder.remaining())
         assert names(folder) == []
     assert sorted(os.listdir(tmp_path / "out")) == [
@@ -131,6 +132,17 @@ def test_a_file_whose_name_is_not_utf_8_is_done_once(tmp_path):
     (tmp_path / "out" / "translate-corpus.json").read_text(encoding="utf-8")
 
 
+def test_a_finished_file_with_a_hidden_name_is_no_half_of_another(tmp_path):
+    for name in (".a.txt", "a"):
+        (tmp_path / name).write_text("line\n")
+    for some in ([".a.txt"], [".a.txt", "a"]):
+        with CorpusFolder(
+            tmp_path / "out", [str(tmp_path / name) for name in some], IDENTITY
+        ) as folder:
+            assert names(folder) == some[-1:]
+            finish(folder.remaining())
+
+
 def test_two_at_once_are_refused(tmp_path, inputs):
     with (
         CorpusFolder(tmp_path / "out", inputs, IDENTITY),
@@ -153,6 +165,11 @@ def test_folders_and_names_that_would_cost_something(tmp_path, inputs):
             [str(tmp_path / "in" / "part.xz")],
             out,
             "part.xz: expected text, plain or .gz, as the out",
+        ),
+        (
+            [str(tmp_path / "in" / ("é" * 125))],
+            out,
+            "expected a name of at most 249 bytes, got 250",
         ),
     ]:
         with pytest.raises(UsageError, match=message):

@@ -17,6 +17,7 @@ from backports import zstd
 
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files.atomic import leftovers, replacing
 from rnnsearch_tf.files.reading import read_all, read_batches, read_lines, read_pairs
 from rnnsearch_tf.files.writing import Output, check_output, check_outputs, whole_file
 
@@ -249,6 +250,19 @@ def test_a_whole_file_needs_the_permission_of_its_folder(tmp_path, monkeypatch):
         check_output(name, whole=True)
     check_output(name)
     check_output(str(tmp_path / "link"), whole=True)
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "é" * 127, "x" * 221])
+@pytest.mark.parametrize("one_writer", [False, True])
+def test_a_file_of_the_longest_name_is_written(tmp_path, name, one_writer):
+    """Its temporary name is cut; what a killed process left of it is found."""
+    path = tmp_path / name
+    with replacing(path, one_writer=one_writer) as partial:
+        partial.write_text("a")
+        assert partial.parent == tmp_path and len(os.fsencode(partial.name)) <= 255
+        assert leftovers(path) == ([] if one_writer else [partial])
+        assert leftovers(tmp_path / "x") == []
+    assert path.read_text() == "a" and leftovers(path) == []
 
 
 def test_a_file_that_is_read_is_not_written_over(tmp_path):

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import json
 import os
 import pathlib
@@ -20,7 +19,7 @@ from typing import Any
 from rnnsearch_tf import __version__
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras.bulk.shard import to_json
-from rnnsearch_tf.files.atomic import PARTIAL, locked, write_file
+from rnnsearch_tf.files.atomic import LONGEST_NAME, PARTIAL, leftovers, locked, write_file
 from rnnsearch_tf.runs.folder import digest_of
 from rnnsearch_tf.files.untrusted import check_links
 from rnnsearch_tf.files.writing import NOT_WRITTEN
@@ -119,14 +118,12 @@ class CorpusFolder:
                     " that of an earlier version of this file; delete it to translate the file"
                     " again"
                 )
+        (self.path / BAD_LINES).mkdir(exist_ok=True)
         for name in self.inputs.keys() - set(done):  # left by a killed process
             self._bad(name).unlink(missing_ok=True)
             for path in (self._output(name), self._bad(name)):
-                for partial in glob.glob(
-                    f"{glob.escape(str(path.parent))}/.{glob.escape(path.name)}.*"
-                ):
-                    os.unlink(partial)
-        (self.path / BAD_LINES).mkdir(exist_ok=True)
+                for partial in leftovers(path):
+                    partial.unlink()
         files = {name: known["files"][name] for name in done} | digests
         write_file(manifest, to_json(self.identity | {"files": files}, indent=1))
 
@@ -155,6 +152,12 @@ def _check_names(path, inputs):
             raise UsageError(
                 f"--input: {name}: expected text, plain or .gz, as the output has the same name;"
                 " decompress it first"
+            )
+        longest = LONGEST_NAME - len(".jsonl")
+        if len(os.fsencode(base)) > longest:
+            raise UsageError(
+                f"--input: {name}: expected a name of at most {longest} bytes, got"
+                f" {len(os.fsencode(base))}, since its bad lines go to a file NAME.jsonl; rename it"
             )
         if base in names:
             raise UsageError(
