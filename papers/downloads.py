@@ -20,7 +20,7 @@ import zlib
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import PARTIAL, make_folder, sync, write_file
 from rnnsearch_tf.files.reading import is_utf8, read_all, read_bytes
-from rnnsearch_tf.files.writing import whole_file
+from rnnsearch_tf.files.writing import whole_file, whole_files
 from rnnsearch_tf.runtime.processes import module_command
 from rnnsearch_tf.runtime.progress import announced, progress
 from papers.corpora import LANGUAGES
@@ -236,8 +236,7 @@ def join_archives(archives, folder, outputs) -> None:
     """
     for archive in archives:
         archive.check(folder)
-    with contextlib.ExitStack() as stack:
-        streams = [stack.enter_context(whole_file(output)) for output in outputs]
+    with whole_files(outputs) as streams:
         for archive in archives:
             archive.copy_text(*archive.paths(folder), streams)
 

@@ -15,10 +15,13 @@ from typing import IO, Any, BinaryIO
 
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import AnyPath, tables
-from rnnsearch_tf.files.atomic import cannot_write, replacing
+from rnnsearch_tf.files.atomic import cannot_write, replacing, sync
 
 OutputFile = AnyPath | None
 """A path, whose ending ``.gz`` selects compression; one of STANDARD_OUTPUT."""
+
+Binary = BinaryIO | gzip.GzipFile
+"""A stream of bytes to write."""
 
 STANDARD_OUTPUT = None, "-", "/dev/stdout"
 """Names of standard output. Opening /dev/stdout would truncate a file that it is appended to."""
@@ -144,7 +147,7 @@ def _check_name(name: OutputFile, inputs: Iterable[Any]) -> None:
 
 
 @contextlib.contextmanager
-def whole_file(name: OutputFile) -> Iterator[BinaryIO | gzip.GzipFile]:
+def whole_file(name: OutputFile) -> Iterator[Binary]:
     """Yield a binary stream whose file appears under its name only once everything is written.
 
     Args:
@@ -154,26 +157,54 @@ def whole_file(name: OutputFile) -> Iterator[BinaryIO | gzip.GzipFile]:
     Raises:
         UserError: the file cannot be written.
     """
+    with whole_files([name]) as [stream]:
+        yield stream
+
+
+@contextlib.contextmanager
+def whole_files(names: Iterable[OutputFile]) -> Iterator[list[Binary]]:
+    """Like :func:`whole_file` for files that belong together: the first appears once all are
+    written.
+    """
+    with contextlib.ExitStack() as replaced:
+        partials: list[pathlib.Path] = []
+        with contextlib.ExitStack() as written:
+            yield [_begun(name, replaced, written, partials) for name in names]
+        for partial in partials:
+            sync(partial)
+
+
+def _begun(
+    name: OutputFile,
+    replaced: contextlib.ExitStack,
+    written: contextlib.ExitStack,
+    partials: list[pathlib.Path],
+) -> Binary:
+    """A stream that `written` closes. If its file is to be replaced, `replaced` does it, and the
+    temporary file joins `partials`.
+    """
     if name in STANDARD_OUTPUT:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
+        return written.enter_context(_standard_output())
     path = pathlib.Path(name)
-    with _named(path), contextlib.ExitStack() as stack:
-        if _is_written_directly(path):
-            raw = stack.enter_context(open(path, "wb"))
-        else:
-            partial = stack.enter_context(replacing(path, one_writer=False))
-            raw = stack.enter_context(open(partial, "wb"))
-            if path.exists():
-                shutil.copymode(path, partial)
+    written.enter_context(_named(path))
+    if _is_written_directly(path):
+        raw = written.enter_context(open(path, "wb"))
+    else:
+        partials.append(replaced.enter_context(replacing(path, one_writer=False)))
+        raw = written.enter_context(open(partials[-1], "wb"))
+        if path.exists():
+            shutil.copymode(path, partials[-1])
+    if path.name.endswith(".gz"):
         # no name and no time in the gzip header, so that equal results give equal bytes
-        packed = path.name.endswith(".gz")
-        yield (
-            stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0))
-            if packed
-            else raw
-        )
+        packed = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
+        return written.enter_context(packed)
+    return raw
+
+
+@contextlib.contextmanager
+def _standard_output() -> Iterator[BinaryIO]:
+    yield sys.stdout.buffer
+    sys.stdout.buffer.flush()
 
 
 def _is_written_directly(path: pathlib.Path) -> bool:

@@ -1,6 +1,7 @@
 """Lines in and out: whole, in order, streamed, compressed by name."""
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
@@ -17,9 +18,16 @@ from backports import zstd
 
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files import atomic, writing
 from rnnsearch_tf.files.atomic import leftovers, replacing
 from rnnsearch_tf.files.reading import read_all, read_batches, read_lines, read_pairs
-from rnnsearch_tf.files.writing import Output, check_output, check_outputs, whole_file
+from rnnsearch_tf.files.writing import (
+    Output,
+    check_output,
+    check_outputs,
+    whole_file,
+    whole_files,
+)
 
 
 def write(path, data):
@@ -263,6 +271,44 @@ def test_a_file_of_the_longest_name_is_written(tmp_path, name, one_writer):
         assert leftovers(path) == ([] if one_writer else [partial])
         assert leftovers(tmp_path / "x") == []
     assert path.read_text() == "a" and leftovers(path) == []
+
+
+@pytest.mark.parametrize("full", ["a", "b.gz"])
+def test_files_that_belong_together_appear_together(tmp_path, monkeypatch, full):
+    """A disk that is full at the last moment leaves the old ones; none has its name before all are
+    whole.
+    """
+    paths = [tmp_path / name for name in ("a", "b.gz")]
+    for path in paths:
+        path.write_bytes(b"old")
+
+    def written():
+        with whole_files(paths) as streams:
+            for stream in streams:
+                stream.write(b"new")
+
+    def sync(path):
+        if path.name.startswith(f".{full}."):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writing, "sync", sync)
+        patch.setattr(atomic, "sync", sync)
+        with pytest.raises(UserError, match="No space left on device"):
+            written()
+    assert [path.read_bytes() for path in paths] == [b"old", b"old"]
+    assert len(os.listdir(tmp_path)) == 2
+    seen = []
+    replace = os.replace
+
+    def replaced(partial, path):
+        seen.append([read_all(other) for path in paths for other in leftovers(path)])
+        replace(partial, path)
+
+    monkeypatch.setattr(os, "replace", replaced)
+    written()
+    assert seen[0] == [["new"], ["new"]] and len(seen) == 2
+    assert [read_all(path) for path in paths] == [["new"], ["new"]]
 
 
 def test_a_file_that_is_read_is_not_written_over(tmp_path):

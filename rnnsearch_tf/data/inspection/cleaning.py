@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import contextlib
 import dataclasses
 import os
 import pathlib
@@ -28,7 +27,7 @@ from rnnsearch_tf.data.pairs import SIDES, LinePair, Pairs
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import make_folder
-from rnnsearch_tf.files.writing import whole_file
+from rnnsearch_tf.files.writing import whole_files
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text.vocabulary import batches
 
@@ -104,8 +103,7 @@ def clean_text(config: Config, folder: AnyPath) -> Cleaned:
     pairs = open_corpus(whole)
     files = _new_files(pairs, config, folder)
     cleaning = _Cleaning(config, pairs)
-    with contextlib.ExitStack() as stack:
-        *sides, listed = (stack.enter_context(whole_file(file)) for file in files)
+    with whole_files(files) as (*sides, listed):
         listed.write(_row(COLUMNS))
         for texts, rows in cleaning.pairs():
             for side, text in zip(sides, texts):

@@ -13,7 +13,6 @@ other words are one unknown word.
 from __future__ import annotations
 
 import array
-import contextlib
 import dataclasses
 import os
 import random
@@ -25,7 +24,7 @@ import numpy as np
 from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.reading import count_lines, read_pairs, read_raw
-from rnnsearch_tf.files.writing import whole_file
+from rnnsearch_tf.files.writing import whole_files
 from rnnsearch_tf.runtime.progress import announced, progress
 from rnnsearch_tf.text.ngrams import NgramModel
 from rnnsearch_tf.text.pipeline import text_of_counts, token_counts
@@ -229,8 +228,7 @@ def write_kept(files: Files, kept: np.ndarray, outputs: Files) -> None:
         kept: bool [pairs], see :class:`Selection`.
         outputs: files to write, compressed if a name ends in .gz.
     """
-    with contextlib.ExitStack() as stack:
-        streams = [stack.enter_context(whole_file(output)) for output in outputs]
+    with whole_files(outputs) as streams:
         for file, stream in zip(files, streams):
             stream.writelines(line + b"\n" for line, keep in zip(read_raw(file), kept) if keep)
 
