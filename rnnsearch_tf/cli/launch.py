@@ -42,6 +42,7 @@ from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.data.continuing import TEXTS
 from rnnsearch_tf.distributed.addresses import VARIABLE, free_addresses, worker_variable
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.runs.cleaning import saved_progress
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.processes import module_command
 
@@ -105,9 +106,9 @@ def run(arguments: Namespace) -> int:
                 file=sys.stderr,
                 flush=True,
             )
-            # the batch is already skipped in the saved state
             may_resume = True
-            resume_words = _without(resume_words, flags=["--skip-batch"])
+            if not saved_progress(Run(output)).get("refused"):  # it is skipped, and saved so
+                resume_words = _without(resume_words, flags=["--skip-batch"])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

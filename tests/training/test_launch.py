@@ -423,3 +423,16 @@ def test_what_begins_a_training_is_not_said_again_when_it_goes_on(
     left_out = [word for word in resumes if word != "--skip-batch"]
     first = resumes if "--resume" in given else begins
     assert [start.words for start in started(command, monkeypatch, ends)] == [first, left_out]
+
+
+def test_a_batch_is_skipped_again_until_that_is_saved(tmp_path, monkeypatch):
+    """A worker may be lost before the first checkpoint without the refused batch."""
+    state = tmp_path / "b" / "checkpoints" / "state.json"
+    state.parent.mkdir(parents=True)
+    command = ["launch", "--workers", "1", "--", "train", "--resume", "--skip-batch"]
+    command += ["--output", str(tmp_path / "b")]
+    killed = -signal.SIGKILL
+    for refused in (True, False):
+        state.write_text(json.dumps({"refused": refused}))
+        workers = started(command, monkeypatch, [killed, killed, 0])
+        assert ["--skip-batch" in worker.words for worker in workers] == [True, refused, refused]
