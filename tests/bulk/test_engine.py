@@ -6,6 +6,7 @@ import shutil
 import pytest
 from tiny_run import write_run
 
+from rnnsearch_tf.extras.bulk import corpus
 from rnnsearch_tf.extras.bulk.engine import identity_of, load_engine, settings_of
 from rnnsearch_tf.extras.bulk.folder import CorpusFolder
 from rnnsearch_tf.extras.bulk.shard import translate_shard
@@ -79,6 +80,34 @@ def test_an_engine_is_of_the_files_that_are_there(tmp_path):
     shutil.rmtree(tmp_path / "run")
     write_run(tmp_path / "run", seed=6)
     assert load_engine(settings)(texts) != before
+
+
+@pytest.mark.parametrize("changed", ["weights", "words"])
+def test_a_model_that_changes_before_it_is_loaded_translates_nothing(
+    tmp_path, monkeypatch, changed
+):
+    """Files by new weights would be recorded as those of the old ones."""
+    run = write_run(tmp_path / "run", seed=5)
+    (tmp_path / "words").write_text("a b\n")
+    (tmp_path / "in").write_text("She goes to the hotel.\n")
+    loaded = corpus.load_engine
+
+    def load(settings):
+        if changed == "words":
+            (tmp_path / "words").write_text("a c\n")
+        else:
+            shutil.rmtree(tmp_path / "run")
+            write_run(tmp_path / "run", seed=6)
+        return loaded(settings)
+
+    search = {"replace_unknown": True, "lexicon": str(tmp_path / "words")}
+    words = [run], [str(tmp_path / "in")], tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(corpus, "load_engine", load)
+        with pytest.raises(UserError, match="run: expected the model .* wait until its training"):
+            corpus.translate_corpus(*words, workers=1, search=search)
+    assert not (tmp_path / "out" / "in").exists()
+    assert corpus.translate_corpus(*words, workers=1, search=search)["translated"] == 1
 
 
 def test_how_many_go_together_changes_nothing(run):

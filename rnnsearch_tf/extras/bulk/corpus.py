@@ -61,7 +61,9 @@ def translate_corpus(
                 f"--input: {name}: expected a text file, found"
                 f" {'a folder' if os.path.isdir(name) else 'none'}; check the path"
             )
-    with CorpusFolder(output, files, identity_of(settings)) as folder:
+    identity = identity_of(settings)
+    settings["identity"] = identity  # processes compare it with that of what they have loaded
+    with CorpusFolder(output, files, identity) as folder:
         remaining = folder.remaining()
         if remaining and beam_options is not None:
             from rnnsearch_tf.extras.bulk.pipeline import run_pipeline

@@ -13,6 +13,7 @@ import numpy as np
 
 from rnnsearch_tf.config import SearchConfig, saved_config
 from rnnsearch_tf.config.option import names_with
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.files.streams import check_readable_again
 from rnnsearch_tf.runs.folder import Run, digest_of
@@ -79,12 +80,26 @@ def _files_named_by(model):
 
 
 def load_engine(settings: Mapping[str, Any]) -> Engine:
-    """Load the engine with settings from :func:`settings_of`."""
+    """Load the engine with settings from :func:`settings_of`.
+
+    Raises:
+        UserError: the settings have an ``identity``, of :func:`identity_of`, and the files are
+            others now.
+    """
     models = settings["models"]
     search = settings["search"]
-    if len(models) == 1 and exported_version(models[0]):
-        return _of_export(models[0], search)
-    return _of_runs(models, settings["combine"], search)
+    engine = (
+        _of_export(models[0], search)
+        if len(models) == 1 and exported_version(models[0])
+        else _of_runs(models, settings["combine"], search)
+    )
+    if "identity" in settings and identity_of(settings) != settings["identity"]:
+        raise UserError(
+            f"{' and '.join(models)}: expected the model and word lists that the command began"
+            " with, got others, written while they were loaded; wait until its training ends, or"
+            " copy the RUN, and give the command again"
+        )
+    return engine
 
 
 def _of_runs(models, combine, search):

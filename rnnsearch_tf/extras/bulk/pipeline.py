@@ -90,8 +90,9 @@ class FileHandler(TranslationHandler):
     :func:`~rnnsearch_tf.extras.bulk.shard.translate_shard`; the result is the path of the output.
     """
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        super().__init__(**settings, batch_size=1)
+    def __init__(self, settings: dict[str, Any]) -> None:
+        super().__init__(settings["models"], settings["combine"], settings["search"], batch_size=1)
+        self.settings = settings
 
     def run_inference(
         self,
@@ -107,7 +108,7 @@ class FileHandler(TranslationHandler):
 
 
 def run_pipeline(
-    settings: Mapping[str, Any], shards: Sequence[Mapping[str, str]], options: list[str]
+    settings: dict[str, Any], shards: Sequence[Mapping[str, str]], options: list[str]
 ) -> None:
     """Translate files in a Beam pipeline.
 
