@@ -23,6 +23,8 @@ LONGEST = 1 << 16  # bytes of the settings
 
 def main(descriptor: int) -> None:
     """Answer until the other side has gone."""
+    # systemd may send it to every process; this one and its forks end when the server has ended
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
     import_tensorflow()
