@@ -77,7 +77,7 @@ ALL_TOGETHER = [
         "any number of predictions is admitted",
         "if self._waiting >= self.flags.max_waiting_requests:",
         "if False:",
-        (f"{REFUSALS}::test_an_answer_that_is_not_taken_does_not_keep_its_place",),
+        (f"{MANY}::test_beyond_the_queue_of_rest_is_503",),
     ),
     Mutant(
         "extras/server/core.py",
@@ -96,8 +96,8 @@ ALL_TOGETHER = [
     Mutant(
         "extras/server/grpc_front.py",
         "health is refused while many predictions wait",
-        "RPCS_FOR_EACH_THAT_WAITS = 10",
-        "RPCS_FOR_EACH_THAT_WAITS = 1",
+        "OTHER_CALLS = 10_000",
+        "OTHER_CALLS = 0",
         (f"{MANY}::test_beyond_the_queue_is_unavailable",),
     ),
     Mutant(
@@ -134,10 +134,12 @@ SLOW_CLIENTS = [
     ),
     Mutant(
         "extras/server/grpc_front.py",
-        "an answer over gRPC may wait any time to be taken",
-        "await asyncio.wait_for(context.write(answer), CLIENT_SECONDS)\n\n\ndef _seconds",
-        "await context.write(answer)\n\n\ndef _seconds",
-        (f"{REFUSALS}::test_an_answer_that_is_not_taken_does_not_keep_its_place",),
+        "an answer over gRPC does not count while it is not taken",
+        "                return await context.write(await function(context, held))\n",
+        "                with core.held() as held:\n"
+        "                    answer = await function(context, held)\n"
+        "                return await context.write(answer)\n",
+        (f"{REFUSALS}::test_an_answer_that_is_not_taken_counts_until_its_connection_ends",),
     ),
     Mutant(
         "extras/server/rest.py",

@@ -255,22 +255,40 @@ def answered(channel) -> bool:
         return False
 
 
-def test_an_answer_that_is_not_taken_does_not_keep_its_place(monkeypatch):
-    monkeypatch.setattr(grpc_front, "CLIENT_SECONDS", 1.0)
+def test_an_answer_that_is_not_taken_counts_until_its_connection_ends(monkeypatch):
+    """But it does not keep its place. gRPC keeps its bytes that long."""
+    monkeypatch.setattr(grpc_front, "CLIENT_SECONDS", 0.5)
+    age = ("grpc.max_connection_age_ms", 2000)
+    others = [option for option in grpc_front.OPTIONS if option[0] != age[0]]
+    monkeypatch.setattr(grpc_front, "OPTIONS", [*others, age])
     large = predict_pb2.PredictRequest(model_spec={"name": "toy", "signature_name": "large"})
     text = large.SerializeToString()
-    with ScriptedServer(answer, max_waiting_requests=1) as server:
-        with (
-            Http2Client(server.grpc_port, window=0) as client,
-            grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel,
-        ):
-            client.begin(1)
-            client.send(1, struct.pack("!?I", False, len(text)) + text, last=True)
-            wait_until(lambda: server._core._bytes > 8 << 20)
-            assert refusal(call, channel, REQUEST)[0] == "UNAVAILABLE"
-            wait_until(lambda: server._core._waiting == 0)
-            assert server._core._bytes == 0
-            assert call(channel, REQUEST) == REQUEST
+    limits = {"max_waiting_requests": 1, "request_timeout_in_seconds": 1}
+    with (
+        ScriptedServer(answer, **limits) as server,
+        Http2Client(server.grpc_port, window=0) as client,
+        grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel,
+    ):
+        client.begin(1)
+        client.send(1, struct.pack("!?I", False, len(text)) + text, last=True)
+        wait_until(lambda: server._core._bytes > 8 << 20)
+        assert call(channel, REQUEST) == REQUEST
+        time.sleep(1)
+        assert server._core._bytes > 8 << 20
+        wait_until(lambda: server._core._bytes == 0)
+        assert call(channel, REQUEST) == REQUEST
+
+
+def test_those_who_watch_the_health_do_not_shut_predictions_off():
+    with (
+        ScriptedServer(answer, max_waiting_requests=2) as server,
+        grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel,
+    ):
+        stub = health_pb2_grpc.HealthStub(channel)
+        watches = [stub.Watch(health_pb2.HealthCheckRequest()) for _ in range(20)]
+        for watch in watches:
+            assert next(watch).status == health_pb2.HealthCheckResponse.SERVING
+        assert call(channel, REQUEST) == REQUEST
 
 
 def test_statuses_with_an_engine_behind(shared_server):

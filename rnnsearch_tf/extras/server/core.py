@@ -60,8 +60,8 @@ class Core:
 
     @property
     def idle(self) -> bool:
-        """Whether no prediction is on its way."""
-        return not self._waiting
+        """Whether no prediction is on its way, nor an answer to its client."""
+        return not self._waiting and not self._bytes
 
     @contextlib.contextmanager
     def admitted(self) -> Iterator[None]:
@@ -98,9 +98,6 @@ class Core:
             raise
         except asyncio.CancelledError:
             status = grpc.StatusCode.CANCELLED.name
-            raise
-        except asyncio.TimeoutError:
-            status = grpc.StatusCode.DEADLINE_EXCEEDED.name
             raise
         except BaseException:
             status = counted.status or grpc.StatusCode.INTERNAL.name

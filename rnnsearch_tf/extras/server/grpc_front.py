@@ -1,8 +1,8 @@
 """The gRPC interface: PredictionService, ModelService, health and reflection.
 
 Messages of predictions pass through as bytes. They are read and written here, not by gRPC before
-the handler is called, so that a client that sends half of one or does not take its answer has a
-time limit.
+the handler is called, so that a client that sends half of one has a time limit, and an answer is
+counted until its client has taken it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from google.protobuf.message import DecodeError
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
-from rnnsearch_tf.extras.server.core import CLIENT_SECONDS, Core
+from rnnsearch_tf.extras.server.core import CLIENT_SECONDS, Core, Held
 from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument
 from rnnsearch_tf.extras.server.frames import Kind
 
@@ -49,14 +49,15 @@ OPTIONS = [
     # otherwise gRPC buffers up to 4 MiB of each message before we read it
     ("grpc.http2.bdp_probe", 0),
     # an answer that is never taken ends with its connection; clients connect again by themselves
-    ("grpc.max_connection_age_ms", 600_000),
-    ("grpc.max_connection_age_grace_ms", 300_000),
+    ("grpc.max_connection_age_ms", 60_000),
 ]
 WATCH_INTERVAL = 0.1
 """Seconds between looks for a change of health, for those who watch it."""
 
-RPCS_FOR_EACH_THAT_WAITS = 10
-"""So that health is answered however many predictions wait."""
+OTHER_CALLS = 10_000
+"""Calls at once beside the predictions that wait: health, those who watch it, and predictions that
+are about to be refused.
+"""
 
 
 class GrpcFront:
@@ -79,13 +80,18 @@ class GrpcFront:
     async def start(self) -> None:
         """Listen; RuntimeError if the address cannot be had."""
         flags = self._core.flags
-        limit = ("grpc.max_receive_message_length", flags.max_request_bytes)
+        longest_call = flags.request_timeout_in_seconds + 2 * CLIENT_SECONDS
+        options = [
+            *OPTIONS,
+            ("grpc.max_receive_message_length", flags.max_request_bytes),
+            ("grpc.max_connection_age_grace_ms", min(round(1000 * longest_call), 2**31 - 1)),
+        ]
         self._server = grpc.aio.server(
-            options=[*OPTIONS, limit],
-            maximum_concurrent_rpcs=RPCS_FOR_EACH_THAT_WAITS * flags.max_waiting_requests,
+            options=options,
+            maximum_concurrent_rpcs=OTHER_CALLS + flags.max_waiting_requests,
         )
         pool = self.read_messages()
-        self._server.add_generic_rpc_handlers((Methods(self),))
+        self._server.add_generic_rpc_handlers((Methods(self._core, self),))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         names = (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self._server, pool)
@@ -111,33 +117,30 @@ class GrpcFront:
         self._health.end()
         await self._server.stop(grace)
 
-    async def predict(self, context: Any) -> None:
+    async def predict(self, context: Any, held: Held) -> bytes:
         """PredictRequest → PredictResponse."""
         with self._core.counted("GRPC") as counted, self._core.admitted():
-            with self._core.held() as held:
-                data = await self._uploads.receive(context)
-                held.add(len(data))
-                model = self._model(data)
-                counted.model = model[0]
-                answer = await self._core.call(*model, Kind.PREDICT, data, _seconds(context))
-                held.add(len(answer))
-                del data
-                await _write(context, answer)
-
-    async def metadata(self, context: Any) -> None:
-        """GetModelMetadataRequest → GetModelMetadataResponse."""
-        with self._core.admitted(), self._core.held() as held:
             data = await self._uploads.receive(context)
             held.add(len(data))
             model = self._model(data)
-            answer = await self._core.call(*model, Kind.METADATA, data, _seconds(context))
-            await _write(context, answer)
+            counted.model = model[0]
+            answer = await self._core.call(*model, Kind.PREDICT, data, _seconds(context))
+            held.add(len(answer))
+            return answer
 
-    async def status(self, context: Any) -> None:
+    async def metadata(self, context: Any, held: Held) -> bytes:
+        """GetModelMetadataRequest → GetModelMetadataResponse."""
+        with self._core.admitted():
+            data = await self._uploads.receive(context)
+            held.add(len(data))
+            model = self._model(data)
+            return await self._core.call(*model, Kind.METADATA, data, _seconds(context))
+
+    async def status(self, context: Any, held: Held) -> bytes:
         """GetModelStatusRequest → GetModelStatusResponse."""
         data = await self._uploads.receive(context)
         answer = self.status_of(*self._model(data, with_name=False))
-        await _write(context, answer.SerializeToString())
+        return answer.SerializeToString()
 
     def status_of(self, name: str, version: int | None, label: str) -> Any:
         """The GetModelStatusResponse of a model, or of one version."""
@@ -208,9 +211,9 @@ class Health(health_pb2_grpc.HealthServicer):
 class Methods(grpc.GenericRpcHandler):
     """Which function answers which method; what is not here is UNIMPLEMENTED."""
 
-    def __init__(self, front: GrpcFront):
+    def __init__(self, core: Core, front: GrpcFront):
         self._handlers = {
-            f"/{service}/{method}": grpc.stream_stream_rpc_method_handler(_guarded(function))
+            f"/{service}/{method}": grpc.stream_stream_rpc_method_handler(_guarded(core, function))
             for service, method, function in (
                 (PREDICTIONS, "Predict", front.predict),
                 (PREDICTIONS, "GetModelMetadata", front.metadata),
@@ -272,27 +275,23 @@ class Uploads:
         return data
 
 
-def _guarded(function: Any) -> Any:
-    """The handler of a method; a ServingError becomes the status of the call."""
+def _guarded(core: Core, function: Any) -> Any:
+    """The handler of a method; a ServingError becomes the status of the call. The bytes count until
+    the client has taken the answer or the connection has ended, since gRPC keeps them until then.
+    """
 
     async def handler(_: Any, context: Any) -> None:
-        try:
-            return await function(context)
-        except ServingError as error:
-            code, message = error.code, error.message
-        except DecodeError:
-            code, message = grpc.StatusCode.INTERNAL, "Exception deserializing request!"
-        except asyncio.TimeoutError:
-            code = grpc.StatusCode.DEADLINE_EXCEEDED
-            message = f"expected the client to take the answer within {CLIENT_SECONDS} s"
+        with core.held() as held:
+            try:
+                return await context.write(await function(context, held))
+            except ServingError as error:
+                code, message = error.code, error.message
+            except DecodeError:
+                code, message = grpc.StatusCode.INTERNAL, "Exception deserializing request!"
         # not inside `except`: the exception would keep the request's bytes alive
         await context.abort(code, message)
 
     return handler
-
-
-async def _write(context: Any, answer: bytes) -> None:
-    await asyncio.wait_for(context.write(answer), CLIENT_SECONDS)
 
 
 def _seconds(context: Any) -> float:
