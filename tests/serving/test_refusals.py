@@ -209,6 +209,25 @@ def test_a_call_whose_deadline_passes_gives_its_place_back(server, channel):
         server.process.gate.set()
 
 
+def test_a_deadline_that_passes_and_a_cancelled_call_are_counted_by_their_names():
+    """The client's own clock ends a call before ours, for which it rounds the deadline up."""
+    with (
+        ScriptedServer(answer) as server,
+        grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel,
+    ):
+        server.process.gate.clear()
+        for timeout in (0.3, 1.001):
+            assert refusal(call, channel, REQUEST, timeout=timeout)[0] == "DEADLINE_EXCEEDED"
+        for timeout in (PATIENCE, None):
+            pending = channel.unary_unary(PREDICT).future(REQUEST, timeout=timeout)
+            wait_until(lambda: server.process.waiting == 1)
+            pending.cancel()
+            wait_until(lambda: server.process.waiting == 0)
+        page = server._core.metrics.page().decode()
+        assert 'model_name="toy",status="DEADLINE_EXCEEDED"} 2' in page
+        assert 'model_name="toy",status="CANCELLED"} 2' in page
+
+
 def test_a_message_that_does_not_come_in_time_ends_the_call(server, channel, monkeypatch):
     monkeypatch.setattr(grpc_front, "CLIENT_SECONDS", 0.5)
     with Http2Client(server.grpc_port) as client:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import grpc
 
@@ -86,8 +86,12 @@ class Core:
                 memory.give_back()
 
     @contextlib.contextmanager
-    def counted(self, entrypoint: str, model: str = "") -> Iterator["Counted"]:
-        """A prediction in the metrics: its status, and the time of one that is OK."""
+    def counted(
+        self, entrypoint: str, model: str = "", late: Callable[[], bool] = lambda: False
+    ) -> Iterator["Counted"]:
+        """A prediction in the metrics: its status, and the time of one that is OK. `late` says of
+        one that is cancelled whether its deadline has passed.
+        """
         counted = Counted(model)
         started = time.monotonic()
         status = grpc.StatusCode.OK.name
@@ -97,7 +101,8 @@ class Core:
             status = error.code.name
             raise
         except asyncio.CancelledError:
-            status = grpc.StatusCode.CANCELLED.name
+            code = grpc.StatusCode.DEADLINE_EXCEEDED if late() else grpc.StatusCode.CANCELLED
+            status = code.name
             raise
         except BaseException:
             status = counted.status or grpc.StatusCode.INTERNAL.name

@@ -59,6 +59,9 @@ OTHER_CALLS = 10_000
 are about to be refused.
 """
 
+ROUNDING = 0.02
+"""Part of a deadline by which a client may round up what it tells the server."""
+
 
 class GrpcFront:
     """The interface on one address; `start`, then `port`, then `stop`.
@@ -119,7 +122,13 @@ class GrpcFront:
 
     async def predict(self, context: Any, held: Held) -> bytes:
         """PredictRequest → PredictResponse."""
-        with self._core.counted("GRPC") as counted, self._core.admitted():
+        given = _seconds(context)
+        with (
+            self._core.counted(
+                "GRPC", late=lambda: _seconds(context) < ROUNDING * given
+            ) as counted,
+            self._core.admitted(),
+        ):
             data = await self._uploads.receive(context)
             held.add(len(data))
             model = self._model(data)
