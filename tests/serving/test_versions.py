@@ -394,6 +394,7 @@ async def test_a_newer_version_takes_the_place_of_one_that_ends(place):
     place.models.process("m").end()
     await until(lambda: place.models.answer and place.models.restarts() == {"m": 1})
     assert place.answers() == 2 and place.started == [1, 2]
+    assert place.states() == {2: AVAILABLE, 1: END}
 
 
 @driven
@@ -428,6 +429,7 @@ async def test_one_whose_folder_is_gone_is_followed_by_the_newest_that_is_there(
     place.models.process("m").end()
     await until(lambda: place.model.process.version == 1)
     assert place.answers() == 1 and place.models.answer
+    assert place.states() == {3: END, 1: AVAILABLE}
 
 
 @driven

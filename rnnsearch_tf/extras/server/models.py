@@ -171,6 +171,8 @@ class Model:
             task = asyncio.create_task(self._leave(before, self.versions[before.version]))
             self._leaving.add(task)
             task.add_done_callback(self._leaving.discard)
+        elif before is not None and before.version != number:
+            self.versions[before.version].state = END
 
     async def _leave(self, process: ModelProcess, version: Version) -> None:
         """End the process of an old version when its requests have ended."""
