@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import http.client
+import itertools
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ import psutil
 import pytest
 import tensorflow as tf
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2
 from tensorflow_serving.apis import (
     classification_pb2,
     model_management_pb2,
@@ -265,6 +267,30 @@ def test_a_stop_waits_for_nobody_who_only_watches_the_health(toy, toy_base):
     with concurrent.futures.ThreadPoolExecutor() as pool:
         assert pool.submit(server.stop, 10 * LONG).result(LONG) is True
     assert [answer.status for answer in watching] == [statuses.NOT_SERVING]
+
+
+def test_a_stop_waits_for_predictions_and_not_for_streams_of_reflection(toy, toy_base, tmp_path):
+    server, client = toy(toy_base)
+    method = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+    ended = threading.Event()
+    questions = iter([reflection_pb2.ServerReflectionRequest(list_services="").SerializeToString()])
+    stream = client.channel.stream_stream(method)(
+        itertools.chain(questions, iter(lambda: ended.wait(10 * LONG), True))
+    )
+    assert next(stream)
+    gate = Gate(tmp_path)
+    accepted = client.begin("gate", path=[gate.path])
+    gate.wait_until_entered()
+    try:
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            stopping = pool.submit(server.stop, 10 * LONG)
+            wait_until(lambda: refused_now(client))
+            gate.open()
+            assert decoded(accepted.result(LONG))["opened"].tolist() == [gate.path.encode()]
+            assert stopping.result(LONG) is True
+    finally:
+        ended.set()
+        stream.cancel()
 
 
 def test_a_stop_without_a_grace_breaks_nothing_off_where_nothing_is_under_way(toy, toy_base):

@@ -24,6 +24,8 @@ from rnnsearch_tf.extras.server.tls import check_authority, check_certificate
 
 BACKLOG = 1000  # connections that the system holds until they are taken
 FOREVER = 10.0**6  # seconds
+IDLE_INTERVAL = 0.02  # seconds between checks whether a prediction is on its way
+OTHERS_SECONDS = 1.0  # that calls other than predictions have left when a server stops
 
 
 class Server:
@@ -145,15 +147,19 @@ class Server:
     async def _stop(self, grace: float) -> bool:
         ends: list[Any] = []
         if self._grpc is not None:
-            ends.append(self._grpc.stop(grace))
+            ends.append(asyncio.create_task(self._grpc.stop(FOREVER)))
         if self._serving_rest is not None:
             self._rest.config.timeout_graceful_shutdown = max(1.0, grace)
             self._rest.should_exit = True
             ends.append(self._serving_rest)
+        end = asyncio.get_running_loop().time() + grace
+        while not self._core.idle and asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(IDLE_INTERVAL)
         idle = self._core.idle
-        began = asyncio.get_running_loop().time()
+        if self._grpc is not None:  # what is left is broken off
+            ends.append(self._grpc.stop(min(grace, OTHERS_SECONDS) if idle else 0))
         await asyncio.gather(*ends, return_exceptions=True)
-        return idle or asyncio.get_running_loop().time() - began < grace
+        return idle
 
 
 def _bound(flags: Flags, flag: str) -> socket.socket:
