@@ -92,6 +92,24 @@ def test_bytes_that_are_not_utf8_reach_the_model_as_they_are():
     )
 
 
+@pytest.mark.parametrize(
+    "text",
+    [r'"\udcc3\udca9"', r'"\uDCC3\uDCA9 \ud83d\ude00"', r'{"\udca9": 1}'],
+    ids=["lower", "upper", "name"],
+)
+def test_escapes_do_not_stand_for_bytes(text):
+    """Not even those by which Python writes bytes that are not UTF-8 as text."""
+    assert refusal(inputs, f'{{"instances": [{text}]}}', text="string") == (
+        "INVALID_ARGUMENT",
+        "JSON Parse error: The surrogate pair in string is invalid.",
+    )
+
+
+def test_escapes_of_whole_surrogate_pairs_are_text():
+    body = r'{"instances": ["\ud83d\ude00 \\udcc3"]}'
+    assert inputs(body, text="string")[0]["text"].item() == "\U0001f600 \\udcc3".encode()
+
+
 @given(
     st.sampled_from(sorted(NUMPY)).flatmap(
         lambda name: st.tuples(

@@ -14,6 +14,7 @@ import base64
 import binascii
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,6 +37,7 @@ INTEGERS = {
     types_pb2.DT_UINT64: np.uint64,
 }
 FLOATS = {types_pb2.DT_FLOAT: np.float32, types_pb2.DT_DOUBLE: np.float64}
+SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 JSON_VALUES = 500_000
 """Most values of a body; each may need a hundred times its bytes in memory."""
 
@@ -45,7 +47,8 @@ COLUMNAR = "outputs"
 
 
 def parse(body: bytes, most_values: int = JSON_VALUES) -> dict[str, Any]:
-    """The JSON object of a request's body; bytes that are not UTF-8 reach the model as they are.
+    """The JSON object of a request's body; bytes that are not UTF-8 reach the model as they are. Of
+    a key that comes twice the last value counts.
 
     Raises:
         ServingError: INVALID_ARGUMENT, not JSON, not an object, or of too many values; the message
@@ -55,7 +58,17 @@ def parse(body: bytes, most_values: int = JSON_VALUES) -> dict[str, Any]:
         raise invalid_argument("JSON Parse error: The document is empty")
     _check_values(body, most_values)
     try:
-        document = json.loads(body.decode("utf-8", "surrogateescape"), parse_float=_finite)
+        text, errors = body.decode(), "strict"
+    except UnicodeDecodeError:
+        text, errors = body.decode("utf-8", "surrogateescape"), "surrogateescape"
+    try:
+        document = json.loads(text, parse_float=_finite)
+        if SURROGATE.search(body):
+            json.dumps(document, ensure_ascii=False).encode("utf-8", errors)
+    except UnicodeEncodeError:
+        raise invalid_argument(
+            "JSON Parse error: The surrogate pair in string is invalid."
+        ) from None
     except json.JSONDecodeError as error:
         raise invalid_argument(f"JSON Parse error: {error.msg} at offset: {error.pos}") from None
     except ValueError as error:  # a number that is too long
@@ -325,12 +338,7 @@ def _check_decimals(leaves, numpy_type, name):
 
 def _to_bytes(leaf) -> bytes:
     if isinstance(leaf, str):
-        try:
-            return leaf.encode("utf-8", "surrogateescape")
-        except UnicodeEncodeError:
-            raise invalid_argument(
-                "JSON Parse error: The surrogate pair in string is invalid."
-            ) from None
+        return leaf.encode("utf-8", "surrogateescape")
     if not isinstance(leaf, dict):
         raise _type_error(leaf, types_pb2.DT_STRING)
     if _is_object(leaf):
