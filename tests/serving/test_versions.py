@@ -13,6 +13,7 @@ from rnnsearch_tf.extras.server import models
 from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument, unavailable
 from rnnsearch_tf.extras.server.flags import Flags
 from rnnsearch_tf.extras.server.models import AVAILABLE, END, LOADING, UNLOADING, Models
+from rnnsearch_tf.extras.server.process import ModelProcess
 
 LONG = 20.0
 
@@ -515,6 +516,30 @@ async def test_one_that_is_loaded_goes_before_one_that_answers(place, monkeypatc
     # what has ended already does not stand in for what takes too much now
     old.bytes = 210 << 20
     await until(old.ended.is_set)
+
+
+@driven
+async def test_one_that_is_not_there_yet_does_not_stand_in_for_what_takes_too_much(
+    place, monkeypatch
+):
+    """It has no process that could be killed while the launcher is busy, say."""
+    monkeypatch.setattr(models, "WATCH_SECONDS", 0.001)
+    place.publish(1)
+    await place.start(memory_limit_in_mb=200)
+    place.gates[2] = asyncio.Event()
+    place.publish(2)
+    await place.until({2: LOADING, 1: AVAILABLE})
+    old, new = place.models.process("m"), place.processes[2]
+    new.bytes, old.bytes = 0, 210 << 20
+    await until(lambda: old.ended.is_set() or new.ended.is_set())
+    assert old.ended.is_set() and not new.ended.is_set()
+    place.gates[2].set()
+
+
+def test_a_process_that_is_not_there_yet_is_not_killed():
+    process = ModelProcess("m", 1, "/m/1", Flags({"m": "/m"}))
+    process.kill("too much memory")
+    assert process.reason is None
 
 
 # ---- start, end, names ----

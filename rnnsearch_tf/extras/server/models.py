@@ -337,15 +337,14 @@ class Models:
         limit = self._flags.memory_limit_in_mb << 20
         while True:
             await asyncio.sleep(WATCH_SECONDS)
-            alive = [
-                process
+            sizes = {
+                process: size
                 for model in self._models.values()
                 for process in model.alive
-                if not process.ended.is_set()
-            ]
-            sizes = {process: process.memory() for process in alive}
+                if (size := process.memory())  # 0: it has ended, or has not been forked yet
+            }
             if sum(sizes.values()) > limit:
-                one = max(alive, key=lambda process: (not process.messages, sizes[process]))
+                one = max(sizes, key=lambda process: (not process.messages, sizes[process]))
                 one.kill(f"more than the {limit >> 20} MB of --memory_limit_in_mb were used")
 
 

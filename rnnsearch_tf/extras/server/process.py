@@ -286,9 +286,9 @@ class ModelProcess:
 
     def kill(self, reason: str) -> None:
         """End the process now; requests that it works on are UNAVAILABLE."""
-        if not self.ended.is_set() and self.reason is None:
-            self.reason = reason
         if self._process is not None:
+            if not self.ended.is_set() and self.reason is None:
+                self.reason = reason
             with contextlib.suppress(psutil.Error):
                 self._process.kill()
 
