@@ -11,7 +11,7 @@ import types
 import pytest
 
 import rnnsearch_tf.extras.server
-from rnnsearch_tf.extras.server.attention_page import AttentionPage, policy
+from rnnsearch_tf.extras.server.attention_page import AttentionPage, policy, read_about
 
 FOLDER = pathlib.Path(rnnsearch_tf.extras.server.__file__).parent / "page"
 SCRIPTS = {f"/{path.name}": "text/javascript; charset=utf-8" for path in FOLDER.glob("*.js")}
@@ -85,19 +85,14 @@ def test_the_models_are_listed(server):
 
 
 def test_names_of_any_kind_are_listed():
-    nowhere = pathlib.Path("/m/toy/3")
-    assert listed({"toy": (3, nowhere), 'é/"': (1, nowhere)}) == [
-        {"name": "toy", "versions": [3], "about": {}},
-        {"name": 'é/"', "versions": [1], "about": {}},
-    ]
-
-
-def listed(available):
-    """The list of these models, {name: (version, folder)}."""
+    available = {"toy": (3, {"source": "en"}), 'é/"': (1, {})}
     page = AttentionPage(types.SimpleNamespace(available=lambda: available))
     status, headers, body = page.answer("GET", "/models.json", "")
     assert (status, headers["Content-Type"]) == (200, "application/json")
-    return json.loads(body)["models"]
+    assert json.loads(body)["models"] == [
+        {"name": "toy", "versions": [3], "about": {"source": "en"}},
+        {"name": 'é/"', "versions": [1], "about": {}},
+    ]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +111,14 @@ def test_what_an_export_says_of_its_model(tmp_path, text, about):
     if text is not None:
         (tmp_path / "assets.extra").mkdir()
         (tmp_path / "assets.extra" / "about.json").write_text(text, encoding="utf-8")
-    assert listed({"toy": (1, tmp_path)}) == [{"name": "toy", "versions": [1], "about": about}]
+    assert read_about(tmp_path) == about
+
+
+def test_of_a_file_that_is_too_long_only_the_beginning_is_read(tmp_path):
+    (tmp_path / "assets.extra").mkdir()
+    with (tmp_path / "assets.extra" / "about.json").open("wb") as file:
+        file.truncate(1 << 42)  # which takes no place on the disk
+    assert read_about(tmp_path) == {}
 
 
 @pytest.mark.parametrize(

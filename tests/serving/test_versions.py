@@ -4,7 +4,9 @@ stand-ins: nothing is started or loaded.
 
 import asyncio
 import functools
+import io
 import os
+import threading
 import time
 
 import pytest
@@ -255,17 +257,59 @@ async def test_requests_on_their_way_finish_before_their_version_is_unloaded(pla
 
 
 @driven
-async def test_a_base_path_that_is_away_or_empty_unloads_nothing(place):
+async def test_a_base_path_that_is_away_or_empty_unloads_nothing(place, caplog):
     place.publish(1)
     await place.start()
     (place.folder / "m").rename(place.folder / "away")
-    await place.model.update()
+    await until(lambda: "got none; name" in caplog.text)
     assert place.states() == {1: AVAILABLE} and place.answers() == 1
     (place.folder / "m").mkdir()
-    await place.model.update()
+    await until(lambda: "got one without any; name" in caplog.text)
+    await asyncio.sleep(0.02)
     assert place.states() == {1: AVAILABLE} and place.answers() == 1
+    assert caplog.text.count("looking for new versions: ") == 2, "it is said once"
     place.publish(2)
     await place.until({2: AVAILABLE, 1: END})
+
+
+@driven
+async def test_an_entry_that_cannot_be_read_hides_no_other(place):
+    place.publish(1)
+    (place.folder / "m" / "9").symlink_to("9")
+    await place.start()
+    place.publish(2)
+    await place.until({2: AVAILABLE, 1: END})
+
+
+@driven
+async def test_what_an_export_says_of_its_model_is_read_once(place):
+    place.publish(1)
+    about = place.folder / "m" / "1" / "assets.extra" / "about.json"
+    about.parent.mkdir()
+    about.write_text('{"source": "en"}')
+    await place.start()
+    about.unlink()
+    assert place.models.available() == {"m": (1, {"source": "en"})}
+
+
+@driven
+async def test_the_disk_is_read_in_other_threads(place, monkeypatch):
+    """One that does not answer must not stop the event loop."""
+    here = []
+    for module, name in ((os, "stat"), (os, "scandir"), (io, "open")):
+        function = getattr(module, name)
+
+        def noted(path, *arguments, function=function, **options):
+            if threading.current_thread() is threading.main_thread():
+                here.append(str(path))
+            return function(path, *arguments, **options)
+
+        monkeypatch.setattr(module, name, noted)
+    await with_a_corrupt_second(place)
+    place.models.process("m").end()
+    await until(lambda: place.started == [1, 2, 1] and place.models.answer)
+    assert place.models.available() == {"m": (1, {})}
+    assert not [path for path in here if path.startswith(str(place.folder))]
 
 
 @driven
@@ -601,7 +645,7 @@ async def test_versions_and_models_that_are_not_there(place):
     )
     assert found.process("m", 1) is found.process("m")
     assert list(found.names) == ["m"]
-    assert found.available() == {"m": (1, place.folder / "m" / "1")}
+    assert found.available() == {"m": (1, {})}
 
 
 @pytest.mark.parametrize("path", ["/no/such/place", "/a\0b"], ids=ascii)

@@ -72,8 +72,8 @@ class AttentionPage:
             return 405, HEADERS | JSON | {"Allow": "GET, HEAD"}, encode({"error": message})
         if path == MODELS:
             models = [
-                {"name": name, "versions": [number], "about": _about(path)}
-                for name, (number, path) in self._models.available().items()
+                {"name": name, "versions": [number], "about": about}
+                for name, (number, about) in self._models.available().items()
             ]
             return 200, HEADERS | JSON, encode({"models": models})
         kind, body = self._files[path]
@@ -81,11 +81,11 @@ class AttentionPage:
         return 200, HEADERS | headers, body
 
 
-def _about(folder: pathlib.Path) -> dict[str, Any]:
+def read_about(folder: pathlib.Path) -> dict[str, Any]:
     """What an export says of its model; empty where it says nothing, or something else."""
     try:
-        data = (folder / ABOUT).read_bytes()[:LONGEST_ABOUT]
-        about = json.loads(data)
+        with (folder / ABOUT).open("rb") as file:
+            about = json.loads(file.read(LONGEST_ABOUT))
         return about if isinstance(about, dict) else {}
     except (OSError, ValueError, RecursionError):
         return {}

@@ -14,7 +14,9 @@ import os
 import pathlib
 import time
 from collections.abc import Collection
+from typing import Any
 
+from rnnsearch_tf.extras.server.attention_page import read_about
 from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument, not_found, unavailable
 from rnnsearch_tf.extras.server.flags import Flags
 from rnnsearch_tf.extras.server.process import Launcher, ModelProcess
@@ -42,12 +44,15 @@ log = logging.getLogger("rnnsearch_tf")
 
 @dataclasses.dataclass
 class Version:
-    """What is known of a version; `error` is why it did not load or answer the last time."""
+    """What is known of a version; `error` is why it did not load or answer the last time, `about`
+    what its export says of the model.
+    """
 
     state: int
     error: ServingError | None = None
     tried: float = 0.0
     changed: float = 0.0
+    about: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 class Model:
@@ -80,13 +85,11 @@ class Model:
         # a disk that does not answer must not stop the event loop
         found = await asyncio.to_thread(versions_on_disk, self.base_path)
         if not found:
-            if self.process is None:
-                raise not_found(
-                    f"model {self.name}: {self.base_path}: expected a folder with a numbered folder"
-                    f" for each version, got {'none' if found is None else 'one without any'}; name"
-                    " the --output of rnnsearch export"
-                )
-            return
+            raise not_found(
+                f"model {self.name}: {self.base_path}: expected a folder with a numbered folder for"
+                f" each version, got {'none' if found is None else 'one without any'}; name the"
+                " --output of rnnsearch export"
+            )
         number = max(found)
         ended = self.process is not None and self.process.ended.is_set()
         if self.process is not None and not ended and self.process.version == number:
@@ -96,14 +99,11 @@ class Model:
         known = self.versions.get(number, Version(END))
         if known.state == LOADING:
             return  # by a look for new versions, or by a restart
-        try:
-            changed = found[number].stat().st_mtime
-        except OSError as error:
-            raise not_found(f"model {self.name}: {found[number]}: {error.strerror}") from None
+        path, changed = found[number]
         if known.error and changed == known.changed:
             if time.monotonic() - known.tried < RETRY_SECONDS:
                 raise known.error
-        await self._load(number, found[number], changed)
+        await self._load(number, path, changed)
 
     async def restart(self) -> None:
         """Start a process again, until one answers: of the newest version, or of the one that
@@ -125,10 +125,11 @@ class Model:
             began = time.monotonic()
             with contextlib.suppress(ServingError, OSError):
                 await self.update(restarting=True)
-            if self.process is ended and self.versions[ended.version].tried < began:
+            found = await asyncio.to_thread(versions_on_disk, self.base_path) or {}
+            tried = self.versions[ended.version].tried >= began
+            if self.process is ended and not tried and ended.version in found:
                 with contextlib.suppress(ServingError, OSError):
-                    changed = ended.path.stat().st_mtime
-                    await self._load(ended.version, ended.path, changed)
+                    await self._load(ended.version, *found[ended.version])
 
     async def close(self) -> None:
         """End its processes."""
@@ -145,6 +146,7 @@ class Model:
         answering = self.process
         process = ModelProcess(self.name, number, path, self._flags)
         self.alive = [process, *(other for other in self.alive if not other.ended.is_set())]
+        version.about = await asyncio.to_thread(read_about, path)
         try:
             await process.start(self._launcher)
         except ServingError as error:
@@ -281,10 +283,10 @@ class Models:
             raise not_found(f"Could not find {which} of model {name}")
         return found
 
-    def available(self) -> dict[str, tuple[int, pathlib.Path]]:
-        """{name: (number, path)} of the versions that answer."""
+    def available(self) -> dict[str, tuple[int, dict[str, Any]]]:
+        """{name: (number, what its export says of the model)} of the versions that answer."""
         return {
-            name: (model.process.version, model.process.path)
+            name: (model.process.version, model.versions[model.process.version].about)
             for name, model in self._models.items()
             if model.process is not None and not model.process.ended.is_set()
         }
@@ -348,15 +350,18 @@ class Models:
                 one.kill(f"more than the {limit >> 20} MB of --memory_limit_in_mb were used")
 
 
-def versions_on_disk(base_path: str) -> dict[int, pathlib.Path] | None:
-    """{version: path} of the numbered folders, or None if the base path cannot be read."""
+def versions_on_disk(base_path: str) -> dict[int, tuple[pathlib.Path, float]] | None:
+    """{version: (path, time of its last change)} of the numbered folders, without those that cannot
+    be read, or None if the base path cannot.
+    """
     try:
-        entries = [
-            entry
-            for entry in os.scandir(base_path)
-            if entry.name.isascii() and entry.name.isdecimal() and entry.is_dir()
-        ]
+        entries = list(os.scandir(base_path))
     except (OSError, ValueError):  # ValueError: a path that no file system can have
         return None
-    paths = {int(entry.name): pathlib.Path(entry.path) for entry in entries}
-    return {number: path for number, path in paths.items() if number < 2**63}
+    found = {}
+    for entry in entries:
+        if entry.name.isascii() and entry.name.isdecimal() and int(entry.name) < 2**63:
+            with contextlib.suppress(OSError):  # a loop of links, say
+                if entry.is_dir():
+                    found[int(entry.name)] = pathlib.Path(entry.path), entry.stat().st_mtime
+    return found
