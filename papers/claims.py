@@ -265,7 +265,7 @@ def _monotone(work, paper, name):
     )
     yield Claim(
         paper,
-        "attention's steps back are mostly of one word, where two words change places",
+        "attention's steps back are mostly of one word",
         "share of such steps − of steps further back",
         Difference(less(swaps, further)),
         NOT_CLAIMED,
