@@ -4,7 +4,6 @@ keyboard, and what it says when something is wrong.
 Skipped where there is no Chromium, or no playwright to drive it.
 """
 
-import json
 import urllib.parse
 import urllib.request
 
@@ -199,15 +198,12 @@ def test_a_wrong_model_is_said(open_page, query, message):
 
 
 @pytest.fixture
-def about(server, tmp_path):
+def about(server):
     """The export of the model `pieces` says this of it."""
     document = {"source": "de", "target": "fr", "examples": ["guten tag", "<b>alles gute</b>"]}
-    (tmp_path / "assets.extra").mkdir()
-    (tmp_path / "assets.extra" / "about.json").write_text(json.dumps(document))
-    process = server.processes["pieces"]
-    before, process.path = process.path, tmp_path
+    server.about["pieces"] = document
     yield document
-    process.path = before
+    server.about["pieces"] = {}
 
 
 def test_the_languages_and_examples_of_a_model_are_shown(open_page, about):

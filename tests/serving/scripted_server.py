@@ -49,9 +49,15 @@ class ScriptedModels(Models):
     any other server.
     """
 
-    def __init__(self, flags, processes):
+    def __init__(self, flags, processes, about):
         super().__init__(flags)
-        self.processes = processes
+        self.processes, self.about = processes, about
+
+    def available(self):
+        return {
+            name: (number, self.about.get(name, {}))
+            for name, (number, _) in super().available().items()
+        }
 
     async def start(self):
         for name, process in self.processes.items():
@@ -86,7 +92,8 @@ class ScriptedServer(Server):
         super().__init__(self.flags)
         messages = worker.messages()
         self.processes = {name: ScriptedProcess(name, answer, messages) for name in names}
-        self._models = ScriptedModels(self.flags, self.processes)
+        self.about = {}  # what the export of each model says of it
+        self._models = ScriptedModels(self.flags, self.processes, self.about)
         self._core = Core(self._models, self.flags, Metrics(self._models))
 
     @property
