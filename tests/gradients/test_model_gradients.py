@@ -19,7 +19,7 @@ VARIANTS = [
 
 def gradients(model, inputs, label_smoothing=0.0):
     with tf.GradientTape() as tape:
-        losses, _ = model.token_losses(inputs, label_smoothing)
+        losses, _ = model.token_losses(inputs, label_smoothing, training=True)  # handwritten
         value = tf.reduce_sum(losses)
     return [
         tf.convert_to_tensor(g).numpy() for g in tape.gradient(value, model.trainable_variables)
@@ -33,7 +33,7 @@ def test_every_weight_by_central_differences(options):
 
     @tf.function(autograph=False)
     def loss():
-        return tf.reduce_sum(model.token_losses(inputs, label_smoothing=0.1)[0])
+        return tf.reduce_sum(model.token_losses(inputs, label_smoothing=0.1, training=True)[0])
 
     check_gradients(loss, [variable.value for variable in model.trainable_variables])
 
