@@ -120,9 +120,10 @@ LANES = [
     Mutant(
         "extras/server/process.py",
         "a caller that leaves frees its place while its run goes on",
-        "        return await asyncio.shield(answer)",
-        "        try:\n            return await asyncio.shield(answer)\n"
-        "        except asyncio.CancelledError:\n            lane.leave()\n            raise",
+        "            return await asyncio.shield(answer)\n",
+        "            try:\n                return await asyncio.shield(answer)\n"
+        "            except asyncio.CancelledError:\n                lane.leave()\n"
+        "                raise\n",
         (f"{MANY}::test_what_waits_too_long_for_a_model_that_is_stuck_is_unavailable",),
     ),
     Mutant(
