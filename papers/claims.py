@@ -26,8 +26,7 @@ def claims(work, models) -> Page:
     Args:
         work: Workspace.
         models: the five of bahdanau2015-table1, those of sutskever2014-table1, those of one and of
-            three layers, those of cho2014-table1, of
-            bahdanau2015-figure2-documents.
+            three layers, those of cho2014-table1, of bahdanau2015-figure2-documents.
     """
     found = [
         *_bahdanau(work, models[:5]),

@@ -91,7 +91,7 @@ ITEMS = {
         one_seed=True,
     ),
     "bahdanau2015-monotone": Item(
-        "how far attention moves from word to word; words that change places",
+        "how far attention moves from word to word; its most frequent steps back",
         ("rnnsearch-50",),
         monotone.page,
     ),

@@ -13,7 +13,6 @@ Moses tokens.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import logging
 import pathlib
 import typing
@@ -24,6 +23,7 @@ from rnnsearch_tf.files.reading import read_all
 from rnnsearch_tf.files.writing import whole_file
 from papers.corpora import FILES, LANGUAGES, read_multi30k
 from rnnsearch_tf.extras.moses.phrase_based import PhraseBased
+from rnnsearch_tf.runs.folder import digest_of
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -76,15 +76,10 @@ def digests(folder) -> dict:
     """{name: SHA-256} of the files that the items read; of a compressed file that of its content,
     since machines compress the same content to other bytes.
     """
-    found = {}
-    for name in MADE:
-        opened = gzip.open if name.endswith(".gz") else open
-        digest = hashlib.sha256()
-        with opened(pathlib.Path(folder) / name, "rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-        found[name] = digest.hexdigest()
-    return found
+    return {
+        name: digest_of(pathlib.Path(folder) / name, gzip.open if name.endswith(".gz") else open)
+        for name in MADE
+    }
 
 
 def check(folder, data) -> None:

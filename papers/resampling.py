@@ -101,10 +101,10 @@ class Counts:
 
 
 class Likelihoods:
-    """Log-probability and length of each line of a text; gives the perplexity of resampled lines.
+    """Log-probability and words of each line of a text; gives the perplexity of resampled lines.
 
     Args:
-        found: [log-probability in nats, tokens] of each line.
+        found: [log-probability in nats, words with the end symbol] of each line.
     """
 
     def __init__(self, found) -> None:
@@ -114,10 +114,10 @@ class Likelihoods:
         return len(self._columns)
 
     def perplexity(self, weights=None) -> np.ndarray:
-        """Perplexity per token, float [resamples]; weights as of Counts.bleu."""
+        """Perplexity per word, float [resamples]; weights as of Counts.bleu."""
         weights = np.ones([1, len(self._columns)]) if weights is None else weights
-        log_probabilities, tokens = (weights @ self._columns).T
-        return np.exp(-log_probabilities / tokens)
+        log_probabilities, words = (weights @ self._columns).T
+        return np.exp(-log_probabilities / words)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,6 +18,9 @@ EVEN = 0.5
 LONG = 3
 """Sentences of Table 3."""
 
+FIRST = "phrase-based-first"
+"""Key of the output: the first hypotheses of the phrase-based system's lists."""
+
 OF_FIRST_SEEDS = (
     " An ensemble is of the models of the first seeds, which differ in their initial weights and in"
     " the order of minibatches; it is made once."
@@ -89,9 +92,14 @@ def _key(name, seeds):
     return f"{len(seeds)}-{name}-{seeds[0]}"
 
 
+def each_seed(work, name) -> list:
+    """[[seed]] of each model: groups of one."""
+    return [[seed] for seed in work.seeds_of(name)]
+
+
 def measured_beams(work, name) -> list:
     """[{beam as str: BLEU} of each seed]."""
-    return [measured_beams_of(work, name, [seed]) for seed in work.seeds_of(name)]
+    return [measured_beams_of(work, name, seeds) for seeds in each_seed(work, name)]
 
 
 def measured_beams_of(work, name, seeds) -> dict:
@@ -135,8 +143,15 @@ def _captions(name, seeds):
 
 def kept_counts(work, name, groups, beam: str) -> list:
     """[Counts of each group of seeds whose translations were kept]: all of them, or none."""
-    kept = [work.kept_output(_captions(name, seeds)) for seeds in groups]
-    return [] if None in kept else [Counts(each[beam]["counts"]) for each in kept]
+    return _counts(work, [_captions(name, seeds) for seeds in groups], beam)
+
+
+def _counts(work, keys, beam=None):
+    """The Counts of outputs, of one beam if they have several; [] unless all were kept."""
+    kept = [work.kept_output(key) for key in keys]
+    if None in kept:
+        return []
+    return [Counts((each if beam is None else each[beam])["counts"]) for each in kept]
 
 
 def likelihoods(work, name) -> list:
@@ -234,8 +249,8 @@ def measured_rescoring(work, models) -> dict:
     """{system: [BLEU of each seed]}; an ensemble and the lists without rescoring once."""
     forward, reverse = models
     groups = {
-        "rescored by forward": (forward, _single(work, forward)),
-        "rescored by reversed": (reverse, _single(work, reverse)),
+        "rescored by forward": (forward, each_seed(work, forward)),
+        "rescored by reversed": (reverse, each_seed(work, reverse)),
     } | {
         f"rescored by {_ensemble(seeds)}": (reverse, [seeds])
         for seeds in ensembles(work, reverse, "rescored")
@@ -251,31 +266,18 @@ def measured_rescoring(work, models) -> dict:
     )
 
 
-def _single(work, name):
-    return [[seed] for seed in work.seeds_of(name)]
-
-
 def _rescored_bleu(work, name, seeds):
     return work.measured(f"rescored-{_key(name, seeds)}", lambda: _rescored(work, name, seeds))
 
 
 def kept_counts_of_rescored(work, name) -> list:
     """[Counts of each seed's choice from the lists], [] unless all were kept."""
-    return _counts(work, [f"rescored-{_key(name, seeds)}" for seeds in _single(work, name)])
+    return _counts(work, [f"rescored-{_key(name, seeds)}" for seeds in each_seed(work, name)])
 
 
 def kept_counts_of_first(work) -> list:
     """[Counts of the lists' first hypotheses], [] if they were not kept."""
     return _counts(work, [FIRST])
-
-
-FIRST = "phrase-based-first"
-"""Key of the output."""
-
-
-def _counts(work, keys):
-    kept = [work.kept_output(key) for key in keys]
-    return [] if None in kept else [Counts(each["counts"]) for each in kept]
 
 
 def _first_and_best(work):

@@ -15,7 +15,9 @@ PAPER = "Sutskever et al. 2014"
 
 def claims(work, models, words):
     """Args: work: Workspace; models: those of table 1; words: the RNNsearch of Figure 3."""
-    forward, reverse = (_of_beam(work, name, _single(work, name)) for name in models)
+    forward, reverse = (
+        _of_beam(work, name, sutskever2014.each_seed(work, name)) for name in models
+    )
     yield Claim(
         PAPER,
         "reversing the source helps the LSTM",
@@ -42,7 +44,7 @@ def claims(work, models, words):
         PAPER,
         "a beam of 2 gives a single model most of the gain of a beam of 12",
         MORE_OF_BEAM_2,
-        _gain_of_beam_2(work, models[1], _single(work, models[1])),
+        _gain_of_beam_2(work, models[1], sutskever2014.each_seed(work, models[1])),
         "in §3.2",
     )
     yield from _of_rescored(work, models)
@@ -63,10 +65,6 @@ def claims(work, models, words):
         Difference.of_shares([each["voice"] for each in states], cases),
         "in Figure 2",
     )
-
-
-def _single(work, name):
-    return [[seed] for seed in work.seeds_of(name)]
 
 
 def _of_beam(work, name, groups, beam="12"):

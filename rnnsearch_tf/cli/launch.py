@@ -16,8 +16,8 @@ access to RUN and the text.
 
 When a worker is killed, the others are stopped, and all are restarted from the last checkpoint.
 SIGTERM and Ctrl-C are passed on: training stops after the current batch and is saved; the exit code
-is 75 or 130, or that of a worker that could not save. Workers whose launcher is killed stop in the
-same way (on Linux).
+is 75 or 130, or that of a worker that ended with an error. Workers whose launcher is killed stop in
+the same way (on Linux).
 """
 
 import argparse
@@ -48,9 +48,6 @@ from rnnsearch_tf.runtime.processes import module_command
 
 PATIENCE = 120
 """Seconds that a worker has to save and exit after SIGTERM."""
-
-_STOPPED = EXIT_TERMINATED, EXIT_INTERRUPTED, -signal.SIGTERM, -signal.SIGINT
-"""How a worker ends that has saved, or had nothing to save yet."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -171,14 +168,12 @@ class Job:
         failures = [code for code in codes if code]
         if not failures:
             return EXIT_DONE, False
-        if received:
-            unsaved = [code for code in failures if code not in _STOPPED]
-            if unsaved:  # of a killed worker as shells report it
-                return unsaved[0] if unsaved[0] > 0 else 128 - unsaved[0], False
-            return EXIT_INTERRUPTED if received[0] == signal.SIGINT else EXIT_TERMINATED, False
-        errors = [code for code in failures if code > 0 and code != EXIT_TERMINATED]
-        if errors:  # a restart would fail again
+        stopped = (EXIT_TERMINATED, EXIT_INTERRUPTED) if received else (EXIT_TERMINATED,)
+        errors = [code for code in failures if code > 0 and code not in stopped]
+        if errors:  # a restart would fail again, and a save that failed is not hidden
             return errors[0], False
+        if received:
+            return EXIT_INTERRUPTED if received[0] == signal.SIGINT else EXIT_TERMINATED, False
         return EXIT_TERMINATED, self.everywhere or any(code < 0 for code in failures)
 
     def _send(self, number):

@@ -39,7 +39,7 @@ import re
 import shlex
 import shutil
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.errors import UsageError, UserError, one_line
@@ -515,10 +515,10 @@ def _without_optimizer(model: keras.Model) -> Iterator[None]:
         model.optimizer = optimizer
 
 
-def digest_of(path: AnyPath) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
+def digest_of(path: AnyPath, opened: Callable[..., Any] = open) -> str:
+    """The SHA-256 of a file, in hexadecimal; with ``opened=gzip.open`` that of its content."""
     digest = hashlib.sha256()
-    with open(path, "rb") as file:
+    with opened(path, "rb") as file:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()

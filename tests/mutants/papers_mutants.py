@@ -266,18 +266,14 @@ PAGES = [
         "an ensemble of the first seed alone",
         "(seeds[:count] for count in",
         "(seeds[:1] for count in",
-        (
-            f"{LSTM}::test_table_1_has_the_perplexity_of_every_seed_and_all_ensembles_of_first_seeds",
-        ),
+        (f"{LSTM}::test_table_1_has_every_seed_and_ensembles_of_the_first",),
     ),
     Mutant(
         "papers/sutskever2014.py",
         "the end symbol is not counted",
         "count + 1]",
         "count]",
-        (
-            f"{LSTM}::test_table_1_has_the_perplexity_of_every_seed_and_all_ensembles_of_first_seeds",
-        ),
+        (f"{LSTM}::test_table_1_has_every_seed_and_ensembles_of_the_first",),
     ),
     Mutant(
         "papers/sutskever2014.py",
@@ -323,8 +319,8 @@ PAGES = [
     ),
     Mutant(
         "papers/resampling.py",
-        "perplexity is of a line, not of a token",
-        "np.exp(-log_probabilities / tokens)",
+        "perplexity is of a line, not of a word",
+        "np.exp(-log_probabilities / words)",
         "np.exp(-log_probabilities / len(self))",
         (f"{RESAMPLING}::test_perplexity_of_resampled_lines_is_that_of_the_lines_written_out",),
     ),

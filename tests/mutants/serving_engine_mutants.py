@@ -61,9 +61,7 @@ MERGING = [
         "requests whose deadline has passed are run",
         "for request in [request for request in batch if request.end <= time.monotonic()]:",
         "for request in []:",
-        (
-            f"{BATCHING}::test_a_request_whose_deadline_has_passed_is_not_run_again_after_a_failed_batch",
-        ),
+        (f"{BATCHING}::test_a_late_request_of_a_failed_batch_is_not_run_again",),
     ),
     Mutant(
         "extras/server/batching.py",

@@ -46,7 +46,7 @@ def bleu(right, name, beam):
     return sacrebleu.corpus_bleu(texts, [REFERENCES]).score
 
 
-def test_table_1_has_the_perplexity_of_every_seed_and_all_ensembles_of_first_seeds(work):
+def test_table_1_has_every_seed_and_ensembles_of_the_first(work):
     rows = {row["LSTM"]: row for row in sutskever2014.table_1(work, items.SUTSKEVER).ours}
     assert list(rows) == [
         "forward",

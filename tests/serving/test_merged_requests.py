@@ -206,7 +206,7 @@ def test_a_request_whose_deadline_has_passed_is_not_run(batching):
     assert not any(5.0 in call for call in model.calls)
 
 
-def test_a_request_whose_deadline_has_passed_is_not_run_again_after_a_failed_batch(batching):
+def test_a_late_request_of_a_failed_batch_is_not_run_again(batching):
     class Slow(Doubler):
         def run(self, signature, inputs, outputs, end):
             if len(inputs["x"]) > 1:
