@@ -179,7 +179,7 @@ def test_a_worker_that_does_not_end_is_killed_after_two_minutes(monkeypatch):
     job = launch.Job.__new__(launch.Job)
     job.processes = [FakeProcess(clock, sent), FakeProcess(clock, sent)]
     job.everywhere = False
-    assert job.wait([launch.signal.SIGTERM]) == (137, False)
+    assert job.wait([launch.signal.SIGTERM]) == (75, False)
     assert sent[0] == (launch.signal.SIGTERM, 0)
     number, late = sent[-1]
     assert number == launch.signal.SIGKILL
