@@ -26,6 +26,12 @@ FILES = {"train": "train", "development": "val", "test": "test_2016_flickr"}
 DOCUMENTS = "python-docs"
 """Folder of paragraphs of Python's documentation."""
 
+TATOEBA = "tatoeba"
+"""Folder of everyday sentences."""
+
+DEVELOPMENT_PAIRS = 500
+"""Pairs of Tatoeba's val that are the development text; the others are the test text."""
+
 LINKS = "train.links"
 MOST_JOINED = 5
 SEED = 1
@@ -48,9 +54,14 @@ class JoinedTexts:
     def corpora(self) -> dict:
         """{name: path} of the files of the corpora."""
         captions = [path for part in FILES for path in _multi30k_files(self.data, part)]
-        documents = [path for part in ("train", "val") for path in _document_files(self.data, part)]
+        others = [
+            path
+            for corpus in (DOCUMENTS, TATOEBA)
+            for part in ("train", "val")
+            for path in _corpus_files(self.data, corpus, part)
+        ]
         return {path.name: path for path in captions} | {
-            f"{DOCUMENTS}/{path.name}": path for path in documents
+            f"{path.parent.name}/{path.name}": path for path in others
         }
 
     @property
@@ -79,7 +90,12 @@ class JoinedTexts:
             return []
         if recipe.corpus == "phrases":
             return [f"data.folder={(self.folder.parent / 'phrase-based').resolve()}"]
-        folder = self.documents if recipe.corpus == "documents" else self._up_to(recipe.longest)
+        if recipe.corpus == "documents":
+            folder = self.documents
+        elif recipe.corpus == "tatoeba":
+            folder = self.tatoeba(recipe.pairs)
+        else:
+            folder = self._up_to(recipe.longest)
         parts = ("train", "development")
         sides = zip(("source", "target"), LANGUAGES)
         files = [
@@ -116,6 +132,14 @@ class JoinedTexts:
         if not folder.exists():
             with new_folder(folder) as partial:
                 write_paragraphs(self.data, partial)
+        return folder
+
+    def tatoeba(self, pairs: int) -> pathlib.Path:
+        """The folder of a sample of Tatoeba, written if missing: see write_sample."""
+        folder = self.folder / f"tatoeba-{pairs}"
+        if not folder.exists():
+            with new_folder(folder) as partial:
+                write_sample(self.data, partial, pairs)
         return folder
 
     def _up_to(self, longest) -> pathlib.Path:
@@ -179,6 +203,30 @@ def write_joined(data, folder, longest: int) -> None:
             )
 
 
+def write_sample(data, folder, pairs: int) -> None:
+    """Write a sample of Tatoeba: so many pairs of train, and val as development and test.
+
+    Raises:
+        UserError: a file of the corpus is missing, or has too few pairs.
+    """
+    train, val = (list(zip(*read_corpus(data, TATOEBA, part))) for part in ("train", "val"))
+    if len(train) < pairs:
+        raise UserError(
+            f"expected {pairs:,} pairs in {pathlib.Path(data) / TATOEBA}/train, got"
+            f" {len(train):,}; name the folder of the whole corpus with --data"
+        )
+    texts = {
+        "train": random.Random(SEED).sample(train, pairs),
+        "development": val[:DEVELOPMENT_PAIRS],
+        "test": val[DEVELOPMENT_PAIRS:],
+    }
+    for part, chosen in texts.items():
+        for language, lines in zip(LANGUAGES, zip(*chosen)):
+            write_file(
+                pathlib.Path(folder) / f"{part}.{language}", "".join(f"{line}\n" for line in lines)
+            )
+
+
 def write_links(folder, source: TextConfig, target: TextConfig) -> None:
     """Write train.links: fast_align's links of the training text's words, tokenized as configured.
 
@@ -214,19 +262,21 @@ def read_multi30k(data, part: str) -> tuple:
     return tuple(map(read_all, paths))
 
 
-def read_documents(data, part: str) -> tuple:
-    """(English paragraphs, French paragraphs) of ``train`` or ``val``, a list[str] each."""
-    paths = _document_files(data, part)
+def read_corpus(data, corpus: str, part: str) -> tuple:
+    """(English lines, French lines) of ``train`` or ``val`` of DOCUMENTS or TATOEBA, a list[str]
+    each.
+    """
+    paths = _corpus_files(data, corpus, part)
     if missing := [str(path) for path in paths if not path.exists()]:
         raise UserError(
-            f"expected paragraphs of documentation under {data}, got no {' and no '.join(missing)};"
-            f" name the folder that has {DOCUMENTS}/ with --data"
+            f"expected the corpus {corpus} under {data}, got no {' and no '.join(missing)};"
+            f" name the folder that has {corpus}/ with --data"
         )
     return tuple(map(read_all, paths))
 
 
-def _document_files(data, part):
-    return [pathlib.Path(data) / DOCUMENTS / f"{part}.{language}.gz" for language in LANGUAGES]
+def _corpus_files(data, corpus, part):
+    return [pathlib.Path(data) / corpus / f"{part}.{language}.gz" for language in LANGUAGES]
 
 
 def _multi30k_files(data, part):

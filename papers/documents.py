@@ -13,7 +13,7 @@ import random
 import numpy as np
 
 from papers import bahdanau2015
-from papers.corpora import LANGUAGES, SEED, read_documents
+from papers.corpora import DOCUMENTS, LANGUAGES, SEED, read_corpus
 from papers.page import Page, over_seeds
 from papers.resampling import Counts, counts_of
 from rnnsearch_tf.files.atomic import write_file
@@ -44,7 +44,7 @@ def write_paragraphs(data, folder) -> None:
     Raises:
         UserError: a file of the corpus is missing.
     """
-    parts = {part: list(zip(*read_documents(data, part))) for part in ("train", "val")}
+    parts = {part: list(zip(*read_corpus(data, DOCUMENTS, part))) for part in ("train", "val")}
     fewest, most = TESTED
 
     def words(pair):

@@ -16,6 +16,7 @@ from papers import luong2015
 from papers import monotone
 from papers import rare_words
 from papers import recipe
+from papers import scaling
 from papers import sutskever2014
 from papers import sutskever2014_figures
 from papers.recipes import GUIDED
@@ -47,7 +48,7 @@ class Item:
 
     Attributes:
         phrase_based: needs the phrase-based system, see phrase_based.py.
-        aligners: needs the word aligners of the extra smt.
+        aligners: needs the extra smt: its word aligners, or a phrase-based system of its own.
         beside_phrase_based: has a row for the phrase-based system if its packages are installed.
         one_seed: shows only the models of the first seed.
         made_of: items whose measurements it shows instead of its own; they are made before it.
@@ -69,6 +70,12 @@ ITEMS = {
         (*BAHDANAU, TRAINED_LONGER),
         bahdanau2015.table_1,
         beside_phrase_based=True,
+    ),
+    "bahdanau2015-scaling": Item(
+        "BLEU of RNNencdec, RNNsearch and the phrase-based system by the size of the training text",
+        scaling.MODELS,
+        scaling.page,
+        aligners=True,
     ),
     "bahdanau2015-table2": Item(
         "their updates, epochs, hours, negative log-likelihoods",

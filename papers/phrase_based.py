@@ -57,7 +57,7 @@ def made_in(folder, data) -> pathlib.Path:
     if lacking:
         check(folder, data)
         log.warning("the phrase-based system: about %d minutes of one core", MINUTES)
-        system = _trained(folder, data)
+        system = _trained(folder, lambda part: read_multi30k(data, part))
         for part in PARTS:
             if f"nbest.{part}" in lacking:
                 _write_nbest(folder, part, system)
@@ -65,6 +65,21 @@ def made_in(folder, data) -> pathlib.Path:
             with whole_file(folder / TABLE) as output:
                 output.writelines(line.encode("utf-8") for line in system.table())
     return folder
+
+
+def tuned(folder, read) -> PhraseBased:
+    """The tuned system in a folder; trained and tuned if it is missing.
+
+    Args:
+        folder: as DIR/phrase-based, without n-best lists and phrase table.
+        read: function of ``train``, ``development`` or ``test``; returns (source, target), two
+            lists of lines.
+    """
+    folder = pathlib.Path(folder)
+    system = _trained(folder, read)
+    if not system.is_tuned:
+        system.tune(*(text(folder, "development", language) for language in LANGUAGES))
+    return system
 
 
 def missing(folder) -> list:
@@ -150,12 +165,12 @@ def bleu(texts, references) -> float:
     return of_corpus(texts, references, tokenize="none").score
 
 
-def _trained(folder, data) -> PhraseBased:
-    """Train the system if it is missing; it may still be untuned."""
+def _trained(folder, read) -> PhraseBased:
+    """Train the system if it is missing; it may still be untuned. Arguments as for tuned."""
     if not (folder / "texts").exists():
         with new_folder(folder / "texts") as partial:
             for part in FILES:
-                for language, lines in zip(LANGUAGES, read_multi30k(data, part)):
+                for language, lines in zip(LANGUAGES, read(part)):
                     write_file(
                         partial / f"{part}.{language}",
                         "".join(f"{line}\n" for line in tokens(lines, language)),

@@ -18,14 +18,15 @@ class Recipe:
         changes: settings that differ from it, ``section.key=value``.
         corpus: ``joined``: Multi30k's captions joined to long texts, see corpora.py; ``captions``:
             single captions; ``documents``: paragraphs, see documents.py; ``phrasebook``: built in;
-            ``phrases``: the phrase-based system's table, see phrase_based.py; ``wmt14``: see
-            wmt14.py.
+            ``phrases``: the phrase-based system's table, see phrase_based.py; ``tatoeba``: a
+            sample of everyday sentences, see corpora.write_sample; ``wmt14``: see wmt14.py.
         longest: maximum number of words on a side of a training pair, in joined texts and WMT'14.
         first_seed: whether it is trained with the first seed only.
         minutes: approximate training time on the cores of the scale.
         gigabytes: approximate size of its RUN.
         guided: weight of guided alignment. The built-in corpus has links of its own; those of
             joined texts are fast_align's.
+        pairs: number of training pairs of a sample.
     """
 
     configuration: str
@@ -36,6 +37,7 @@ class Recipe:
     minutes: int = 20
     gigabytes: float = 0.1
     guided: float = 0.0
+    pairs: int = 0
 
 
 WORDS = (
@@ -202,6 +204,38 @@ def _documents():
         )
 
 
+SAMPLE_UPDATES = {5_000: 4000, 20_000: 8000, 80_000: 12000, 160_000: 16000}
+"""{training pairs of Tatoeba: updates}."""
+
+
+def _scaling():
+    """RNNsearch and RNNencdec on samples of Tatoeba; more dropout for less text."""
+    for pairs, updates in SAMPLE_UPDATES.items():
+        for system, ours in (("rnnsearch", ()), ("rnnencdec", _WITHOUT_ATTENTION)):
+            dropout = (0.3, 0.4, 0.3) if pairs <= 20_000 else (0.2, 0.3, 0.2)
+            changes = (
+                *(
+                    f"model.{where}_dropout={rate}"
+                    for where, rate in zip(("embedding", "hidden", "readout"), dropout)
+                ),
+                *_updates(updates),
+                "training.evaluate_sentences=500",
+                "training.average=0",
+                *ours,
+            )
+            yield (
+                f"tatoeba-{system}-{pairs}",
+                Recipe(
+                    "multi30k-en-fr-words",
+                    changes,
+                    "tatoeba",
+                    first_seed=True,
+                    minutes=updates // 600,
+                    pairs=pairs,
+                ),
+            )
+
+
 PHRASES = (
     "source.tokenization=space",
     "target.tokenization=space",
@@ -303,6 +337,7 @@ RECIPES = dict(
     [
         *_bahdanau(),
         *_documents(),
+        *_scaling(),
         *_authors(),
         *_sutskever(),
         *_cho(),

@@ -58,7 +58,7 @@ def test_each_corpus_is_compared_by_its_own_name(tmp_path):
 
 
 def test_a_missing_corpus_is_named(tmp_path):
-    with pytest.raises(UserError, match=r"expected paragraphs of documentation under .*--data"):
+    with pytest.raises(UserError, match="expected the corpus python-docs under .*--data"):
         documents.write_paragraphs(tmp_path, tmp_path)
 
 
