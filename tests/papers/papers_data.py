@@ -30,3 +30,13 @@ def write_corpus(folder):
                 gzip.compress(text.encode())
             )
     return folder
+
+
+def tatoeba(folder, train, val):
+    """A corpus like Tatoeba of so many pairs: the n-th of either side has n in it."""
+    (folder / "tatoeba").mkdir(parents=True)
+    for part, count in (("train", train), ("val", val)):
+        for language in ("en", "fr"):
+            text = "".join(f"{part} {language} {n}\n" for n in range(count))
+            (folder / "tatoeba" / f"{part}.{language}.gz").write_bytes(gzip.compress(text.encode()))
+    return folder

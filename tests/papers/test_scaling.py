@@ -1,9 +1,8 @@
 """BLEU by the size of the training text: the sampled texts, and the page."""
 
-import gzip
-
 import pytest
 import sacrebleu
+from papers_data import tatoeba
 
 from papers import phrase_based, scaling
 from papers.corpora import DEVELOPMENT_PAIRS, write_sample
@@ -18,20 +17,8 @@ BAD = ["a red car is here now", "two dogs walk over the grass", "the man reads a
 KNOWN = [0, 1, 4]
 
 
-@pytest.fixture
-def data(tmp_path):
-    """The n-th of 100 pairs of train and of 520 of val: n is in both of its sides."""
-    (tmp_path / "tatoeba").mkdir()
-    for part, count in (("train", 100), ("val", DEVELOPMENT_PAIRS + 20)):
-        for language in ("en", "fr"):
-            lines = "".join(f"{part} {language} {n}\n" for n in range(count))
-            (tmp_path / "tatoeba" / f"{part}.{language}.gz").write_bytes(
-                gzip.compress(lines.encode())
-            )
-    return tmp_path
-
-
-def test_a_sample_keeps_pairs_together(data, tmp_path):
+def test_a_sample_keeps_pairs_together(tmp_path):
+    data = tatoeba(tmp_path / "data", 100, DEVELOPMENT_PAIRS + 20)
     write_sample(data, tmp_path, 30)
     sides = {
         (part, language): (tmp_path / f"{part}.{language}").read_text(encoding="utf-8").splitlines()
@@ -49,8 +36,8 @@ def test_a_sample_keeps_pairs_together(data, tmp_path):
         write_sample(data, tmp_path, 101)
 
 
-def test_each_model_reads_its_sample(data, tmp_path):
-    work = Workspace(tmp_path / "out", data)
+def test_each_model_reads_its_sample(tmp_path):
+    work = Workspace(tmp_path / "out", None)
     assert set(scaling.MODELS) <= set(RECIPES)
     folders = {}
     for name in scaling.MODELS:
