@@ -5,6 +5,7 @@ from mutants import Mutant
 QUIET_IMPORTS = "house/test_quiet_imports.py"
 
 REPRODUCE = "papers/test_reproduce.py"
+SCALING = "papers/test_scaling.py"
 CLAIMS = "papers/test_claims.py"
 RESAMPLING = "papers/test_resampling.py"
 LSTM = "papers/test_lstm_tables.py"
@@ -543,5 +544,33 @@ PAGES = [
         '(first != "") & ~only_space',
         'first != ""',
         (f"{PHRASES}::test_a_phrase_of_a_script_without_spaces_begins_without_one",),
+    ),
+    Mutant(
+        "papers/scaling.py",
+        "sentences without unknown words are all sentences",
+        "KNOWN: Counts(each[KNOWN]).only(known)}",
+        "KNOWN: Counts(each[KNOWN])}",
+        (f"{SCALING}::test_bleu_of_all_and_of_known_sentences",),
+    ),
+    Mutant(
+        "papers/scaling.py",
+        "one phrase-based system for all sizes",
+        'folder = work.folder / f"phrase-based-tatoeba-{size}"',
+        'folder = work.folder / "phrase-based-tatoeba"',
+        (f"{SCALING}::test_each_size_has_its_phrase_based_system",),
+    ),
+    Mutant(
+        "papers/corpora.py",
+        "the test text has the development text in it",
+        '"test": val[DEVELOPMENT_PAIRS:],',
+        '"test": val,',
+        (f"{SCALING}::test_a_sample_keeps_pairs_together",),
+    ),
+    Mutant(
+        "papers/phrase_based.py",
+        "the weights are tuned again",
+        "if not system.is_tuned:",
+        "if True:",
+        (f"{SCALING}::test_a_phrase_based_system_is_tuned_once",),
     ),
 ]

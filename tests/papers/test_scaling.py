@@ -94,6 +94,30 @@ def test_bleu_of_all_and_of_known_sentences(tmp_path):
     assert [axes.get_xscale() for axes in page.pictures["curves"].axes] == ["log", "log"]
 
 
+def test_each_size_has_its_phrase_based_system(tmp_path, monkeypatch):
+    work = Workspace(tmp_path, None, seeds=[1])
+    learned = {}
+
+    def tuned(folder, read):
+        learned[folder] = read("train")
+        (folder / "texts").mkdir(parents=True)
+        for language, lines in zip(("en", "fr"), read("test")):
+            (folder / "texts" / f"test.{language}").write_text("".join(f"{x}\n" for x in lines))
+
+    monkeypatch.setattr(phrase_based, "tuned", tuned)
+    monkeypatch.setattr(phrase_based, "translated", lambda folder, sources: learned[folder][1])
+    for size in (1, 2):
+        folder = work.texts.folder / f"tatoeba-{size}"
+        folder.mkdir(parents=True)
+        for part in ("train", "test"):
+            for language in ("en", "fr"):
+                (folder / f"{part}.{language}").write_text(f"{part} {language} of {size}\n")
+    found = [scaling._phrase_based(work, size) for size in (1, 2)]
+    assert [each["tokens"] for each in found] == [["train fr of 1"], ["train fr of 2"]]
+    # "fr of 1" is in "train fr of 1" and "test fr of 1": three words, two bigrams, one trigram
+    assert [each["counts"] for each in found] == 2 * [[[3, 2, 1, 0, 4, 4]]]
+
+
 def test_a_phrase_based_system_is_tuned_once(tmp_path, monkeypatch):
     done = []
 
