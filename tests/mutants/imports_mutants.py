@@ -353,8 +353,8 @@ IMPORTING = [
     Mutant(
         JOEY,
         "one bias of the recurrent layers",
-        "return _gate(b + b_U, number, size)",
-        "return _gate(b, number, size)",
+        "both = gate_part(number, len(gates), np.add)",
+        "both = gate_part(number, len(gates), lambda b, b_U: b)",
         (SAME,),
     ),
     Mutant(

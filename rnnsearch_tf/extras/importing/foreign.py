@@ -92,6 +92,13 @@ class WeightMap:
         self.weights[ours] = lambda: change(*map(self.arrays.read, theirs))
 
 
+def gate_part(
+    number: int, parts: int, change: Callable[..., np.ndarray] = lambda values: values
+) -> Callable[..., np.ndarray]:
+    """The columns of one of several gates, as a change for :class:`WeightMap`, after another."""
+    return lambda *arrays: np.split(change(*arrays), parts, axis=-1)[number]
+
+
 LENGTHS = (
     "the search there divides by ((5 + length) / 6)^A; the RUN divides by nothing, and with --set"
     " search.length_penalty=A by length^A"

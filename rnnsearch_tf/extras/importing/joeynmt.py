@@ -9,7 +9,6 @@ each with two biases. The decoder's first word is the begin symbol.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from rnnsearch_tf.extras.importing.foreign import (
     LENGTHS,
     ForeignModel,
     WeightMap,
+    gate_part,
     not_taken_over,
     option,
     refuse_others,
@@ -237,40 +237,20 @@ class _Reader(WeightMap):
         """A layer of one direction."""
         gates = GATES[self.kind]
         width = len(gates) * n
-        biases = {f"{theirs}bias_ih_{end}": (width,), f"{theirs}bias_hh_{end}": (width,)}
+        W, U, b, b_U = (
+            f"{theirs}{name}_{end}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        )
         for number, gate in enumerate(gates):
-            part = functools.partial(_gate, number=number, size=n)
-            self.take(
-                f"{ours}W{gate}",
-                f"{theirs}weight_ih_{end}",
-                (width, input_size),
-                functools.partial(_gate, number=number, size=n, transpose=True),
-            )
-            self.take(
-                f"{ours}U{gate}",
-                f"{theirs}weight_hh_{end}",
-                (width, n),
-                functools.partial(_gate, number=number, size=n, transpose=True),
-            )
+            columns = gate_part(number, len(gates), np.transpose)
+            self.take(f"{ours}W{gate}", W, (width, input_size), columns)
+            self.take(f"{ours}U{gate}", U, (width, n), columns)
             if self.kind == "gru" and gate == "":
                 # the reset gate scales U h + b_U
-                names = list(biases)
-                self.take(f"{ours}b", names[0], (width,), part)
-                self.take(f"{ours}b_U", names[1], (width,), part)
+                self.take(f"{ours}b", b, (width,), columns)
+                self.take(f"{ours}b_U", b_U, (width,), columns)
             else:
-                self.take_all(
-                    f"{ours}b{gate}", biases, functools.partial(_gate_sum, number=number, size=n)
-                )
-
-
-def _gate(values: np.ndarray, number: int, size: int, transpose: bool = False) -> np.ndarray:
-    """The rows of one gate."""
-    rows = values[number * size : (number + 1) * size]
-    return rows.T if transpose else rows
-
-
-def _gate_sum(b: np.ndarray, b_U: np.ndarray, number: int, size: int) -> np.ndarray:
-    return _gate(b + b_U, number, size)
+                both = gate_part(number, len(gates), np.add)
+                self.take_all(f"{ours}b{gate}", {b: (width,), b_U: (width,)}, both)
 
 
 def _check_sides(encoder: Mapping[str, Any], decoder: Mapping[str, Any], path: AnyPath) -> None:

@@ -15,7 +15,6 @@ With tied-embeddings-all, source and target embedding are copies of one matrix.
 
 from __future__ import annotations
 
-import functools
 import re
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +27,7 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.extras.importing import nematus
 from rnnsearch_tf.extras.importing.arrays import ArrayFile
-from rnnsearch_tf.extras.importing.foreign import ForeignModel, option, refuse_others
+from rnnsearch_tf.extras.importing.foreign import ForeignModel, gate_part, option, refuse_others
 from rnnsearch_tf.extras.importing.npz import NpzFile
 from rnnsearch_tf.extras.importing.vocabularies import arrange
 
@@ -220,8 +219,7 @@ class _S2SReader(_Reader):
             unit, letter = _s2s_name(gates).rsplit("_", 1)
             gamma = f"{unit}_gamma{'WU'.index(letter) + 1}"
             for number, gate in enumerate(GATES):
-                part = functools.partial(_third, number=number)
-                self.take(f"{ours}{gate}_gain", gamma, (3 * n,), part)
+                self.take(f"{ours}{gate}_gain", gamma, (3 * n,), gate_part(number, 3))
 
     def unit(
         self,
@@ -262,8 +260,3 @@ def _s2s_name(theirs: str) -> str:
         return f"decoder_cell{number + after_attention}_{letter.replace('c', '')}"
     side = side.replace("encoder", "encoder_bi")
     return f"{side}_{letter}" if number == 1 else f"{side}_cell{number}_{letter}"
-
-
-def _third(values: np.ndarray, number: int) -> np.ndarray:
-    """The part of one gate of the values of a product."""
-    return np.split(values, 3)[number]

@@ -19,7 +19,6 @@ activations by 1 − p when it translated; here the weights are multiplied.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -27,7 +26,13 @@ import numpy as np
 
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.extras.importing.arrays import ArrayFile
-from rnnsearch_tf.extras.importing.foreign import ForeignModel, WeightMap, option, refuse_others
+from rnnsearch_tf.extras.importing.foreign import (
+    ForeignModel,
+    WeightMap,
+    gate_part,
+    option,
+    refuse_others,
+)
 from rnnsearch_tf.extras.importing.nematus_tensorflow import TheanoNames, is_smoothed
 from rnnsearch_tf.extras.importing.npz import NpzFile
 from rnnsearch_tf.extras.importing.vocabularies import Rows, arrange, as_words
@@ -341,7 +346,7 @@ class Reader(WeightMap):
                 letter + gate + end,
                 theirs,
                 (*shape[:-1], 2 * shape[-1]),
-                functools.partial(_half, number=number, factor=factor),
+                gate_part(number, 2, lambda values: values * factor),
             )
 
     def unit(
@@ -372,8 +377,3 @@ class Reader(WeightMap):
         self.take(f"{ours}b_U", f"decoder_bx_nl{suffix}", (n,))
         if not suffix:
             self.product(f"{ours}C", "decoder_Wc", "decoder_Wcx", 2 * n, n, kept)
-
-
-def _half(values: np.ndarray, number: int, factor: float) -> np.ndarray:
-    """The reset or the update half of the columns."""
-    return np.split(values, 2, axis=-1)[number] * factor

@@ -11,7 +11,6 @@ of RNNEncoder and AttentionalRNNDecoder, or for the name of a model of the catal
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ import numpy as np
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.extras.importing.arrays import ArrayFile
-from rnnsearch_tf.extras.importing.foreign import ForeignModel, WeightMap, refuse_others
+from rnnsearch_tf.extras.importing.foreign import ForeignModel, WeightMap, gate_part, refuse_others
 from rnnsearch_tf.extras.importing.tensorflow_file import CheckpointFile
 from rnnsearch_tf.extras.importing.vocabularies import arrange_lines, id_of, with_begin
 
@@ -359,24 +358,15 @@ class _Reader(WeightMap):
         width = len(gates) * n
         biases = (2, width) if self.kind == "gru" else (width,)
         for number, gate in enumerate(gates):
-            part = functools.partial(_part, number=number, parts=len(gates))
-            kernel, recurrent = (f"{folder}/{name}" for name in ("kernel", "recurrent_kernel"))
-            self.take(f"{ours}W{gate}", kernel, (input_size, width), part)
-            self.take(f"{ours}U{gate}", recurrent, (n, width), part)
+            columns = gate_part(number, len(gates))
+            self.take(f"{ours}W{gate}", f"{folder}/kernel", (input_size, width), columns)
+            self.take(f"{ours}U{gate}", f"{folder}/recurrent_kernel", (n, width), columns)
             if self.kind == "gru" and gate == "":
                 # the reset gate scales U h + b_U
-                for row, name in enumerate(("b", "b_U")):
-                    bias = functools.partial(part, row=row)
-                    self.take(f"{ours}{name}", f"{folder}/bias", biases, bias)
+                first = gate_part(number, len(gates), lambda both: both[0])
+                self.take(f"{ours}b", f"{folder}/bias", biases, first)
+                second = gate_part(number, len(gates), lambda both: both[1])
+                self.take(f"{ours}b_U", f"{folder}/bias", biases, second)
             else:
-                bias = functools.partial(part, total=self.kind == "gru")
-                self.take(f"{ours}b{gate}", f"{folder}/bias", biases, bias)
-
-
-def _part(
-    values: np.ndarray, number: int, parts: int, row: int | None = None, total: bool = False
-) -> np.ndarray:
-    """The columns of one gate; of two biases, one row or their sum."""
-    values = values if row is None else values[row]
-    values = values.sum(axis=0) if total else values
-    return np.split(values, parts, axis=-1)[number]
+                total = gate_part(number, len(gates), lambda b: np.atleast_2d(b).sum(axis=0))
+                self.take(f"{ours}b{gate}", f"{folder}/bias", biases, total)

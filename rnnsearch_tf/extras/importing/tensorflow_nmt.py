@@ -11,7 +11,6 @@ scaled_luong, and that and the norm of normed_bahdanau, are multiplied into W_a 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -24,6 +23,7 @@ from rnnsearch_tf.extras.importing.foreign import (
     LENGTHS,
     ForeignModel,
     WeightMap,
+    gate_part,
     not_taken_over,
     option,
     refuse_others,
@@ -328,12 +328,12 @@ class _Reader(WeightMap):
     ) -> None:
         """W, U and b of one gate of [x ; h] @ kernel + bias."""
         kernel, shape = f"{theirs}/kernel", (input_size + self.n, parts * self.n)
-        part = functools.partial(_part, number=number, parts=parts, factor=factor)
-        self.take(f"{ours}W{gate}", kernel, shape, functools.partial(part, end=input_size))
-        self.take(f"{ours}U{gate}", kernel, shape, functools.partial(part, begin=input_size))
-        self.take(
-            f"{ours}b{gate}", f"{theirs}/bias", shape[1:], functools.partial(part, added=bias)
-        )
+        W = gate_part(number, parts, lambda rows: factor * rows[:input_size])
+        U = gate_part(number, parts, lambda rows: factor * rows[input_size:])
+        b = gate_part(number, parts, lambda values: factor * (values + np.float32(bias)))
+        self.take(f"{ours}W{gate}", kernel, shape, W)
+        self.take(f"{ours}U{gate}", kernel, shape, U)
+        self.take(f"{ours}b{gate}", f"{theirs}/bias", shape[1:], b)
 
     def attention(self, kind: str, memory: str, around: str, h: int) -> None:
         """W_a, v_a and b_a of the score: the kernel that multiplies the annotations, and the folder
@@ -361,17 +361,3 @@ class _Reader(WeightMap):
 def _cell(folder: str, k: int, layers: int) -> str:
     """The folder of cell k, counted from 0, of a stack; a stack of one has no numbers."""
     return f"{folder}/multi_rnn_cell/cell_{k}" if layers > 1 else folder
-
-
-def _part(
-    values: np.ndarray,
-    number: int,
-    parts: int,
-    factor: float,
-    begin: int | None = None,
-    end: int | None = None,
-    added: float = 0.0,
-) -> np.ndarray:
-    """The columns of one gate, of some rows of a kernel or of a bias."""
-    rows = values[begin:end] if values.ndim > 1 else values
-    return factor * (np.split(rows, parts, axis=-1)[number] + np.float32(added))
