@@ -49,14 +49,16 @@ class WeightMap:
 
     Args:
         arrays: the file.
+        stored: function from a name that is given to `take` to the name in the file.
 
     Attributes:
         shapes: {name there: shape} of the arrays that were taken.
         weights: {name here: function that returns the array}, see :class:`ForeignModel`.
     """
 
-    def __init__(self, arrays: ArrayFile) -> None:
+    def __init__(self, arrays: ArrayFile, stored: Callable[[str], str] = str) -> None:
         self.arrays = arrays
+        self.stored = stored
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.weights: dict[str, Callable[[], np.ndarray]] = {}
 
@@ -72,9 +74,7 @@ class WeightMap:
         Raises:
             UserError: the array is missing or has another shape.
         """
-        self.arrays.check({theirs: shape})
-        self.shapes[theirs] = shape
-        self.weights[ours] = lambda: change(self.arrays.read(theirs))
+        self.take_all(ours, {self.stored(theirs): shape}, change)
 
     def take_all(
         self,

@@ -26,7 +26,6 @@ from rnnsearch_tf.config.yaml_files import MOST_CHARACTERS, parse_yaml
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.extras.importing import nematus
-from rnnsearch_tf.extras.importing.arrays import ArrayFile
 from rnnsearch_tf.extras.importing.foreign import ForeignModel, gate_part, option, refuse_others
 from rnnsearch_tf.extras.importing.npz import NpzFile
 from rnnsearch_tf.extras.importing.vocabularies import arrange
@@ -110,7 +109,9 @@ def read(
         )
     given["tie_decoder_embeddings"] |= one_embedding
     terms = nematus.DEFAULTS | given
-    reader = _S2SReader(arrays, terms, one_embedding) if kind == "s2s" else _Reader(arrays, terms)
+    reader = _Reader(arrays, terms)
+    if kind == "s2s":
+        reader = _S2SReader(arrays, terms, lambda name: _s2s_name(name, one_embedding))
     reader.check_embeddings()
     first, *rest = vocabularies
     source, target = (
@@ -167,33 +168,9 @@ class _Reader(nematus.Reader):
 
 
 class _S2SReader(_Reader):
-    """The WeightMap of the type s2s.
-
-    Args:
-        arrays, options: see :class:`nematus.Reader`.
-        one_embedding: both languages have the same.
-    """
+    """The WeightMap of the type s2s."""
 
     normalized = "together"
-
-    def __init__(self, arrays: ArrayFile, options: Mapping[str, Any], one_embedding: bool) -> None:
-        super().__init__(arrays, options)
-        self.one_embedding = one_embedding
-
-    def stored(self, theirs: str) -> str:
-        if theirs in ("Wemb", "Wemb_dec"):
-            side = "decoder_" if theirs == "Wemb_dec" else "encoder_"
-            return "Wemb" if self.one_embedding else f"{side}Wemb"
-        return _s2s_name(theirs)
-
-    def take(
-        self,
-        ours: str,
-        theirs: str,
-        shape: tuple[int, ...],
-        change: Callable[[np.ndarray], np.ndarray] = lambda values: values,
-    ) -> None:
-        super().take(ours, self.stored(theirs), shape, change)
 
     def normalization(self, ours: str, theirs: str, size: int) -> None:
         if self.options["layer_normalisation"]:
@@ -216,7 +193,7 @@ class _S2SReader(_Reader):
         self.gates(ours, gates, (rows, n), kept)
         self.take(ours, candidate, (rows, n))
         if self.options["layer_normalisation"]:
-            unit, letter = _s2s_name(gates).rsplit("_", 1)
+            unit, letter = self.stored(gates).rsplit("_", 1)
             gamma = f"{unit}_gamma{'WU'.index(letter) + 1}"
             for number, gate in enumerate(GATES):
                 self.take(f"{ours}{gate}_gain", gamma, (3 * n,), gate_part(number, 3))
@@ -246,8 +223,13 @@ class _S2SReader(_Reader):
                 self.weights[f"{product}{gate}_shift"] = self.weights.pop(f"{bias}{gate}")
 
 
-def _s2s_name(theirs: str) -> str:
-    """The name in type s2s of an array of a unit, or of the biases of the softmax."""
+def _s2s_name(theirs: str, one_embedding: bool) -> str:
+    """The name in type s2s of an array of a unit, an embedding, which both languages may share, or
+    the biases of the softmax.
+    """
+    if theirs in ("Wemb", "Wemb_dec"):
+        side = "decoder_" if theirs == "Wemb_dec" else "encoder_"
+        return "Wemb" if one_embedding else f"{side}Wemb"
     if theirs == "ff_logit_b":
         return "decoder_ff_logit_l2_b"
     found = re.fullmatch(r"(encoder(?:_r)?|decoder)_([UWb]x?|Wcx?)(_nl)?(?:_drt_(\d+))?", theirs)

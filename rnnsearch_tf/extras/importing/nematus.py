@@ -33,8 +33,9 @@ from rnnsearch_tf.extras.importing.foreign import (
     option,
     refuse_others,
 )
-from rnnsearch_tf.extras.importing.nematus_tensorflow import TheanoNames, is_smoothed
+from rnnsearch_tf.extras.importing.nematus_tensorflow import is_smoothed, variable_names
 from rnnsearch_tf.extras.importing.npz import NpzFile
+from rnnsearch_tf.extras.importing.tensorflow_file import CheckpointFile
 from rnnsearch_tf.extras.importing.vocabularies import Rows, arrange, as_words
 
 END_ID = 0
@@ -120,8 +121,11 @@ def read(
     refuse_others(given, SUPPORTED, path, NEEDS)
     given = as_theano(given, path)
     in_tensorflow = str(weights).endswith(".index")
-    arrays = TheanoNames(weights, given) if in_tensorflow else NpzFile(weights)
-    reader = Reader(arrays, given)
+    if in_tensorflow:
+        checkpoint = CheckpointFile(weights)
+        reader = Reader(checkpoint, given, variable_names(checkpoint, given))
+    else:
+        reader = Reader(NpzFile(weights), given)
     reader.biased_transitions = of_theano
     reader.check_embeddings()
     sizes = [given[name] for name in ("n_words_src", "n_words")]
@@ -275,13 +279,11 @@ class Reader(WeightMap):
     normalized = "all"
     biased_transitions = True
 
-    def __init__(self, arrays: ArrayFile, options: Mapping[str, Any]) -> None:
-        super().__init__(arrays)
+    def __init__(
+        self, arrays: ArrayFile, options: Mapping[str, Any], stored: Callable[[str], str] = str
+    ) -> None:
+        super().__init__(arrays, stored)
         self.options = options
-
-    def stored(self, theirs: str) -> str:
-        """The name of an array in the file."""
-        return theirs
 
     def check_embeddings(self) -> None:
         """Compare the embeddings with the options, before vocabularies of their sizes are made.

@@ -11,14 +11,10 @@ the weights, which stand beside them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
-from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.extras.importing.arrays import ArrayFile
-from rnnsearch_tf.extras.importing.tensorflow_file import CheckpointFile
 
 ARRAYS = {
     "Wemb": "encoder/embedding/embeddings",
@@ -97,45 +93,21 @@ def before_deep_transition(variable: str) -> str:
     return f"{scope}/{first}_1{slash}{last}"
 
 
-class TheanoNames(ArrayFile):
-    """A checkpoint, read under the names of the Theano form.
+def variable_names(arrays: ArrayFile, options: Mapping[str, Any]) -> Callable[[str], str]:
+    """The function from a name of the Theano form to the variable of a checkpoint.
 
     Args:
-        path: ``model-N.index``.
+        arrays: the checkpoint.
         options: those of the model.
-
-    Raises:
-        UserError: a file is missing or damaged.
     """
+    early = any(name.startswith("encoder/forwardEncoder/") for name in arrays.shapes)
+    end = "_smooth" * is_smoothed(options)
 
-    def __init__(self, path: AnyPath, options: Mapping[str, Any]) -> None:
-        self.path = path
-        self._file = CheckpointFile(path)
-        self.shapes = self._file.shapes
-        self._early = any(name.startswith("encoder/forwardEncoder/") for name in self.shapes)
-        self._end = "_smooth" * is_smoothed(options)
-
-    def _variable(self, name: str) -> str:
+    def stored(name: str) -> str:
         variable = variable_of(name)
-        return (before_deep_transition(variable) if self._early else variable) + self._end
+        return (before_deep_transition(variable) if early else variable) + end
 
-    def _values(self, name: str) -> np.ndarray:
-        return self._file.read(self._variable(name))
-
-    def __contains__(self, name: str) -> bool:
-        return self._variable(name) in self._file
-
-    def check(self, expected: Mapping[str, Sequence[int | None]]) -> None:
-        """Check names and shapes; the error names the variable."""
-        self._file.check({self._variable(name): shape for name, shape in expected.items()})
-
-    def read(self, name: str) -> np.ndarray:
-        """One array as float32."""
-        return self._values(name)
-
-    def count(self, names: Iterable[str]) -> int:
-        """Number of values in these arrays."""
-        return self._file.count(map(self._variable, names))
+    return stored
 
 
 def is_smoothed(options: Mapping[str, Any]) -> bool:
