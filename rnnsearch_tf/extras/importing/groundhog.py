@@ -61,40 +61,42 @@ ANNOTATIONS = (
 )
 
 
-def _unit(ours: str, embedder: str, transition: str) -> dict[str, str]:
-    """{name here: name there} of a unit's weights."""
-    names = {f"{ours}b": f"b_0_{embedder}_input_embdr_0"}
+def _unit(ours: str, embedder: str, transition: str) -> dict[str, tuple[str, ...]]:
+    """The ARRAYS of a unit."""
+    arrays: dict[str, tuple[str, ...]] = {f"{ours}b": (f"b_0_{embedder}_input_embdr_0", "n")}
     for gate, letter, word in (("", "W", "input"), ("_z", "G", "update"), ("_r", "R", "reset")):
-        names[f"{ours}W{gate}"] = f"W_0_{embedder}_{word}_embdr_0"
-        names[f"{ours}U{gate}"] = f"{letter}_{transition}_transition_0"
-    return names
+        arrays[f"{ours}W{gate}"] = f"W_0_{embedder}_{word}_embdr_0", "rank", "n"
+        arrays[f"{ours}U{gate}"] = f"{letter}_{transition}_transition_0", "n", "n"
+    return arrays
 
 
-NAMES = {
-    "E_source": "W_0_enc_approx_embdr",
-    "b_E_source": "b_0_enc_approx_embdr",
-    "E_target": "W_0_dec_approx_embdr",
-    "b_E_target": "b_0_dec_approx_embdr",
+ARRAYS = {
+    "E_source": ("W_0_enc_approx_embdr", "source", "rank"),
+    "b_E_source": ("b_0_enc_approx_embdr", "rank"),
+    "E_target": ("W_0_dec_approx_embdr", "target", "rank"),
+    "b_E_target": ("b_0_dec_approx_embdr", "rank"),
     **_unit("encoder.forward.", "enc", "enc"),
     **_unit("", "dec", "dec"),
-    "C": "W_0_dec_dec_inputter_0",
-    "C_z": "W_0_dec_dec_updater_0",
-    "C_r": "W_0_dec_dec_reseter_0",
-    "W_s": "W_0_dec_initializer_0",
-    "b_s": "b_0_dec_initializer_0",
-    "U_o": "W_0_dec_hid_readout_0",
-    "b_o": "b_0_dec_hid_readout_0",
-    "V_o": "W_0_dec_prev_readout_0",
-    "C_o": "W_0_dec_repr_readout",
-    "W_o1": "W1_dec_deep_softmax",
-    "W_o2": "W2_dec_deep_softmax",
-    "b_softmax": "b_dec_deep_softmax",
+    "C": ("W_0_dec_dec_inputter_0", "context", "n"),
+    "C_z": ("W_0_dec_dec_updater_0", "context", "n"),
+    "C_r": ("W_0_dec_dec_reseter_0", "context", "n"),
+    "W_s": ("W_0_dec_initializer_0", "n", "n"),
+    "b_s": ("b_0_dec_initializer_0", "n"),
+    "U_o": ("W_0_dec_hid_readout_0", "n", "n"),
+    "b_o": ("b_0_dec_hid_readout_0", "n"),
+    "V_o": ("W_0_dec_prev_readout_0", "rank", "n"),
+    "C_o": ("W_0_dec_repr_readout", "context", "n"),
+    "W_o1": ("W1_dec_deep_softmax", "maxout", "rank"),
+    "W_o2": ("W2_dec_deep_softmax", "rank", "target"),
+    "b_softmax": ("b_dec_deep_softmax", "target"),
 }
-SEARCH_NAMES = {
+"""{name here: (name there, its sizes)}."""
+
+SEARCH_ARRAYS = {
     **_unit("encoder.backward.", "back_enc", "back_enc"),
-    "U_a": "A_dec_transition_0",
-    "W_a": "B_dec_transition_0",
-    "v_a": "D_dec_transition_0",
+    "U_a": ("A_dec_transition_0", "context", "n"),
+    "W_a": ("B_dec_transition_0", "n", "n"),
+    "v_a": ("D_dec_transition_0", "n", "one"),
 }
 """Those of RNNsearch alone."""
 
@@ -133,11 +135,18 @@ def read(
             option(state, f"{name}_{side}", int, path) for name in ("n_sym", "null_sym", "unk_sym")
         )
         # before a vocabulary of this size is made
-        arrays.check({NAMES[f"E_{side}"]: (size, rank)})
+        arrays.check({ARRAYS[f"E_{side}"][0]: (size, rank)})
         sides.append(arrange(as_words(words, where), size, end, unknown, where))
     source, target = sides
-    names = NAMES | (SEARCH_NAMES if attends else {})
-    shapes = _shapes(names, dim, rank, len(source.tokens) - 1, len(target.tokens) - 1, attends)
+    sizes = {
+        "n": dim,
+        "rank": rank,
+        "context": 2 * dim if attends else dim,
+        "maxout": dim // 2,
+        "source": len(source.tokens) - 1,
+        "target": len(target.tokens) - 1,
+        "one": 1,
+    }
     changes: dict[str, Callable[[np.ndarray], np.ndarray]] = {
         "E_source": source.rows,
         "E_target": target.rows,
@@ -146,8 +155,9 @@ def read(
         "v_a": lambda values: values[:, 0],
     }
     weights_here = WeightMap(arrays)
-    for ours, theirs in names.items():
-        weights_here.take(ours, theirs, shapes[theirs], changes.get(ours, lambda values: values))
+    for ours, (theirs, *shape) in (ARRAYS | (SEARCH_ARRAYS if attends else {})).items():
+        change = changes.get(ours, lambda values: values)
+        weights_here.take(ours, theirs, tuple(sizes[each] for each in shape), change)
     model = dict(
         system="rnnsearch" if attends else "rnnencdec",
         embedding_size=rank,
@@ -168,38 +178,3 @@ def read(
             f"{'RNNsearch' if attends else 'RNNencdec'}, {dim} units, embeddings of {rank}",
         ],
     )
-
-
-def _shapes(
-    names: Mapping[str, str], n: int, rank: int, source: int, target: int, attends: bool
-) -> dict[str, tuple[int, ...]]:
-    """The shape of every array, by its name there."""
-    context = 2 * n if attends else n
-    rows = {"W": rank, "U": n, "C": context}
-    shapes: dict[str, tuple[int, ...]] = {}
-    for ours, theirs in names.items():
-        letter = ours.rpartition(".")[2]
-        if letter[0] in "WUC" and letter.partition("_")[2] in ("", "z", "r"):
-            shapes[theirs] = (rows[letter[0]], n)
-    others = {
-        "E_source": (source, rank),
-        "E_target": (target, rank),
-        "b_E_source": (rank,),
-        "b_E_target": (rank,),
-        "encoder.forward.b": (n,),
-        "encoder.backward.b": (n,),
-        "b": (n,),
-        "W_s": (n, n),
-        "b_s": (n,),
-        "U_o": (n, n),
-        "b_o": (n,),
-        "V_o": (rank, n),
-        "C_o": (context, n),
-        "W_o1": (n // 2, rank),
-        "W_o2": (rank, target),
-        "b_softmax": (target,),
-        "U_a": (context, n),
-        "W_a": (n, n),
-        "v_a": (n, 1),
-    }
-    return shapes | {names[ours]: shape for ours, shape in others.items() if ours in names}
