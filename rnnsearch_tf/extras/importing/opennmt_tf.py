@@ -11,7 +11,7 @@ of RNNEncoder and AttentionalRNNDecoder, or for the name of a model of the catal
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,43 +36,36 @@ BRIDGES = {
     "DenseBridge(tanh)": "dense_tanh",
     "DenseBridge(activation=tanh)": "dense_tanh",
 }
-CLASSES = ("RNNEncoder", "AttentionalRNNDecoder")
-ENCODER = ("num_layers", "num_units", "bidirectional", "residual_connections", "dropout", "reducer",
-           "cell_class")  # fmt: skip
-DECODER = ("num_layers", "num_units", "bridge_class", "attention_mechanism_class", "cell_class",
-           "dropout", "residual_connections", "first_layer_attention",
-           "attention_layer_activation")  # fmt: skip
-"""The classes of encoder and decoder, and their arguments in their order."""
-
-DEFAULTS: Sequence[Mapping[str, Any]] = (
-    dict(bidirectional=False, residual_connections=False, reducer="ConcatReducer",
-         cell_class="LSTMCell"),
-    dict(bridge_class="ZeroBridge", attention_mechanism_class="LuongAttention",
-         attention_layer_activation="tanh", cell_class="LSTMCell", residual_connections=False,
-         first_layer_attention=False),
-)  # fmt: skip
-CATALOGUE: Mapping[str, Sequence[Mapping[str, Any]]] = {
-    "LuongAttention": (
-        dict(num_layers=4, num_units=1000),
-        dict(num_layers=4, num_units=1000, bridge_class="CopyBridge"),
-    ),
-    "NMTSmallV1": (
-        dict(num_layers=2, num_units=512),
-        dict(num_layers=2, num_units=512, bridge_class="CopyBridge",
-             attention_layer_activation=None),
-    ),
-    "NMTMediumV1": (
-        dict(num_layers=4, num_units=256, bidirectional=True),
-        dict(num_layers=4, num_units=512, bridge_class="CopyBridge",
-             attention_layer_activation=None),
-    ),
-    "NMTBigV1": (
-        dict(num_layers=4, num_units=512, bidirectional=True),
-        dict(num_layers=4, num_units=1024, bridge_class="CopyBridge",
-             attention_layer_activation=None),
-    ),
+ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
+    "RNNEncoder": dict(
+        num_layers=None, num_units=None, bidirectional=False, residual_connections=False,
+        dropout=0.3, reducer="ConcatReducer", cell_class="LSTMCell"),
+    "AttentionalRNNDecoder": dict(
+        num_layers=None, num_units=None, bridge_class="ZeroBridge",
+        attention_mechanism_class="LuongAttention", cell_class="LSTMCell", dropout=0.3,
+        residual_connections=False, first_layer_attention=False,
+        attention_layer_activation="tanh"),
 }  # fmt: skip
-"""Arguments of encoder and decoder of the catalogue's models."""
+"""The classes of encoder and decoder, and their arguments in their order with the defaults."""
+
+
+def _of_catalogue(
+    layers: int, units: int, bidirectional: bool = False, **decoder: Any
+) -> Sequence[Mapping[str, Any]]:
+    """The arguments of encoder and decoder of a model of the catalogue."""
+    size = units // 2 if bidirectional else units
+    return (
+        dict(num_layers=layers, num_units=size, bidirectional=bidirectional),
+        dict(num_layers=layers, num_units=units, bridge_class="CopyBridge", **decoder),
+    )
+
+
+CATALOGUE = {
+    "LuongAttention": _of_catalogue(4, 1000),
+    "NMTSmallV1": _of_catalogue(2, 512, attention_layer_activation=None),
+    "NMTMediumV1": _of_catalogue(4, 512, bidirectional=True, attention_layer_activation=None),
+    "NMTBigV1": _of_catalogue(4, 1024, bidirectional=True, attention_layer_activation=None),
+}
 
 END = (
     "the source is read without </s>; if the configuration has source_sequence_controls with end:"
@@ -135,14 +128,15 @@ def _arguments(path: AnyPath, tree: ast.AST) -> list[dict[str, Any]]:
                 f"{path}: expected one model of the catalogue, got {', '.join(models)}; keep only"
                 " the name of this model"
             )
-        return [{**default, **side} for default, side in zip(DEFAULTS, CATALOGUE[models[0]])]
+        model = CATALOGUE[models[0]]
+        return [{**default, **side} for default, side in zip(ARGUMENTS.values(), model)]
     found = []
-    for name, names, default in zip(CLASSES, (ENCODER, DECODER), DEFAULTS):
-        sides = [_given(path, name, names, call) for call in calls if _name(call) == name]
+    for name, default in ARGUMENTS.items():
+        sides = [_given(path, name, default, call) for call in calls if _name(call) == name]
         if not sides:
             others = sorted(other for other in called if other.endswith(name[-len("Encoder") :]))
             raise UserError(
-                f"{path}: expected a model with {' and '.join(CLASSES)}, or one of the catalogue"
+                f"{path}: expected a model with {' and '.join(ARGUMENTS)}, or one of the catalogue"
                 f" ({', '.join(CATALOGUE)}), found no {', but '.join([name, *others])}"
             )
         if any(side != sides[0] for side in sides):
@@ -154,7 +148,7 @@ def _arguments(path: AnyPath, tree: ast.AST) -> list[dict[str, Any]]:
     return found
 
 
-def _given(path: AnyPath, name: str, names: Sequence[str], call: ast.Call) -> dict[str, Any]:
+def _given(path: AnyPath, name: str, names: Iterable[str], call: ast.Call) -> dict[str, Any]:
     """The arguments of a call of the class `name`, whose arguments have these names."""
     hidden = [ast.unparse(each) for each in call.args if isinstance(each, ast.Starred)]
     hidden += [f"**{ast.unparse(each.value)}" for each in call.keywords if each.arg is None]
