@@ -162,7 +162,7 @@ GNMT = [
     Mutant(
         TENSORFLOW_NMT,
         "residual layers begin with the second",
-        "residual=True, first_residual=sizes.first_residual",
+        "residual=True, first_residual=first_residual",
         "residual=True",
         (SAME,),
     ),
@@ -170,7 +170,7 @@ GNMT = [
         TENSORFLOW_NMT,
         "other residual layers are not refused",
         '    raise UserError(\n        f"{path}: num_encoder_residual_layers',
-        "    return _Sizes(units, kind, encoder_layers, layers, 2)\n"
+        "    return units, encoder_layers, layers, 2\n"
         '    raise UserError(\n        f"{path}: num_encoder_residual_layers',
         (f"{REFUSED}::test_other_options_of_tensorflow_nmt",),
     ),

@@ -12,7 +12,7 @@ scaled_luong, and that and the norm of normed_bahdanau, are multiplied into W_a 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -97,8 +97,8 @@ def read(
     path, given = options
     hparams = with_derived_options(given)
     refuse_others(hparams, SUPPORTED, path, NEEDS)
-    sizes = _sizes(hparams, path)
-    n = sizes.units
+    n, encoder_layers, layers, first_residual = _sizes(hparams, path)
+    encoder_type = hparams["encoder_type"]
     attention = option(hparams, "attention", str, path)
     source, target = (
         arrange_lines(where, words, end=hparams["eos"], unknown="<unk>")
@@ -116,28 +116,28 @@ def read(
     reader.take(
         "E_target", embeddings[1], (counts[1], n), lambda E: with_begin(target.rows(E), E[begin])
     )
-    reader.encoder(f"{TOP}/encoder", sizes.encoder_type, sizes.encoder_layers)
-    h = 2 * n if sizes.encoder_type == "bi" else n
+    reader.encoder(f"{TOP}/encoder", encoder_type, encoder_layers)
+    h = 2 * n if encoder_type == "bi" else n
     decoder = f"{TOP}/decoder"
     if hparams["attention_architecture"] == "standard":
-        reader.decoder(decoder, sizes.layers, h)
+        reader.decoder(decoder, layers, h)
         around = f"{decoder}/attention"
         values = dict(system="luong", attentional_activation="linear", input_feeding=True)
         if not option(hparams, "output_attention", bool, path):
             values["predict_from"] = "state"
     else:
-        around = reader.gnmt_decoder(decoder, sizes.layers, h)
+        around = reader.gnmt_decoder(decoder, layers, h)
         values = dict(system="gnmt")
         if hparams["attention_architecture"] == "gnmt_v2":
             values["upper_context"] = "current"
     reader.attention(attention, f"{decoder}/memory_layer/kernel", around, h)
     reader.take("W_s", f"{decoder}/output_projection/kernel", (n, counts[1]), target.columns)
     reader.weights["b_softmax"] = lambda: target.biases(np.zeros(counts[1], np.float32))
-    bridge = "alternate" if sizes.encoder_type == "bi" else "copy"
+    bridge = "alternate" if encoder_type == "bi" else "copy"
     values |= dict(
         unit=reader.kind,
-        layers=sizes.layers,
-        encoder_directions=DIRECTIONS[sizes.encoder_type],
+        layers=layers,
+        encoder_directions=DIRECTIONS[encoder_type],
         bridge=bridge if option(hparams, "pass_hidden_state", bool, path) else "zero",
         attention_score="concat" if attention in BAHDANAU else "general",
         embedding_size=n,
@@ -146,10 +146,10 @@ def read(
         hidden_size=n,
         biases="all",
     )
-    if sizes.first_residual is not None:
-        values |= dict(residual=True, first_residual=sizes.first_residual)
-    if sizes.encoder_layers != sizes.layers:
-        values["encoder_layers"] = sizes.encoder_layers
+    if first_residual is not None:
+        values |= dict(residual=True, first_residual=first_residual)
+    if encoder_layers != layers:
+        values["encoder_layers"] = encoder_layers
     if attention in BAHDANAU:
         values["alignment_size"] = n
     search, notes = searched(hparams, path)
@@ -161,7 +161,7 @@ def read(
         target=target,
         parameters=arrays.count(reader.shapes),
         found=[
-            f"{reader.kind.upper()}, {sizes.encoder_layers} and {sizes.layers} layers of {n} units,"
+            f"{reader.kind.upper()}, {encoder_layers} and {layers} layers of {n} units,"
             f" {attention} attention to {h} values, {hparams['attention_architecture']}",
             *notes,
         ],
@@ -218,20 +218,10 @@ def with_derived_options(hparams: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-class _Sizes(NamedTuple):
-    """Layers of each direction of the encoder, of the decoder, and their units; the first layer
-    that is residual, or None.
+def _sizes(hparams: Mapping[str, Any], path: AnyPath) -> tuple[int, int, int, int | None]:
+    """(units, layers of each direction of the encoder, layers of the decoder, the first layer that
+    is residual, or None); refuse residual layers that do not begin with the same layer.
     """
-
-    units: int
-    encoder_type: str
-    encoder_layers: int
-    layers: int
-    first_residual: int | None
-
-
-def _sizes(hparams: Mapping[str, Any], path: AnyPath) -> _Sizes:
-    """Read the sizes; refuse residual layers that do not begin with the same layer."""
     units, encoder_layers, layers = (
         option(hparams, name, int, path)
         for name in ("num_units", "num_encoder_layers", "num_decoder_layers")
@@ -245,11 +235,11 @@ def _sizes(hparams: Mapping[str, Any], path: AnyPath) -> _Sizes:
         encoder_layers //= 2
         counts[0] //= 2
     if counts == [0, 0]:
-        return _Sizes(units, kind, encoder_layers, layers, None)
+        return units, encoder_layers, layers, None
     for first in range(2, max(encoder_layers, layers) + 1):
         lowest = max(first, 3) if kind == "gnmt" else first  # of the encoder
         if counts == [max(encoder_layers + 1 - lowest, 0), max(layers + 1 - first, 0)]:
-            return _Sizes(units, kind, encoder_layers, layers, first)
+            return units, encoder_layers, layers, first
     raise UserError(
         f"{path}: num_encoder_residual_layers, num_decoder_residual_layers: expected the upper"
         f" layers, from the same one on, got {counts[0]} of {encoder_layers} and {counts[1]} of"
