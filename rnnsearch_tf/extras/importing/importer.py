@@ -51,17 +51,14 @@ def import_model(
     check_new_folder(output)
     foreign = describe(program, files)
     model, source, target, config = built(foreign, overrides)
+    names = ", ".join(pathlib.Path(path).name for path in files)
     origin = {
-        "trained by": f"{foreign.program}; imported from {', '.join(_names(files))}",
+        "trained by": f"{foreign.program}; imported from {names}",
         "best development BLEU": "not recorded; `rnnsearch evaluate` measures the model",
     }
     save_model(output, model, source, target, config, origin)
     translator = Translator(model, source, target, config)
     return translator, [*foreign.found, *parameter_counts(foreign, model)]
-
-
-def _names(files: Sequence[AnyPath]) -> list[str]:
-    return [pathlib.Path(path).name for path in files]
 
 
 def describe(program: str, files: Sequence[AnyPath]) -> ForeignModel:

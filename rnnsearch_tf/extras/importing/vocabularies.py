@@ -171,14 +171,13 @@ def read_dictionary(path: AnyPath) -> dict[str, Any]:
         UserError: the file is missing, damaged or too large, or contains anything else.
     """
     try:
-        size = os.path.getsize(path)
         with open(path, "rb") as file:
             begin = file.read(64).removeprefix(codecs.BOM_UTF8).lstrip()[:1]
     except OSError as error:
         raise UserError(
             f"{path}: expected a JSON file or a pickle, got: {error.strerror}; check the path"
         ) from None
-    tree = read_pickle(path) if begin not in (b"{", b"[") else _read_json(path, size)
+    tree = read_pickle(path) if begin not in (b"{", b"[") else _read_json(path)
     if not isinstance(tree, dict) or not all(isinstance(key, (str, int)) for key in tree):
         raise UserError(
             f"{path}: expected a dictionary, got {type(tree).__name__}; is it the file of another"
@@ -194,11 +193,7 @@ def read_text(path: AnyPath) -> str:
         UserError: the file is missing, too large or not UTF-8.
     """
     try:
-        size = os.path.getsize(path)
-        if size > MOST_TEXT:
-            raise UserError(f"{path}: refused: expected at most {MOST_TEXT:,} bytes, got {size:,}")
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+        return _read_bytes(path, MOST_TEXT).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: expected text in UTF-8, got: {error}; check the file") from None
 
@@ -226,11 +221,7 @@ def read_words(path: AnyPath) -> dict[str, int]:
         UserError: the file is missing, damaged or too large, or contains anything else.
     """
     try:
-        size = os.path.getsize(path)
-        if size > MOST_BYTES:
-            raise UserError(f"{path}: refused: expected at most {MOST_BYTES:,} bytes, got {size:,}")
-        with open(path, "rb") as file:
-            data = file.read()
+        data = _read_bytes(path, MOST_BYTES)
         if data.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
             return as_words(read_dictionary(path), path)
         scalars = _scalars(data.decode("utf-8"))
@@ -281,12 +272,17 @@ def as_words(tree: Mapping[Any, Any], path: AnyPath) -> dict[str, int]:
     return dict(tree)
 
 
-def _read_json(path: AnyPath, size: int) -> Any:
-    if size > MOST_BYTES:
-        raise UserError(f"{path}: refused: expected at most {MOST_BYTES:,} bytes, got {size:,}")
+def _read_bytes(path: AnyPath, most: int) -> bytes:
+    size = os.path.getsize(path)
+    if size > most:
+        raise UserError(f"{path}: refused: expected at most {most:,} bytes, got {size:,}")
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _read_json(path: AnyPath) -> Any:
     try:
-        with open(path, encoding="utf-8-sig") as file:
-            text = file.read()
+        text = _read_bytes(path, MOST_BYTES).decode("utf-8-sig")
         if text.count("[") + text.count("{") > MOST_TOKENS:
             raise ValueError(f"more than {MOST_TOKENS:,} lists and dictionaries")
         return json.loads(text)
