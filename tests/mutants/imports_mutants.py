@@ -267,7 +267,8 @@ IMPORTING = [
     Mutant(
         NEMATUS,
         "options of the TensorFlow versions are not refused",
-        '    "model_type": ("rnn",),\n    "rnn_enc_depth": (1,),\n',
+        '    "model_type": (("rnn",), "a Transformer"),\n'
+        '    "rnn_enc_depth": ((1,), "layers with residual connections above the encoder"),\n',
         "",
         (f"{REFUSED}::test_what_no_system_computes_of_the_tensorflow_versions",),
     ),

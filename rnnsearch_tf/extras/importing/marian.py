@@ -36,18 +36,6 @@ OPTIONS = "special:model.yml"
 CELLS = {"amun": "gru", "nematus": "gru-nematus", "s2s": "gru"}
 """The recurrent unit of each type of model."""
 
-NEEDS = {
-    "type": "another architecture",
-    "enc-cell": "another recurrent unit",
-    "dec-cell": "another recurrent unit",
-    "enc-depth": "layers above the encoder",
-    "dec-depth": "layers above the decoder",
-    "enc-type": "another order of the encoder's layers",
-    "right-left": "the target side reversed",
-    "tied-embeddings-src": "one embedding for both languages",
-    "tied-embeddings-all": "one embedding for both languages",
-    "output-omit-bias": "a softmax without biases",
-}
 DEFAULTS = {
     "enc-cell-depth": 1,
     "dec-cell-base-depth": 2,
@@ -93,9 +81,10 @@ def read(
     arrays = NpzFile(weights)
     where = f"{weights}: {OPTIONS}"
     options = DEFAULTS | parse_yaml(arrays.text(OPTIONS, MOST_CHARACTERS), where)
-    refuse_others(options, {"type": tuple(CELLS)}, where, NEEDS)
+    refuse_others(options, {"type": tuple(CELLS)}, where, {"type": "another architecture"})
     kind = option(options, "type", str, where)
-    refuse_others(options, _supported(kind), where, NEEDS)
+    for name, (values, need) in _supported(kind).items():
+        refuse_others(options, {name: values}, where, {name: need})
     sizes = option(options, "dim-vocabs", list, where)
     if len(sizes) != 2 or not all(type(size) is int for size in sizes):
         raise UserError(f"{where}: dim-vocabs: expected two numbers, got {reprlib.repr(sizes)}")
@@ -128,19 +117,22 @@ def read(
     return nematus.conditional_gru("Marian", reader, where, source, target, search)
 
 
-def _supported(kind: str) -> dict[str, Sequence[Any]]:
-    """{option: values that can be imported} of a type of model."""
+def _supported(kind: str) -> dict[str, tuple[Sequence[Any], str]]:
+    """{option: (values that can be imported, what another one would need)} of a type of model."""
     return {
-        "enc-cell": (CELLS[kind],),
-        "dec-cell": (CELLS[kind],),
-        "enc-depth": (1,),
-        "dec-depth": (1,),
-        "enc-type": ("bidirectional",),
-        "layer-normalization": (False,) if kind == "amun" else (False, True),
-        "right-left": (False,),
-        "tied-embeddings-src": (False,),
-        "tied-embeddings-all": (False, True) if kind == "s2s" else (False,),
-        "output-omit-bias": (False,),
+        "enc-cell": ((CELLS[kind],), "another recurrent unit"),
+        "dec-cell": ((CELLS[kind],), "another recurrent unit"),
+        "enc-depth": ((1,), "layers above the encoder"),
+        "dec-depth": ((1,), "layers above the decoder"),
+        "enc-type": (("bidirectional",), "another order of the encoder's layers"),
+        "layer-normalization": ((False,) if kind == "amun" else (False, True), "another layer"),
+        "right-left": ((False,), "the target side reversed"),
+        "tied-embeddings-src": ((False,), "one embedding for both languages"),
+        "tied-embeddings-all": (
+            (False, True) if kind == "s2s" else (False,),
+            "one embedding for both languages",
+        ),
+        "output-omit-bias": ((False,), "a softmax without biases"),
     }
 
 

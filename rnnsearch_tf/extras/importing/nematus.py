@@ -40,41 +40,26 @@ from rnnsearch_tf.extras.importing.vocabularies import Rows, arrange, as_words
 
 END_ID = 0
 
-SUPPORTED: dict[str, Sequence[Any]] = {
-    "encoder": ("gru",),
-    "decoder": ("gru_cond",),
-    "enc_depth": (1,),
-    "dec_depth": (1,),
-    "factors": (1,),
-    "weight_normalisation": (False,),
-    "deep_fusion_lm": (False,),
-    "tie_encoder_decoder_embeddings": (False,),
+SUPPORTED: Mapping[str, tuple[Sequence[Any], str]] = {
+    "encoder": (("gru",), "another recurrent unit"),
+    "decoder": (("gru_cond",), "another recurrent unit"),
+    "enc_depth": ((1,), "layers with residual connections above the encoder"),
+    "dec_depth": ((1,), "layers with residual connections above the decoder"),
+    "factors": ((1,), "an embedding of several factors of a word"),
+    "weight_normalisation": ((False,), "weight normalization"),
+    "deep_fusion_lm": ((False,), "a language model beside the decoder"),
+    "tie_encoder_decoder_embeddings": ((False,), "one embedding for both languages"),
     # from here on, of the TensorFlow versions
-    "model_type": ("rnn",),
-    "rnn_enc_depth": (1,),
-    "rnn_dec_depth": (1,),
-    "output_hidden_activation": ("tanh",),
-    "softmax_mixture_size": (1,),
-    "rnn_lexical_model": (False,),
-    "layer_normalization_type": ("layernorm",),
+    "model_type": (("rnn",), "a Transformer"),
+    "rnn_enc_depth": ((1,), "layers with residual connections above the encoder"),
+    "rnn_dec_depth": ((1,), "layers with residual connections above the decoder"),
+    "output_hidden_activation": (("tanh",), "another function before the output matrix"),
+    "softmax_mixture_size": ((1,), "a mixture of several softmax layers"),
+    "rnn_lexical_model": ((False,), "a lexical model beside the decoder"),
+    "layer_normalization_type": (("layernorm",), "a normalization without the mean"),
 }
-NEEDS = {
-    "encoder": "another recurrent unit",
-    "decoder": "another recurrent unit",
-    "enc_depth": "layers with residual connections above the encoder",
-    "dec_depth": "layers with residual connections above the decoder",
-    "factors": "an embedding of several factors of a word",
-    "weight_normalisation": "weight normalization",
-    "deep_fusion_lm": "a language model beside the decoder",
-    "tie_encoder_decoder_embeddings": "one embedding for both languages",
-    "model_type": "a Transformer",
-    "rnn_enc_depth": "layers with residual connections above the encoder",
-    "rnn_dec_depth": "layers with residual connections above the decoder",
-    "output_hidden_activation": "another function before the output matrix",
-    "softmax_mixture_size": "a mixture of several softmax layers",
-    "rnn_lexical_model": "a lexical model beside the decoder",
-    "layer_normalization_type": "a normalization without the mean",
-}
+"""{option: (values that can be imported, what another one would need)}."""
+
 LATER_NAMES = {
     "dim_word": ("embedding_size",),
     "dim": ("state_size",),
@@ -118,7 +103,8 @@ def read(
     """
     path, given = options
     of_theano = "embedding_size" not in given
-    refuse_others(given, SUPPORTED, path, NEEDS)
+    for name, (values, need) in SUPPORTED.items():
+        refuse_others(given, {name: values}, path, {name: need})
     given = as_theano(given, path)
     in_tensorflow = str(weights).endswith(".index")
     if in_tensorflow:
