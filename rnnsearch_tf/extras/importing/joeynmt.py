@@ -32,15 +32,13 @@ from rnnsearch_tf.extras.importing.vocabularies import arrange_lines, id_of, wit
 GATES = {"gru": ("_r", "_z", ""), "lstm": ("_input", "_forget", "", "_output")}
 """Suffixes of the gates here, in the order in which PyTorch stores them."""
 
+UNITS = {"gru": "gru_reset_after", "lstm": "lstm"}
+SCORES = {"bahdanau": "concat", "luong": "general"}
+BRIDGES = {"bridge": "tanh", "last": "top", "zero": "zero", "zeros": "zero"}
+_OF_BOTH = {"type": ("recurrent",), "rnn_type": tuple(UNITS), "activation": ("tanh",)}
 SUPPORTED: Sequence[Mapping[str, Sequence[Any]]] = (
-    {"type": ("recurrent",), "rnn_type": ("gru", "lstm"), "activation": ("tanh",)},
-    {
-        "type": ("recurrent",),
-        "rnn_type": ("gru", "lstm"),
-        "activation": ("tanh",),
-        "attention": ("bahdanau", "luong"),
-        "init_hidden": ("bridge", "last", "zero", "zeros"),
-    },
+    _OF_BOTH,
+    _OF_BOTH | {"attention": tuple(SCORES), "init_hidden": tuple(BRIDGES)},
 )
 """Options of encoder and decoder."""
 
@@ -55,9 +53,6 @@ DEFAULTS: Sequence[Mapping[str, Any]] = (
         "input_feeding": True,
     },
 )
-UNITS = {"gru": "gru_reset_after", "lstm": "lstm"}
-SCORES = {"bahdanau": "concat", "luong": "general"}
-BRIDGES = {"bridge": "tanh", "last": "top", "zero": "zero", "zeros": "zero"}
 HINTS = {
     "alpha": (0.0, LENGTHS),
     "beam_alpha": (0.0, LENGTHS),
@@ -91,14 +86,11 @@ def read(
     for side, supported in zip(sides, SUPPORTED):
         refuse_others(side, supported, path, NEEDS)
     encoder, decoder = ({**given, **side} for given, side in zip(DEFAULTS, sides))
-    kind, layers, n = (
-        option(decoder, name, type_, path)
-        for name, type_ in (("rnn_type", str), ("num_layers", int), ("hidden_size", int))
-    )
-    both, size = (
-        option(encoder, "bidirectional", bool, path),
-        option(encoder, "hidden_size", int, path),
-    )
+    kind = option(decoder, "rnn_type", str, path)
+    layers = option(decoder, "num_layers", int, path)
+    n = option(decoder, "hidden_size", int, path)
+    both = option(encoder, "bidirectional", bool, path)
+    size = option(encoder, "hidden_size", int, path)
     _check_sides(encoder, decoder, path)
     h = 2 * size if both else size
     data = option({"data": {}} | dict(config), "data", dict, path)
