@@ -105,7 +105,7 @@ class Core:
             status = code.name
             raise
         except BaseException:
-            status = counted.status or grpc.StatusCode.INTERNAL.name
+            status = grpc.StatusCode.INTERNAL.name
             raise
         finally:
             seconds = time.monotonic() - started
@@ -114,12 +114,9 @@ class Core:
 
 @dataclasses.dataclass
 class Counted:
-    """What the metrics are to know of a prediction: its model, and the status of another
-    exception than those of :meth:`Core.counted`.
-    """
+    """What the metrics are to know of a prediction."""
 
     model: str
-    status: str | None = None
 
 
 class Held:

@@ -71,10 +71,7 @@ HTTP_STATUS = {
 
 
 class BodyTooLarge(ServingError):
-    """A request has more bytes than it may have."""
-
-    def __init__(self, message: str):
-        super().__init__(grpc.StatusCode.RESOURCE_EXHAUSTED, message)
+    """A request has more bytes than it may have: 413 instead of 429."""
 
 
 def server(application: Any, flags: Any) -> uvicorn.Server:
@@ -173,10 +170,7 @@ class Application:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         request = starlette.requests.Request(scope, receive)
         with self._core.held() as held:
-            try:
-                status, headers, body = await self._answer(request, held)
-            except starlette.requests.ClientDisconnect:
-                return
+            status, headers, body = await self._answer(request, held)
             response = starlette.responses.Response(body, status, headers)
             start = {"type": "http.response.start", "status": status}
             await send(start | {"headers": response.raw_headers})
@@ -207,20 +201,14 @@ class Application:
             return HTTP_STATUS[error.code], headers, encode({"error": error.message})
         except asyncio.CancelledError:  # the grace of a stop has passed
             return 503, headers, encode({"error": "The server is shutting down; try again later"})
-        except starlette.requests.ClientDisconnect:
-            raise
         except Exception:
             log.exception("error: internal error in %s %s", method, path)
             return 500, headers, encode({"error": "Internal error; the server's log says more"})
 
     async def _models(self, request: Any, method: str, path: str, held: Held) -> bytes:
         if method == "POST" and (match := PREDICTION.fullmatch(path)):
-            with self._core.counted("REST", match["name"]) as counted, self._core.admitted():
-                try:
-                    return await self._predict(request, match, held)
-                except starlette.requests.ClientDisconnect:
-                    counted.status = grpc.StatusCode.CANCELLED.name
-                    raise
+            with self._core.counted("REST", match["name"]), self._core.admitted():
+                return await self._predict(request, match, held)
         if method in READING and (match := INFORMATION.fullmatch(path)):
             if match["metadata"]:
                 return await self._call(match, Kind.REST_METADATA, b"")
@@ -242,6 +230,8 @@ class Application:
                 grpc.StatusCode.DEADLINE_EXCEEDED,
                 f"expected the whole request within {CLIENT_SECONDS} s",
             ) from None
+        except starlette.requests.ClientDisconnect:
+            raise ServingError(grpc.StatusCode.CANCELLED, "The client has gone") from None
         if request.headers.get("content-encoding", "").lower() == "gzip":
             body = await asyncio.to_thread(unpacked, body, self._core.flags.max_request_bytes)
             held.add(len(body))
@@ -268,7 +258,10 @@ class Application:
             else:
                 chunks.clear()
         if size > limit:
-            raise BodyTooLarge(f"expected a body of at most {limit} bytes, got {size}")
+            raise BodyTooLarge(
+                grpc.StatusCode.RESOURCE_EXHAUSTED,
+                f"expected a body of at most {limit} bytes, got {size}",
+            )
         return b"".join(chunks)
 
     def _check_host(self, request: Any) -> None:
