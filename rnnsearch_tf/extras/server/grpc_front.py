@@ -94,7 +94,13 @@ class GrpcFront:
             maximum_concurrent_rpcs=OTHER_CALLS + flags.max_waiting_requests,
         )
         pool = self.read_messages()
-        self._server.add_generic_rpc_handlers((Methods(self._core, self),))
+        for service, methods in (  # all others are UNIMPLEMENTED
+            (PREDICTIONS, {"Predict": self.predict, "GetModelMetadata": self.metadata}),
+            (MANAGEMENT, {"GetModelStatus": self.status}),
+        ):
+            handlers = {name: _guarded(self._core, method) for name, method in methods.items()}
+            handler = grpc.method_handlers_generic_handler(service, handlers)
+            self._server.add_generic_rpc_handlers((handler,))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         names = (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self._server, pool)
@@ -217,23 +223,6 @@ class Health(health_pb2_grpc.HealthServicer):
         return health_pb2.HealthCheckResponse.NOT_SERVING
 
 
-class Methods(grpc.GenericRpcHandler):
-    """Which function answers which method; what is not here is UNIMPLEMENTED."""
-
-    def __init__(self, core: Core, front: GrpcFront):
-        self._handlers = {
-            f"/{service}/{method}": grpc.stream_stream_rpc_method_handler(_guarded(core, function))
-            for service, method, function in (
-                (PREDICTIONS, "Predict", front.predict),
-                (PREDICTIONS, "GetModelMetadata", front.metadata),
-                (MANAGEMENT, "GetModelStatus", front.status),
-            )
-        }
-
-    def service(self, handler_call_details: Any) -> Any:
-        return self._handlers.get(handler_call_details.method)
-
-
 class Uploads:
     """Limits how many messages are received at once, since each may be large. A new message
     replaces the oldest one that is slow.
@@ -300,7 +289,7 @@ def _guarded(core: Core, function: Any) -> Any:
         # not inside `except`: the exception would keep the request's bytes alive
         await context.abort(code, message)
 
-    return handler
+    return grpc.stream_stream_rpc_method_handler(handler)
 
 
 def _seconds(context: Any) -> float:
