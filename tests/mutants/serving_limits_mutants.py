@@ -30,7 +30,7 @@ REQUESTS = [
     Mutant(
         "extras/server/json_tensors.py",
         "any number of values",
-        "    if values > most:",
+        "    if values > most_values:",
         "    if False:",
         (f"{JSON}::test_values_have_a_limit_before_they_are_read",),
     ),

@@ -24,8 +24,8 @@ JSON_AND_HTTP = [
     Mutant(
         "extras/server/json_tensors.py",
         "float32 with the digits of float64",
-        "return float(str(value))",
-        "return float(value)",
+        "[float(str(value)) for value",
+        "[float(value) for value",
         (f"{JSON}::test_answers",),
     ),
     Mutant(

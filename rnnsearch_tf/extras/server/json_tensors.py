@@ -11,7 +11,6 @@ NaN, Infinity and -Infinity are accepted and written unquoted.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import math
 import re
@@ -56,7 +55,13 @@ def parse(body: bytes, most_values: int = JSON_VALUES) -> dict[str, Any]:
     """
     if not body:
         raise invalid_argument("JSON Parse error: The document is empty")
-    _check_values(body, most_values)
+    # there cannot be more values than these marks, those within strings among them
+    values = sum(body.count(mark) for mark in (b",", b"[", b"{"))
+    if values > most_values:
+        raise invalid_argument(
+            f"JSON Parse error: expected at most {most_values} values (commas and opening"
+            f" brackets), got {values}; send fewer at once"
+        )
     try:
         text, errors = body.decode(), "strict"
     except UnicodeDecodeError:
@@ -164,18 +169,6 @@ def to_body(outputs: Mapping[str, np.ndarray], form: str) -> bytes:
     return encode({form: result})
 
 
-def _check_values(body, most):
-    """There cannot be more values than commas and opening brackets, those within strings among
-    them.
-    """
-    values = sum(body.count(mark) for mark in (b",", b"[", b"{"))
-    if values > most:
-        raise invalid_argument(
-            f"JSON Parse error: expected at most {most} values (commas and opening brackets), got"
-            f" {values}; send fewer at once"
-        )
-
-
 def _rows(document, infos):
     rows = document["instances"]
     if not isinstance(rows, list):
@@ -244,7 +237,7 @@ def _columns(value, infos):
                 "inputs is a plain value/list, but expecting an object as multiple input tensors"
                 " required as per tensorinfo_map"
             )
-        return {name: _to_tensor(value, info.dtype) for name, info in infos.items()}
+        value = dict.fromkeys(infos, value)
     for name in infos:
         if name not in value:
             raise invalid_argument(f"Missing named input: {name} in 'inputs' object.")
@@ -305,7 +298,7 @@ def _leaves_to_array(leaves, dtype):
         return np.array(leaves, INTEGERS[dtype])
     if dtype in FLOATS:
         _check_leaves(leaves, dtype, lambda leaf: type(leaf) in (int, float))
-        _check_decimals(leaves, FLOATS[dtype], "float" if dtype == types_pb2.DT_FLOAT else "double")
+        _check_decimals(leaves, dtype)
         return np.array(leaves, FLOATS[dtype])
     raise ServingError(
         grpc.StatusCode.UNIMPLEMENTED,
@@ -319,9 +312,9 @@ def _check_leaves(leaves, dtype, fits):
             raise _type_error(leaf, dtype)
 
 
-def _check_decimals(leaves, numpy_type, name):
+def _check_decimals(leaves, dtype):
     """Whole numbers must be exact in the float type, others within its range."""
-    information = np.finfo(numpy_type)
+    information = np.finfo(FLOATS[dtype])
     largest_whole = 2 ** (information.nmant + 1) - 1
     largest = float(information.max)
     for leaf in leaves:
@@ -332,7 +325,8 @@ def _check_decimals(leaves, numpy_type, name):
         )
         if not fits:
             raise invalid_argument(
-                f"Cannot convert JSON value: {_text(leaf)} to {name} without loss of precision."
+                f"Cannot convert JSON value: {_text(leaf)} to {_name(dtype)} without loss of"
+                " precision."
             )
 
 
@@ -346,36 +340,25 @@ def _to_bytes(leaf) -> bytes:
     text = leaf["b64"]
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         raise invalid_argument("Unable to base64 decode") from None
 
 
 def _to_json(name, tensor):
     """Nested lists of what JSON knows."""
     kind = tensor.dtype.kind
-    if kind in "SO":
-        convert = _to_base64 if name.endswith("_bytes") else _to_string
+    if kind in "SO" and name.endswith("_bytes"):
+        values = [{"b64": base64.b64encode(value).decode("ascii")} for value in tensor.flat]
+    elif kind in "SO":
+        values = [value.decode("utf-8", "replace") for value in tensor.flat]
     elif tensor.dtype.name in ("float16", "bfloat16", "float32"):
-        tensor = tensor.astype(np.float32)
-        convert = _shortest
+        # the float64 that prints as the float32 does: 0.1, not 0.10000000149011612
+        values = [float(str(value)) for value in tensor.astype(np.float32).flat]
     elif kind in "iufb":
         return tensor.tolist()
     else:
         raise invalid_argument(f"Failed to write JSON value for tensor type: {tensor.dtype.name}")
-    return _objects([convert(value) for value in tensor.flat]).reshape(tensor.shape).tolist()
-
-
-def _to_base64(value) -> dict:
-    return {"b64": base64.b64encode(value).decode("ascii")}
-
-
-def _to_string(value) -> str:
-    return value.decode("utf-8", "replace")
-
-
-def _shortest(value) -> float:
-    """The float64 that prints as the float32 does: 0.1, not 0.10000000149011612."""
-    return float(str(value))
+    return _objects(values).reshape(tensor.shape).tolist()
 
 
 def _check_batch_sizes(outputs):
