@@ -8,8 +8,8 @@ the model is loaded, or cannot be.
 from __future__ import annotations
 
 import enum
-import socket
 import struct
+from typing import BinaryIO
 
 REQUEST = struct.Struct("!QBdI")
 ANSWER = struct.Struct("!QBI")
@@ -32,13 +32,9 @@ class Kind(enum.IntEnum):
     """nothing → nothing, after the model has translated a sentence"""
 
 
-def receive(connection: socket.socket, size: int) -> bytes:
-    """So many bytes of a blocking socket; EOFError if the other side has gone."""
-    data = bytearray(size)
-    view = memoryview(data)
-    while view:
-        count = connection.recv_into(view)
-        if not count:
-            raise EOFError
-        view = view[count:]
-    return bytes(data)
+def receive(stream: BinaryIO, size: int) -> bytes:
+    """So many bytes of a blocking stream; EOFError if the other side has gone."""
+    data = stream.read(size)
+    if len(data) < size:
+        raise EOFError
+    return data

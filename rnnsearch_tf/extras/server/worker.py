@@ -89,10 +89,11 @@ class Worker:
             if self._settings["batching"]:
                 self._batcher = Batcher(self._servable.run)
             self._answer(frames.LOADED, grpc.StatusCode.OK, messages())
+        requests = self._connection.makefile("rb")
         while True:
-            header = frames.receive(self._connection, frames.REQUEST.size)
+            header = frames.receive(requests, frames.REQUEST.size)
             number, kind, seconds, size = frames.REQUEST.unpack(header)
-            data = frames.receive(self._connection, size)
+            data = frames.receive(requests, size)
             self._threads.submit(self._serve, number, Kind(kind), data, time.monotonic() + seconds)
 
     def _serve(self, number: int, kind: Kind, data: bytes, end: float) -> None:
