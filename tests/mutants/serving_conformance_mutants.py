@@ -26,8 +26,8 @@ CONFORMANCE = [
     Mutant(
         "extras/server/errors.py",
         "messages of any length",
-        "if len(data) <= LONGEST_MESSAGE:",
-        "if True:",
+        "data[:LONGEST_MESSAGE].decode(",
+        "data.decode(",
         (f"{PREDICT}::test_long_messages_are_cut",),
     ),
     Mutant(

@@ -13,26 +13,16 @@ class ServingError(Exception):
 
     Args:
         code: a grpc.StatusCode.
-        message: what went wrong; cut at 1024 bytes, as tensorflow_model_server does.
-
-    Example:
-        >>> message = "Servable not found for request: Latest(x)"
-        >>> ServingError(grpc.StatusCode.NOT_FOUND, message).message
-        'Servable not found for request: Latest(x)'
+        message: what went wrong; cut at 1024 bytes of UTF-8, as tensorflow_model_server does.
     """
 
     def __init__(self, code: grpc.StatusCode, message: str):
+        data = message.encode("utf-8", "replace")
         self.code = code
-        self.message = cut(message)
+        self.message = data[:LONGEST_MESSAGE].decode("utf-8", "ignore")
+        if len(data) > LONGEST_MESSAGE:
+            self.message += CUT
         super().__init__(f"{code.name}: {self.message}")
-
-
-def cut(message: str) -> str:
-    """The message, at most 1024 bytes of its UTF-8."""
-    data = message.encode("utf-8", "replace")
-    if len(data) <= LONGEST_MESSAGE:
-        return data.decode()
-    return data[:LONGEST_MESSAGE].decode("utf-8", "ignore") + CUT
 
 
 def invalid_argument(message: str) -> ServingError:
