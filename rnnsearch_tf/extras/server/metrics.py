@@ -24,15 +24,9 @@ class Metrics:
     Args:
         models: Models, for what is measured when it is asked for; also their names: requests for
             others are counted as one, so that made-up names do not fill the memory.
-
-    Example:
-        >>> metrics = Metrics()
-        >>> metrics.request("mt", "OK", "GRPC", 0.002)
-        >>> b':tensorflow:serving:request_count{model_name="other",status="OK"} 1' in metrics.page()
-        True
     """
 
-    def __init__(self, models: Any = None):
+    def __init__(self, models: Any):
         self._models = models
         self._requests: collections.Counter[tuple[str, str]] = collections.Counter()
         self._registry = prometheus_client.CollectorRegistry()
@@ -49,7 +43,7 @@ class Metrics:
         """A Predict was answered: status a gRPC code's name, entrypoint GRPC or REST; latency
         counts those that are OK.
         """
-        if self._models is None or model not in self._models.names:
+        if model not in self._models.names:
             model = "other"
         self._requests[model, status] += 1
         if status == "OK":
@@ -66,8 +60,6 @@ class Metrics:
             labels = {"model_name": model, "status": status}
             requests.add_sample(requests.name, labels, count)
         yield requests
-        if self._models is None:
-            return
         for name, meaning, values in (
             ("memory_bytes", "Memory of a model's processes.", self._models.memory()),
             ("restarts", "How often a model's process was started again.", self._models.restarts()),
