@@ -25,13 +25,7 @@ CLIENT_SECONDS = 30
 
 
 class Core:
-    """Passes requests on to the models.
-
-    Args:
-        models: Models.
-        flags: Flags.
-        metrics: Metrics.
-    """
+    """Passes requests on to the models."""
 
     def __init__(self, models: Models, flags: Flags, metrics: Metrics):
         self.models = models

@@ -67,7 +67,6 @@ class GrpcFront:
     """The interface on one address; `start`, then `port`, then `stop`.
 
     Args:
-        core: Core.
         address: HOST:PORT.
         credentials: grpc.ServerCredentials, or None for no TLS.
     """

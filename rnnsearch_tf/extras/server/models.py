@@ -187,9 +187,6 @@ class Model:
 class Models:
     """All models of a server.
 
-    Args:
-        flags: Flags.
-
     Example::
 
         models = Models(flags)

@@ -28,6 +28,7 @@ from rnnsearch_tf.extras.server.errors import (
     deadline_exceeded,
     unavailable,
 )
+from rnnsearch_tf.extras.server.flags import Flags
 from rnnsearch_tf.extras.server.frames import Kind
 from rnnsearch_tf.extras.server.launcher import PROCESS_NUMBER
 from rnnsearch_tf.runtime.processes import module_command
@@ -163,17 +164,13 @@ class Running:
 class ModelProcess:
     """One version of a model in a process of its own; `start`, then `call`, then `close`.
 
-    Args:
-        name, version, path: of the model.
-        flags: Flags.
-
     Attributes:
         messages: FileDescriptorSet of the API's messages, serialized; from `start` on.
         ended: set when the process has ended, however it came.
         reason: why it was killed, or None.
     """
 
-    def __init__(self, name: str, version: int, path: pathlib.Path, flags: Any):
+    def __init__(self, name: str, version: int, path: pathlib.Path, flags: Flags):
         small = MERGED_RUNS if flags.enable_batching else SMALL_RUNS
         self.name, self.version, self.path = name, version, path
         self.messages = b""
@@ -230,12 +227,7 @@ class ModelProcess:
         self._task = asyncio.create_task(self._listen())
 
     async def call(self, kind: Kind, data: bytes, seconds: float) -> bytes:
-        """The answer to a request.
-
-        Args:
-            kind: what the bytes are.
-            data: the request.
-            seconds: that it may take, waiting included.
+        """The answer to a request, which may take so many seconds, waiting included.
 
         Raises:
             ServingError: what the model says; DEADLINE_EXCEEDED; UNAVAILABLE: too many wait, or the

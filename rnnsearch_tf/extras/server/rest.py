@@ -157,7 +157,6 @@ class Application:
     """The interface as an ASGI application; see the module.
 
     Args:
-        core: Core.
         status: function of (name, version, label): the GetModelStatusResponse.
         page: AttentionPage, or None for no such page.
     """

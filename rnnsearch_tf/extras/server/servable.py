@@ -140,12 +140,7 @@ class Servable:
 
 def _run(session: Any, fetches: list[str], feeds: dict[str, Any], options: Any) -> list[Any]:
     """Session.run without the shape check that Python adds; the stock server leaves shapes to the
-    operations.
-
-    Args:
-        fetches: names of tensors.
-        feeds: dict of np.ndarray by name of a tensor.
-        options: v1.RunOptions.
+    operations. Tensors are fetched and fed by their names.
     """
     tensor = session.graph.as_graph_element
     fed = {

@@ -32,9 +32,6 @@ class Server:
     """A server; it listens once its models answer. Models are in processes of their own, the
     interfaces in a thread of this one.
 
-    Args:
-        flags: Flags.
-
     Attributes:
         grpc_port, rest_port: where it listens, None where it does not.
 
