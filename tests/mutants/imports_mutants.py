@@ -396,7 +396,7 @@ IMPORTING = [
     Mutant(
         "extras/importing/opennmt_tf.py",
         "cells always have a wrapper",
-        'if f"{folder}/layer/kernel" in self.arrays:',
+        'if f"{folder}/layer/kernel" in weights.arrays:',
         "if True:",
         (f"{REFUSED}::test_a_model_of_opennmt_tf_without_dropout",),
     ),

@@ -16,7 +16,6 @@ import numpy as np
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.extras.importing.arrays import ArrayFile
 from rnnsearch_tf.extras.importing.foreign import (
     LENGTHS,
     ForeignModel,
@@ -115,7 +114,7 @@ def read(
             " system here computes it; it needs a scale of one embedding alone"
         )
     arrays = TorchFile(weights, "model_state")
-    reader = _Reader(arrays, kind)
+    reader = WeightMap(arrays)
     reader.take(
         "E_source", "src_embed.lut.weight", (sizes[0], m[0]), lambda E: source.rows(E) * scales[0]
     )
@@ -126,13 +125,13 @@ def read(
         lambda E: with_begin(target.rows(E), E[begin]) * scales[1],
     )
     feeding = option(decoder, "input_feeding", bool, path)
+    ways = {"forward.": "", "backward.": "_reverse"} if both else {"": ""}
     for k in range(layers):
-        below = h if k else m[0]
-        for direction, end in (("forward.", ""), ("backward.", "_reverse"))[: 2 if both else 1]:
-            ours = f"encoder.{k + 1}.{direction if both else ''}"
-            reader.unit(ours, "encoder.rnn.", f"l{k}{end}", below, size)
+        for ours, theirs in ways.items():
+            place = f"encoder.rnn.{{}}_l{k}{theirs}"
+            _take_layer(reader, kind, f"encoder.{k + 1}.{ours}", place, h if k else m[0], size)
         below = n if k else m[1] + n * feeding
-        reader.unit(f"decoder.{k + 1}.", "decoder.rnn.", f"l{k}", below, n)
+        _take_layer(reader, kind, f"decoder.{k + 1}.", f"decoder.rnn.{{}}_l{k}", below, n)
     reader.take(
         "W_c",
         "decoder.att_vector_layer.weight",
@@ -218,31 +217,24 @@ def searched(config: Mapping[str, Any], path: AnyPath) -> tuple[dict[str, Any], 
     return search, not_taken_over(given, HINTS)
 
 
-class _Reader(WeightMap):
-    """The WeightMap of PyTorch's recurrent layers."""
-
-    def __init__(self, arrays: ArrayFile, kind: str) -> None:
-        super().__init__(arrays)
-        self.kind = kind
-
-    def unit(self, ours: str, theirs: str, end: str, input_size: int, n: int) -> None:
-        """A layer of one direction."""
-        gates = GATES[self.kind]
-        width = len(gates) * n
-        W, U, b, b_U = (
-            f"{theirs}{name}_{end}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        )
-        for number, gate in enumerate(gates):
-            columns = gate_part(number, len(gates), np.transpose)
-            self.take(f"{ours}W{gate}", W, (width, input_size), columns)
-            self.take(f"{ours}U{gate}", U, (width, n), columns)
-            if self.kind == "gru" and gate == "":
-                # the reset gate scales U h + b_U
-                self.take(f"{ours}b", b, (width,), columns)
-                self.take(f"{ours}b_U", b_U, (width,), columns)
-            else:
-                both = gate_part(number, len(gates), np.add)
-                self.take_all(f"{ours}b{gate}", {b: (width,), b_U: (width,)}, both)
+def _take_layer(
+    weights: WeightMap, kind: str, ours: str, theirs: str, input_size: int, n: int
+) -> None:
+    """Make the weights of a layer of one direction; `theirs` has a place for the array's name."""
+    gates = GATES[kind]
+    width = len(gates) * n
+    W, U, b, b_U = map(theirs.format, ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
+    for number, gate in enumerate(gates):
+        columns = gate_part(number, len(gates), np.transpose)
+        weights.take(f"{ours}W{gate}", W, (width, input_size), columns)
+        weights.take(f"{ours}U{gate}", U, (width, n), columns)
+        if kind == "gru" and gate == "":
+            # the reset gate scales U h + b_U
+            weights.take(f"{ours}b", b, (width,), columns)
+            weights.take(f"{ours}b_U", b_U, (width,), columns)
+        else:
+            both = gate_part(number, len(gates), np.add)
+            weights.take_all(f"{ours}b{gate}", {b: (width,), b_U: (width,)}, both)
 
 
 def _check_sides(encoder: Mapping[str, Any], decoder: Mapping[str, Any], path: AnyPath) -> None:

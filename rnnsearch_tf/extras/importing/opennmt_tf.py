@@ -18,7 +18,6 @@ import numpy as np
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.extras.importing.arrays import ArrayFile
 from rnnsearch_tf.extras.importing.foreign import ForeignModel, WeightMap, gate_part, refuse_others
 from rnnsearch_tf.extras.importing.tensorflow_file import CheckpointFile
 from rnnsearch_tf.extras.importing.vocabularies import arrange_lines, id_of, with_begin
@@ -228,22 +227,20 @@ def read(
         for name, other in zip(names, names[::-1])
     ]
     m = [(0, *arrays.shapes.get(name, ()))[-1] for name in names]
-    reader = _Reader(arrays, kind)
+    reader = WeightMap(arrays)
     reader.take("E_source", names[0], (sizes[0], m[0]), source.rows)
     reader.take(
         "E_target", names[1], (sizes[1], m[1]), lambda E: with_begin(target.rows(E), E[begin])
     )
+    ways = {f"{way}.": f"{way}_layer/" for way in ("forward", "backward")} if both else {"": ""}
     for k in range(encoder["num_layers"]):
-        below = size if k else m[0]
-        if both:
-            for direction in ("forward", "backward"):
-                folder = f"model/encoder/rnn/rnn/{direction}_layer/cell/cells/{k}"
-                reader.unit(f"encoder.{k + 1}.{direction}.", folder, below, size)
-        else:
-            reader.unit(f"encoder.{k + 1}.", f"model/encoder/rnn/rnn/cell/cells/{k}", below, size)
+        for ours, theirs in ways.items():
+            folder = f"model/encoder/rnn/rnn/{theirs}cell/cells/{k}"
+            below = size if k else m[0]
+            _take_layer(reader, kind, f"encoder.{k + 1}.{ours}", folder, below, size)
     for k in range(decoder["num_layers"]):
-        below = n if k else m[1] + n
-        reader.unit(f"decoder.{k + 1}.", f"model/decoder/cell/_cell/cells/{k}", below, n)
+        folder = f"model/decoder/cell/_cell/cells/{k}"
+        _take_layer(reader, kind, f"decoder.{k + 1}.", folder, n if k else m[1] + n, n)
     reader.take(
         "W_c",
         "model/decoder/cell/_attention_layers/0/kernel",
@@ -337,30 +334,27 @@ def _check_sides(encoder: Mapping[str, Any], decoder: Mapping[str, Any], path: A
             )
 
 
-class _Reader(WeightMap):
-    """The WeightMap of Keras's recurrent cells."""
-
-    def __init__(self, arrays: ArrayFile, kind: str) -> None:
-        super().__init__(arrays)
-        self.kind = kind
-
-    def unit(self, ours: str, folder: str, input_size: int, n: int) -> None:
-        """A layer of one direction; the program wraps it for dropout and residual connections."""
-        if f"{folder}/layer/kernel" in self.arrays:
-            folder = f"{folder}/layer"
-        gates = GATES[self.kind]
-        width = len(gates) * n
-        biases = (2, width) if self.kind == "gru" else (width,)
-        for number, gate in enumerate(gates):
-            columns = gate_part(number, len(gates))
-            self.take(f"{ours}W{gate}", f"{folder}/kernel", (input_size, width), columns)
-            self.take(f"{ours}U{gate}", f"{folder}/recurrent_kernel", (n, width), columns)
-            if self.kind == "gru" and gate == "":
-                # the reset gate scales U h + b_U
-                first = gate_part(number, len(gates), lambda both: both[0])
-                self.take(f"{ours}b", f"{folder}/bias", biases, first)
-                second = gate_part(number, len(gates), lambda both: both[1])
-                self.take(f"{ours}b_U", f"{folder}/bias", biases, second)
-            else:
-                total = gate_part(number, len(gates), lambda b: np.atleast_2d(b).sum(axis=0))
-                self.take(f"{ours}b{gate}", f"{folder}/bias", biases, total)
+def _take_layer(
+    weights: WeightMap, kind: str, ours: str, folder: str, input_size: int, n: int
+) -> None:
+    """Make the weights of a layer of one direction; the program wraps it for dropout and residual
+    connections.
+    """
+    if f"{folder}/layer/kernel" in weights.arrays:
+        folder = f"{folder}/layer"
+    gates = GATES[kind]
+    width = len(gates) * n
+    biases = (2, width) if kind == "gru" else (width,)
+    for number, gate in enumerate(gates):
+        columns = gate_part(number, len(gates))
+        weights.take(f"{ours}W{gate}", f"{folder}/kernel", (input_size, width), columns)
+        weights.take(f"{ours}U{gate}", f"{folder}/recurrent_kernel", (n, width), columns)
+        if kind == "gru" and gate == "":
+            # the reset gate scales U h + b_U
+            first = gate_part(number, len(gates), lambda both: both[0])
+            weights.take(f"{ours}b", f"{folder}/bias", biases, first)
+            second = gate_part(number, len(gates), lambda both: both[1])
+            weights.take(f"{ours}b_U", f"{folder}/bias", biases, second)
+        else:
+            total = gate_part(number, len(gates), lambda b: np.atleast_2d(b).sum(axis=0))
+            weights.take(f"{ours}b{gate}", f"{folder}/bias", biases, total)
