@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import time
+import types
 from collections.abc import Callable, Iterator
 
 import grpc
@@ -82,11 +82,12 @@ class Core:
     @contextlib.contextmanager
     def counted(
         self, entrypoint: str, model: str = "", late: Callable[[], bool] = lambda: False
-    ) -> Iterator["Counted"]:
-        """A prediction in the metrics: its status, and the time of one that is OK. `late` says of
-        one that is cancelled whether its deadline has passed.
+    ) -> Iterator[types.SimpleNamespace]:
+        """A prediction in the metrics: its status, and the time of one that is OK. Yields an object
+        whose `model` may be set later. `late` says of a prediction that is cancelled whether its
+        deadline has passed.
         """
-        counted = Counted(model)
+        counted = types.SimpleNamespace(model=model)
         started = time.monotonic()
         status = grpc.StatusCode.OK.name
         try:
@@ -104,13 +105,6 @@ class Core:
         finally:
             seconds = time.monotonic() - started
             self.metrics.request(counted.model, status, entrypoint, seconds)
-
-
-@dataclasses.dataclass
-class Counted:
-    """What the metrics are to know of a prediction."""
-
-    model: str
 
 
 class Held:
