@@ -200,12 +200,9 @@ def _rows(document, infos):
 
 
 def _check_row(number, row, named, infos):
-    if named and not _is_object(row):
-        raise invalid_argument(f"Expecting object but got list at item {number} of input list")
-    if not named and _is_object(row):
-        raise invalid_argument(
-            f"Expecting value/list but got object at item {number} of input list"
-        )
+    if named != _is_object(row):
+        kinds = "object but got list" if named else "value/list but got object"
+        raise invalid_argument(f"Expecting {kinds} at item {number} of input list")
     if not named:
         return
     for name in row:
