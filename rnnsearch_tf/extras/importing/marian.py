@@ -191,21 +191,14 @@ class _S2SReader(_Reader):
                 self.take(f"{ours}{gate}_gain", gamma, (3 * n,), gate_part(number, 3))
 
     def unit(
-        self,
-        ours: str,
-        theirs: str,
-        suffix: str,
-        n: int,
-        kept: float,
-        input_size: int | None = None,
-        kept_of_input: float = 1.0,
+        self, ours: str, theirs: str, suffix: str, n: int, input_size: int = 0, kept: float = 1.0
     ) -> None:
-        super().unit(ours, theirs, suffix, n, kept, input_size, kept_of_input)
-        if input_size is not None:
+        super().unit(ours, theirs, suffix, n, input_size, kept)
+        if input_size:
             self._bias_after(f"{ours}b", f"{ours}W")
 
-    def unit_after_attention(self, ours: str, suffix: str, n: int, kept: float) -> None:
-        super().unit_after_attention(ours, suffix, n, kept)
+    def unit_after_attention(self, ours: str, suffix: str, n: int) -> None:
+        super().unit_after_attention(ours, suffix, n)
         self._bias_after(f"{ours}b_U", f"{ours}U")
 
     def _bias_after(self, bias: str, product: str) -> None:

@@ -162,13 +162,13 @@ def conditional_gru(
     reader.take("E_target", "Wemb_dec", (sizes[1], m), target.rows)
     for direction, prefix in (("forward", "encoder"), ("backward", "encoder_r")):
         ours = f"encoder.{direction}."
-        reader.unit(ours, f"{prefix}_", "", n, hidden, input_size=m, kept_of_input=embedding)
+        reader.unit(ours, f"{prefix}_", "", n, input_size=m, kept=embedding)
         for k in range(1, encoder_transitions):
-            reader.unit(f"{ours}{k + 1}.", f"{prefix}_", f"_drt_{k}", n, hidden)
+            reader.unit(f"{ours}{k + 1}.", f"{prefix}_", f"_drt_{k}", n)
     reader.layer("W_s", "b_s", "ff_state", (2 * n, n), hidden)
-    reader.unit("", "decoder_", "", n, hidden, input_size=m, kept_of_input=target_words)
+    reader.unit("", "decoder_", "", n, input_size=m, kept=target_words)
     for k in range(1, decoder_transitions):
-        reader.unit_after_attention(f"{k + 1}.", "" if k == 1 else f"_drt_{k - 1}", n, hidden)
+        reader.unit_after_attention(f"{k + 1}.", "" if k == 1 else f"_drt_{k - 1}", n)
     reader.take("W_a", "decoder_W_comb_att", (n, 2 * n), lambda W: W * hidden)
     reader.take("U_a", "decoder_Wc_att", (2 * n, 2 * n), lambda W: W * hidden)
     reader.take("b_a", "decoder_b_att", (2 * n,))
@@ -338,30 +338,25 @@ class Reader(WeightMap):
             )
 
     def unit(
-        self,
-        ours: str,
-        theirs: str,
-        suffix: str,
-        n: int,
-        kept: float,
-        input_size: int | None = None,
-        kept_of_input: float = 1.0,
+        self, ours: str, theirs: str, suffix: str, n: int, input_size: int = 0, kept: float = 1.0
     ) -> None:
-        """A unit whose candidate has its bias outside of the reset gate."""
-        if input_size is not None:
-            self.product(f"{ours}W", f"{theirs}W", f"{theirs}Wx", input_size, n, kept_of_input)
-        self.product(f"{ours}U", f"{theirs}U{suffix}", f"{theirs}Ux{suffix}", n, n, kept)
-        if input_size is not None or self.biased_transitions:
+        """A unit whose candidate has its bias outside of the reset gate, and its input, if any."""
+        if input_size:
+            self.product(f"{ours}W", f"{theirs}W", f"{theirs}Wx", input_size, n, kept)
+        hidden = self.kept("dropout_hidden")
+        self.product(f"{ours}U", f"{theirs}U{suffix}", f"{theirs}Ux{suffix}", n, n, hidden)
+        if input_size or self.biased_transitions:
             self.gates(f"{ours}b", f"{theirs}b{suffix}", (n,), 1.0)
             self.take(f"{ours}b", f"{theirs}bx{suffix}", (n,))
 
-    def unit_after_attention(self, ours: str, suffix: str, n: int, kept: float) -> None:
+    def unit_after_attention(self, ours: str, suffix: str, n: int) -> None:
         """A unit of the decoder that reads no word: its reset gate also scales the bias, and the
         normalization of the product of the state has the biases inside.
         """
-        self.product(f"{ours}U", f"decoder_U_nl{suffix}", f"decoder_Ux_nl{suffix}", n, n, kept)
+        hidden = self.kept("dropout_hidden")
+        self.product(f"{ours}U", f"decoder_U_nl{suffix}", f"decoder_Ux_nl{suffix}", n, n, hidden)
         gates = "b_U" if self.options["layer_normalisation"] else "b"
         self.gates(f"{ours}{gates}", f"decoder_b_nl{suffix}", (n,), 1.0)
         self.take(f"{ours}b_U", f"decoder_bx_nl{suffix}", (n,))
         if not suffix:
-            self.product(f"{ours}C", "decoder_Wc", "decoder_Wcx", 2 * n, n, kept)
+            self.product(f"{ours}C", "decoder_Wc", "decoder_Wcx", 2 * n, n, hidden)
