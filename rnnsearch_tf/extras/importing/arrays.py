@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import math
 import tokenize
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.untrusted import UNREADABLE
 
 Shape = tuple[int, ...]
+Change = Callable[..., np.ndarray]
+"""What is done to arrays of another program to make a weight: another order or scale."""
 
 DAMAGE = (*UNREADABLE, ValueError, KeyError, MemoryError, tokenize.TokenError)
 """What reading a damaged archive of arrays may raise."""

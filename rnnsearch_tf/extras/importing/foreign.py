@@ -14,7 +14,7 @@ import numpy as np
 from rnnsearch_tf.config import Config, load_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.extras.importing.arrays import ArrayFile
+from rnnsearch_tf.extras.importing.arrays import ArrayFile, Change, Shape
 from rnnsearch_tf.extras.importing.vocabularies import Rows
 from rnnsearch_tf.models import TranslationModel, build_model
 from rnnsearch_tf.text.pipeline import Text
@@ -59,29 +59,18 @@ class WeightMap:
     def __init__(self, arrays: ArrayFile, stored: Callable[[str], str] = str) -> None:
         self.arrays = arrays
         self.stored = stored
-        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.shapes: dict[str, Shape] = {}
         self.weights: dict[str, Callable[[], np.ndarray]] = {}
 
-    def take(
-        self,
-        ours: str,
-        theirs: str,
-        shape: tuple[int, ...],
-        change: Callable[[np.ndarray], np.ndarray] = lambda values: values,
-    ) -> None:
-        """Make a weight of an array of this shape, after a change of order or scale.
+    def take(self, ours: str, theirs: str, shape: Shape, change: Change = np.asarray) -> None:
+        """Make a weight of an array of this shape, after a change.
 
         Raises:
             UserError: the array is missing or has another shape.
         """
         self.take_all(ours, {self.stored(theirs): shape}, change)
 
-    def take_all(
-        self,
-        ours: str,
-        theirs: Mapping[str, tuple[int, ...]],
-        change: Callable[..., np.ndarray],
-    ) -> None:
+    def take_all(self, ours: str, theirs: Mapping[str, Shape], change: Change) -> None:
         """Make a weight of several arrays, given to `change` in this order.
 
         Raises:
@@ -92,10 +81,8 @@ class WeightMap:
         self.weights[ours] = lambda: change(*map(self.arrays.read, theirs))
 
 
-def gate_part(
-    number: int, parts: int, change: Callable[..., np.ndarray] = lambda values: values
-) -> Callable[..., np.ndarray]:
-    """The columns of one of several gates, as a change for :class:`WeightMap`, after another."""
+def gate_part(number: int, parts: int, change: Change = np.asarray) -> Change:
+    """The change to the columns of one of several gates, after another change."""
     return lambda *arrays: np.split(change(*arrays), parts, axis=-1)[number]
 
 

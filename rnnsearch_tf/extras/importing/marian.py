@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from rnnsearch_tf.config.yaml_files import MOST_CHARACTERS, parse_yaml
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.extras.importing import nematus
+from rnnsearch_tf.extras.importing.arrays import Change, Shape
 from rnnsearch_tf.extras.importing.foreign import ForeignModel, gate_part, option, refuse_others
 from rnnsearch_tf.extras.importing.npz import NpzFile
 from rnnsearch_tf.extras.importing.vocabularies import arrange
@@ -139,19 +140,11 @@ def _supported(kind: str) -> dict[str, tuple[Sequence[Any], str]]:
 class _Reader(nematus.Reader):
     """The WeightMap of the types amun and nematus."""
 
-    def take(
-        self,
-        ours: str,
-        theirs: str,
-        shape: tuple[int, ...],
-        change: Callable[[np.ndarray], np.ndarray] = lambda values: values,
-    ) -> None:
+    def take(self, ours: str, theirs: str, shape: Shape, change: Change = np.asarray) -> None:
         stored = shape if len(shape) > 1 else (1, *shape)
         super().take(ours, theirs, stored, lambda values: change(values.reshape(shape)))
 
-    def output_matrix(
-        self, shape: tuple[int, int], change: Callable[[np.ndarray], np.ndarray]
-    ) -> None:
+    def output_matrix(self, shape: tuple[int, int], change: Change) -> None:
         for name in ("ff_logit_W", "decoder_ff_logit_l2_W"):  # early versions: not transposed
             if name in self.arrays:
                 self.take("W_o", name, shape, change)

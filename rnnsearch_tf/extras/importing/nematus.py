@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.extras.importing.arrays import ArrayFile
+from rnnsearch_tf.extras.importing.arrays import ArrayFile, Change
 from rnnsearch_tf.extras.importing.foreign import (
     ForeignModel,
     WeightMap,
@@ -289,9 +289,7 @@ class Reader(WeightMap):
             return 1.0
         return 1.0 - self.options[name]
 
-    def output_matrix(
-        self, shape: tuple[int, int], change: Callable[[np.ndarray], np.ndarray]
-    ) -> None:
+    def output_matrix(self, shape: tuple[int, int], change: Change) -> None:
         """W_o [m, V] of a model whose embeddings are not tied."""
         self.take("W_o", "ff_logit_W", shape, change)
 
