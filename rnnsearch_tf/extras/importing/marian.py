@@ -115,7 +115,7 @@ def read(
         search_again=False,
         allow_unknown=False,
     )
-    return nematus.conditional_gru("Marian", reader, where, source, target, search)
+    return nematus.conditional_gru("Marian", reader, source, target, search)
 
 
 def _supported(kind: str) -> dict[str, tuple[Sequence[Any], str]]:

@@ -119,7 +119,7 @@ def read(
         _arranged(words, size, where) for size, (where, words) in zip(sizes, vocabularies)
     )
     search = dict(length_penalty=1.0, normalize_after=True)
-    foreign = conditional_gru("Nematus", reader, path, source, target, search)
+    foreign = conditional_gru("Nematus", reader, source, target, search)
     if in_tensorflow and is_smoothed(given):
         found = [f"{line}, averages of the weights" for line in foreign.found]
         return dataclasses.replace(foreign, found=found)
@@ -127,19 +127,13 @@ def read(
 
 
 def conditional_gru(
-    program: str,
-    reader: Reader,
-    path: AnyPath,
-    source: Rows,
-    target: Rows,
-    search: Mapping[str, Any],
+    program: str, reader: Reader, source: Rows, target: Rows, search: Mapping[str, Any]
 ) -> ForeignModel:
     """Describe a model with the layers of Nematus.
 
     Args:
         program: that trained it.
-        reader: of its weights, with its options in the terms of Nematus.
-        path: the file of the options, for errors.
+        reader: of its weights, with its options in the terms of Nematus, checked.
         source, target: the vocabularies.
         search: options of the search that does what the program's does by default.
 
@@ -147,11 +141,10 @@ def conditional_gru(
         UserError: options and weights do not belong together.
     """
     given, arrays = reader.options, reader.arrays
-    m, n = (option(given, name, int, path) for name in ("dim_word", "dim"))
-    sizes = [option(given, name, int, path) for name in ("n_words_src", "n_words")]
-    encoder_transitions, decoder_transitions = (
-        given[f"{part}_recurrence_transition_depth"] for part in ("enc", "dec_base")
-    )
+    m, n = given["dim_word"], given["dim"]
+    sizes = given["n_words_src"], given["n_words"]
+    encoder_transitions = given["enc_recurrence_transition_depth"]
+    decoder_transitions = given["dec_base_recurrence_transition_depth"]
     tied, normalizes = given["tie_decoder_embeddings"], given["layer_normalisation"]
     embedding, hidden = reader.kept("dropout_embedding"), reader.kept("dropout_hidden")
     target_words = embedding * reader.kept("dropout_target")
@@ -179,7 +172,8 @@ def conditional_gru(
     reader.layer("V_o", "b_V", "ff_logit_prev", (m, m), target_words)
     reader.layer("C_o", "b_C", "ff_logit_ctx", (2 * n, m), hidden)
     if not normalizes:  # one bias is enough
-        reader.add_up("b_o", ("b_o", "b_V", "b_C"))
+        biases = [reader.weights.pop(name) for name in ("b_o", "b_V", "b_C")]
+        reader.weights["b_o"] = lambda: np.sum([bias() for bias in biases], axis=0)
     output = reader.kept("dropout_output")
     if tied and output != 1.0:  # the embedding is not scaled
         tied = False
@@ -292,11 +286,6 @@ class Reader(WeightMap):
     def output_matrix(self, shape: tuple[int, int], change: Change) -> None:
         """W_o [m, V] of a model whose embeddings are not tied."""
         self.take("W_o", "ff_logit_W", shape, change)
-
-    def add_up(self, ours: str, names: Sequence[str]) -> None:
-        """Replace several weights by their sum."""
-        parts = [self.weights.pop(name) for name in names]
-        self.weights[ours] = lambda: np.sum([part() for part in parts], axis=0)
 
     def normalization(self, ours: str, theirs: str, size: int) -> None:
         """The gain and the shift of a product, if the model has layer normalization."""
