@@ -164,10 +164,9 @@ def configuration(foreign: ForeignModel, overrides: Sequence[str] = ()) -> Confi
         foreign: the model.
         overrides: ``NAME=VALUE`` of options, such as the tokenization of the source side.
     """
-    sizes = {side: len(getattr(foreign, side).tokens) for side in ("source", "target")}
     text = {
-        side: {"tokenization": "space", "unicode_form": "none", "vocabulary_size": size}
-        for side, size in sizes.items()
+        side: dict(tokenization="space", unicode_form="none", vocabulary_size=len(rows.tokens))
+        for side, rows in (("source", foreign.source), ("target", foreign.target))
     }
     return load_config(values=foreign.values | text, overrides=overrides)
 
@@ -181,10 +180,8 @@ def built(
         UserError: arrays are missing or do not fit the configuration.
     """
     config = configuration(foreign, overrides)
-    source, target = (
-        Text(text_config, Vocabulary(rows.tokens))
-        for text_config, rows in ((config.source, foreign.source), (config.target, foreign.target))
-    )
+    source = Text(config.source, Vocabulary(foreign.source.tokens))
+    target = Text(config.target, Vocabulary(foreign.target.tokens))
     model = build_model(config, source.vocabulary.size, target.vocabulary.size)
     for name, block in model.blocks().items():
         if name in foreign.weights:

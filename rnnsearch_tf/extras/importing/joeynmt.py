@@ -239,15 +239,12 @@ def _take_layer(
 
 def _check_sides(encoder: Mapping[str, Any], decoder: Mapping[str, Any], path: AnyPath) -> None:
     """Refuse an encoder that is unlike the decoder."""
-    for name in ("rnn_type", "num_layers"):
+    names = {"rnn_type": "", "num_layers": ""}
+    if not encoder["bidirectional"]:
+        names["hidden_size"] = " in an encoder of one direction,"
+    for name, where in names.items():
         if encoder[name] != decoder[name]:
             raise UserError(
-                f"{path}: encoder.{name}: expected that of the decoder, {decoder[name]}, got"
+                f"{path}: encoder.{name}: expected that of the decoder, {decoder[name]},{where} got"
                 f" {encoder[name]}: no system here computes it; it needs an option of one side"
             )
-    if not encoder["bidirectional"] and encoder["hidden_size"] != decoder["hidden_size"]:
-        raise UserError(
-            f"{path}: encoder.hidden_size: expected that of the decoder, {decoder['hidden_size']},"
-            f" in an encoder of one direction, got {encoder['hidden_size']}: no system here"
-            " computes it; it needs an option of one side"
-        )
