@@ -102,55 +102,48 @@ class Protocol(H11Protocol):
     take the answer, in time.
     """
 
-    _waiting: asyncio.TimerHandle | None = None
-    _taking: asyncio.TimerHandle | None = None
-
     def connection_made(self, transport: Any) -> None:
+        self._timers: dict[str, asyncio.TimerHandle] = {}
         super().connection_made(transport)
-        self._expect_head()
+        self._expect("head")
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        at_work = self.cycle is not None and not self.cycle.response_complete
-        if at_work and self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
-        elif not at_work:
-            self._expect_head()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._expect_no_more("head")
+        else:
+            self._expect("head")
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        for timer in (self._waiting, self._taking):
-            if timer is not None:
-                timer.cancel()
+        for what in list(self._timers):
+            self._expect_no_more(what)
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._expect_taking()
+        self._expect("taking")
 
     def on_response_complete(self) -> None:
-        if self._taking is not None:
-            self._taking.cancel()
-            self._taking = None
+        self._expect_no_more("taking")
         super().on_response_complete()
         if self.transport.is_closing():
-            self._expect_taking()
+            self._expect("taking")
 
     def send_400_response(self, msg: str) -> None:
         super().send_400_response(msg)
-        self._expect_taking()
+        self._expect("taking")
 
     def timeout_keep_alive_handler(self) -> None:
         self.transport.abort()
 
-    def _expect_taking(self) -> None:
-        """Break off if the client does not take an answer; close() would wait for it."""
-        if self._taking is None:
-            self._taking = self.loop.call_later(CLIENT_SECONDS, self.transport.abort)
+    def _expect(self, what: str) -> None:
+        """Break off if it does not happen in time; close() would wait for the client."""
+        if what not in self._timers:
+            self._timers[what] = self.loop.call_later(CLIENT_SECONDS, self.transport.abort)
 
-    def _expect_head(self) -> None:
-        if self._waiting is None:
-            self._waiting = self.loop.call_later(CLIENT_SECONDS, self.transport.abort)
+    def _expect_no_more(self, what: str) -> None:
+        if what in self._timers:
+            self._timers.pop(what).cancel()
 
 
 class Application:
