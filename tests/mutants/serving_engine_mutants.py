@@ -108,8 +108,8 @@ RUNS = [
     Mutant(
         "extras/server/tensors.py",
         "answers as tensor_content",
-        "    elif array.dtype in _FIELDS:",
-        "    elif False:",
+        "    if array.dtype not in _FIELDS:",
+        "    if True:",
         (f"{TENSORS}::test_an_answer_has_its_values_in_the_typed_field",),
     ),
 ]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework import types_pb2
+from tensorflow.core.framework.tensor_pb2 import TensorProto
 
 from rnnsearch_tf.extras.server.errors import invalid_argument
 
@@ -88,24 +89,19 @@ def _cut(tensor: Any, elements: int) -> None:
         tensor.string_val.append(b"")  # which fills the shape
 
 
-def to_proto(array: np.ndarray) -> Any:
+def to_proto(array: np.ndarray) -> TensorProto:
     """The TensorProto of an array, its values in the typed field."""
     array = np.asarray(array)
+    shape = tf.TensorShape(array.shape).as_proto()
     if array.dtype.kind in "OSU":
         values = array.astype(object).reshape(-1).tolist()
-        proto = tf.make_tensor_proto([], dtype=tf.string)
-        proto.string_val.extend(
-            value if isinstance(value, bytes) else str(value).encode() for value in values
-        )
-    elif array.dtype in _FIELDS:
-        proto = tf.make_tensor_proto(np.zeros(0, array.dtype))
-        numbers = array.reshape(-1)
-        if _FIELDS[array.dtype] == "half_val":
-            numbers = numbers.view(np.uint16)
-        getattr(proto, _FIELDS[array.dtype]).extend(numbers.tolist())
-    else:
+        strings = (value if isinstance(value, bytes) else str(value).encode() for value in values)
+        return TensorProto(dtype=types_pb2.DT_STRING, tensor_shape=shape, string_val=strings)
+    if array.dtype not in _FIELDS:
         return tf.make_tensor_proto(array)  # complex and quantized numbers
-    del proto.tensor_shape.dim[:]
-    for size in array.shape:
-        proto.tensor_shape.dim.add(size=size)
-    return proto
+    numbers = array.reshape(-1)
+    if _FIELDS[array.dtype] == "half_val":
+        numbers = numbers.view(np.uint16)
+    fields = {_FIELDS[array.dtype]: numbers.tolist()}
+    dtype = tf.as_dtype(array.dtype).as_datatype_enum
+    return TensorProto(dtype=dtype, tensor_shape=shape, **fields)
