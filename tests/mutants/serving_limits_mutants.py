@@ -57,8 +57,8 @@ REQUESTS = [
     Mutant(
         "extras/server/core.py",
         "every request leaves something behind",
-        "        process = self.models.process(name, version, label)\n",
-        "        process = self.models.process(name, version, label)\n"
+        "        process = self.models.process(*model)\n",
+        "        process = self.models.process(*model)\n"
         "        self.__dict__.setdefault('left', []).append(bytes(50_000))\n",
         ("serving/test_fuzz.py::test_whatever_is_sent",),
     ),

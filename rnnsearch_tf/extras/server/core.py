@@ -15,7 +15,7 @@ from rnnsearch_tf.extras.server.errors import ServingError, unavailable
 from rnnsearch_tf.extras.server.flags import Flags
 from rnnsearch_tf.extras.server.frames import Kind
 from rnnsearch_tf.extras.server.metrics import Metrics
-from rnnsearch_tf.extras.server.models import Models
+from rnnsearch_tf.extras.server.models import Models, Spec
 
 MOST_BYTES = 128 << 20
 """Limit on the bytes of all requests and answers that this process holds."""
@@ -34,21 +34,13 @@ class Core:
         self._waiting = 0
         self._bytes = 0
 
-    async def call(
-        self,
-        name: str,
-        version: int | None,
-        label: str,
-        kind: Kind,
-        data: bytes,
-        seconds: float,
-    ) -> bytes:
+    async def call(self, model: Spec, kind: Kind, data: bytes, seconds: float) -> bytes:
         """A model's answer to a request of either interface, after at most `seconds`.
 
         Raises:
             ServingError: from the model, its process or the limits.
         """
-        process = self.models.process(name, version, label)
+        process = self.models.process(*model)
         seconds = min(seconds, self.flags.request_timeout_in_seconds)
         return await process.call(kind, data, seconds)
 

@@ -22,6 +22,7 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2
 from rnnsearch_tf.extras.server.core import CLIENT_SECONDS, Core, Held
 from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument
 from rnnsearch_tf.extras.server.frames import Kind
+from rnnsearch_tf.extras.server.models import Spec
 
 PREDICTIONS = "tensorflow.serving.PredictionService"
 MANAGEMENT = "tensorflow.serving.ModelService"
@@ -138,7 +139,7 @@ class GrpcFront:
             held.add(len(data))
             model = self._model(data)
             counted.model = model[0]
-            answer = await self._core.call(*model, Kind.PREDICT, data, _seconds(context))
+            answer = await self._core.call(model, Kind.PREDICT, data, _seconds(context))
             held.add(len(answer))
             return answer
 
@@ -148,7 +149,7 @@ class GrpcFront:
             data = await self._uploads.receive(context)
             held.add(len(data))
             model = self._model(data)
-            return await self._core.call(*model, Kind.METADATA, data, _seconds(context))
+            return await self._core.call(model, Kind.METADATA, data, _seconds(context))
 
     async def status(self, context: Any, held: Held) -> bytes:
         """GetModelStatusRequest → GetModelStatusResponse."""
@@ -165,8 +166,8 @@ class GrpcFront:
             row.status.error_message = known.error.message if known.error else ""
         return answer
 
-    def _model(self, data: bytes, with_name: bool = True) -> tuple[str, int | None, str]:
-        """(name, version, label) of a request: its ModelSpec, which is field 1 of all of them."""
+    def _model(self, data: bytes, with_name: bool = True) -> Spec:
+        """The model of a request: its ModelSpec, which is field 1 of all of them."""
         request = self._status_request.FromString(data)
         if not request.HasField("model_spec"):
             raise invalid_argument("Missing ModelSpec")

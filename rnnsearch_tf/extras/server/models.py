@@ -39,6 +39,9 @@ LONGEST_END = 5
 LOADING, AVAILABLE, UNLOADING, END = 20, 30, 40, 50
 """The states of tensorflow.serving.ModelVersionStatus."""
 
+Spec = tuple[str, int | None, str]
+"""What a request says of its model: name, version and label."""
+
 log = logging.getLogger("rnnsearch_tf")
 
 

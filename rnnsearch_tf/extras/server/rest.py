@@ -31,6 +31,7 @@ from rnnsearch_tf.extras.server.core import CLIENT_SECONDS, Core, Held
 from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument
 from rnnsearch_tf.extras.server.frames import Kind
 from rnnsearch_tf.extras.server.json_bytes import encode, encode_message
+from rnnsearch_tf.extras.server.models import Spec
 from rnnsearch_tf.extras.server.attention_page import AttentionPage
 
 log = logging.getLogger("rnnsearch_tf")
@@ -233,7 +234,7 @@ class Application:
 
     async def _call(self, match: Any, kind: Kind, data: bytes) -> bytes:
         seconds = self._core.flags.rest_api_timeout_in_ms / 1000
-        return await self._core.call(*_spec(match), kind, data, seconds)
+        return await self._core.call(_spec(match), kind, data, seconds)
 
     async def _body(self, request: Any, held: Held) -> bytes:
         """The request's body. One that is too large is read to its end and thrown away: a client
@@ -299,8 +300,8 @@ def unpacked(body: bytes, limit: int) -> bytes:
     return data
 
 
-def _spec(match: Any) -> tuple[str, int | None, str]:
-    """(name, version, label) of a path."""
+def _spec(match: Any) -> Spec:
+    """The model of a path."""
     version = match["version"]
     if version and (len(version) > VERSION_DIGITS or int(version) >= 2**63):
         raise invalid_argument(f"Failed to convert version: {version} to numeric.")
