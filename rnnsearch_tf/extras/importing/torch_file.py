@@ -119,7 +119,11 @@ class TorchFile(ArrayFile):
             raise self._other() from None
         if order != b"little":
             raise UserError(f"{path}: expected numbers in little-endian order, got {order!r}")
-        tree = self._described(description)
+        check_instructions(path, description, OBJECTS)
+        try:
+            tree = _Description(io.BytesIO(description)).load()
+        except Exception:  # a damaged description may raise anything
+            raise self._other() from None
         if not isinstance(tree, dict) or not isinstance(tree.get(key), dict):
             raise UserError(
                 f"{path}: expected a checkpoint with {key}, found none; is it the file of"
@@ -146,13 +150,6 @@ class TorchFile(ArrayFile):
             raise UserError(
                 f"{self.path}: refused: expected at most {limit:,} bytes, unpacked, got {size:,}"
             )
-
-    def _described(self, description: bytes) -> Any:
-        check_instructions(self.path, description, OBJECTS)
-        try:
-            return _Description(io.BytesIO(description)).load()
-        except Exception:  # a damaged description may raise anything
-            raise self._other() from None
 
     def _entry(self, tensor: _Tensor) -> str:
         """The entry of the archive with the numbers of a tensor."""

@@ -110,12 +110,10 @@ class Launcher:
             if attempt:  # it has ended (out of memory, say); the model processes keep running
                 self._kill()
                 self._start()
-            try:
+            with contextlib.suppress(OSError):
                 socket.send_fds(self._control, [message], [connection.fileno()])
                 if answer := self._control.recv(PROCESS_NUMBER.size):
                     return PROCESS_NUMBER.unpack(answer)[0]
-            except OSError:
-                continue
         raise unavailable("The process that starts models has ended; see the server's log")
 
     def close(self) -> None:
