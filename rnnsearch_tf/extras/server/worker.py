@@ -16,7 +16,6 @@ from google.protobuf import descriptor_pb2
 from google.protobuf.message import DecodeError, Message
 from tensorflow_serving.apis import (
     get_model_metadata_pb2,
-    get_model_status_pb2,
     model_pb2,
     model_service_pb2,
     predict_pb2,
@@ -215,7 +214,7 @@ def messages() -> bytes:
             add(needed)
         files.setdefault(file.name, file)
 
-    for module in (prediction_service_pb2, model_service_pb2, get_model_status_pb2):
+    for module in (prediction_service_pb2, model_service_pb2):
         add(module.DESCRIPTOR)
     result = descriptor_pb2.FileDescriptorSet()
     for file in files.values():
