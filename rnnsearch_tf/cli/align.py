@@ -26,7 +26,7 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.links import Links, add_pieces
-from rnnsearch_tf.cli.shared import add_model, add_output, load_translator
+from rnnsearch_tf.cli.shared import add_model, add_output, add_switch, load_translator
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.alignment.symmetrization import METHODS, check_same_words
 from rnnsearch_tf.files.reading import check_pairs, read_pairs
@@ -37,15 +37,13 @@ from rnnsearch_tf.text.escapes import joined_words
 
 def arguments(parser: ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument("--soft", action="store_true", help="write attention weights, as JSON")
-    parser.add_argument(
-        "--lexicon", action="store_true", help="write a lexicon of words in place of links"
-    )
+    add_switch(parser, "--soft", "write attention weights, as JSON")
+    add_switch(parser, "--lexicon", "write a lexicon of words in place of links")
     add_pieces(parser)
-    parser.add_argument(
+    add_switch(
+        parser,
         "--tokenized",
-        action="store_true",
-        help="the lines are Moses tokens (default: tokenize them as for translating)",
+        "the lines are Moses tokens (default: tokenize them as for translating)",
     )
     parser.add_argument(
         "--reverse-model",

@@ -10,17 +10,14 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import whole_number
+from rnnsearch_tf.cli.shared import add_whole_number
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.runs.folder import Run
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--last",
-        type=whole_number(2),
-        metavar="N",
-        help="average the last N evaluations (default: all kept ones)",
+    add_whole_number(
+        parser, "--last", "average the last N evaluations (default: all kept ones)", minimum=2
     )
     parser.add_argument("--output", metavar="DIR", help="folder to write (default: RUN/averaged)")
     parser.add_argument("run", metavar="RUN", help="folder that `rnnsearch train` wrote")

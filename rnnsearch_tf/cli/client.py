@@ -22,9 +22,10 @@ from rnnsearch_tf.cli.shared import (
     above_zero,
     add_files,
     add_output,
+    add_switch,
+    add_whole_number,
     input_batches,
     number,
-    whole_number,
 )
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.publishing import LARGEST_VERSION
@@ -40,11 +41,12 @@ def arguments(parser: ArgumentParser) -> None:
         help="the server's gRPC address, or those of several replicas (see above)",
     )
     parser.add_argument("--model-name", required=True, metavar="NAME", help="the served model")
-    parser.add_argument(
+    add_whole_number(
+        parser,
         "--model-version",
-        type=whole_number(0, LARGEST_VERSION),
-        metavar="N",
-        help="version of the model (default: the latest)",
+        "version of the model (default: the latest)",
+        minimum=0,
+        maximum=LARGEST_VERSION,
     )
     parser.add_argument(
         "--version-label",
@@ -57,13 +59,11 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="S",
         help="signature of the model (default: %(default)s)",
     )
-    parser.add_argument(
+    add_switch(
+        parser,
         "--confidence",
-        action="store_true",
-        help=(
-            "add two tab-separated columns: the model's confidence in the sentence, from 0 to 1,"
-            " and in each of its words, separated by spaces"
-        ),
+        "add two tab-separated columns: the model's confidence in the sentence, from 0 to 1,"
+        " and in each of its words, separated by spaces",
     )
     parser.add_argument(
         "--deadline",
@@ -72,20 +72,8 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="SECONDS",
         help="time limit of a request, with its retries (default: %(default)s)",
     )
-    parser.add_argument(
-        "--batch-size",
-        type=whole_number(1),
-        default=32,
-        metavar="N",
-        help="maximum number of lines in a request (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--concurrency",
-        type=whole_number(1),
-        default=4,
-        metavar="N",
-        help="requests in flight at once (default: %(default)s)",
-    )
+    add_whole_number(parser, "--batch-size", "maximum number of lines in a request", default=32)
+    add_whole_number(parser, "--concurrency", "requests in flight at once", default=4)
     parser.add_argument(
         "--tls-ca", metavar="F", help="use TLS; certificate authority of the server, PEM"
     )

@@ -12,6 +12,7 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
+from rnnsearch_tf.cli.shared import add_settings
 from rnnsearch_tf.config import load_config, saved_config, shipped_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.publishing import exported_version
@@ -33,13 +34,7 @@ def arguments(parser: ArgumentParser) -> None:
         default="runs/demo",
         help="folder to write the trained model to (default: %(default)s)",
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="section.key=value",
-        help="change one setting of the training",
-    )
+    add_settings(parser, "change one setting of the training")
 
 
 def run(arguments: Namespace) -> None:

@@ -16,7 +16,7 @@ extra `languages`.
 import shlex
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import add_pairs, pairs_settings
+from rnnsearch_tf.cli.shared import add_pairs, add_settings, add_switch, pairs_settings
 from rnnsearch_tf.config import Config, load_config
 from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import UsageError
@@ -28,16 +28,8 @@ def arguments(parser: ArgumentParser) -> None:
         "--config", required=True, metavar="F.yaml", help="the configuration whose data to check"
     )
     add_pairs(parser, "the configuration's training text")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="section.key=value",
-        help="change one setting first",
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="count words between spaces; build no vocabularies"
-    )
+    add_settings(parser, "change one setting first")
+    add_switch(parser, "--quick", "count words between spaces; build no vocabularies")
     parser.add_argument(
         "--fix", metavar="DIR", help="write the cleaned training text to DIR, and check nothing"
     )

@@ -22,9 +22,9 @@ from typing import Any
 from rnnsearch_tf.cli.shared import (
     add_files,
     add_model,
+    add_whole_number,
     input_batches,
     load_translator,
-    whole_number,
 )
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runtime.optional import require
@@ -45,12 +45,8 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--side", choices=("source", "target"), help="side of the words (default: source)"
     )
-    parser.add_argument(
-        "--number",
-        type=whole_number(1),
-        metavar="N",
-        default=300,
-        help="maximum number of lines or most frequent words to plot (default: %(default)s)",
+    add_whole_number(
+        parser, "--number", "maximum number of lines or most frequent words to plot", default=300
     )
     parser.add_argument(
         "--output",

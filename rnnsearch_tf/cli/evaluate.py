@@ -49,6 +49,8 @@ from rnnsearch_tf.cli.shared import (
     add_output,
     add_pairs,
     add_search,
+    add_switch,
+    add_whole_number,
     load_translator,
     pair_of_columns,
     search_changes,
@@ -110,34 +112,26 @@ def arguments(parser: ArgumentParser) -> None:
         ),
     )
     add_pairs(parser, "--source and --reference")
-    parser.add_argument(
-        "--by-length", action="store_true", help="add a table by source length (Figure 2)"
-    )
-    parser.add_argument(
+    add_switch(parser, "--by-length", "add a table by source length (Figure 2)")
+    add_switch(
+        parser,
         "--by-frequency",
-        action="store_true",
-        help=(
-            "add a table by the average frequency rank of the source words (Sutskever et al.,"
-            " Figure 3)"
-        ),
+        "add a table by the average frequency rank of the source words (Sutskever et al.,"
+        " Figure 3)",
     )
-    parser.add_argument(
-        "--by-unknown",
-        action="store_true",
-        help="add a table by the number of unknown words",
-    )
+    add_switch(parser, "--by-unknown", "add a table by the number of unknown words")
     parser.add_argument(
         "--search-errors",
         type=_beam_sizes,
         metavar="BEAMS",
         help="add a table of search errors for beam sizes such as 1,2,12; translates once for each",
     )
-    parser.add_argument(
+    add_whole_number(
+        parser,
         "--bootstrap",
-        type=whole_number(2),
-        metavar="N",
-        help="add confidence intervals from N resamples of the sentences, such as 1000 (--baseline"
+        "add confidence intervals from N resamples of the sentences, such as 1000 (--baseline"
         " takes 1,000, or 10,000 with --test randomization)",
+        minimum=2,
     )
     parser.add_argument(
         "--baseline",
@@ -149,32 +143,20 @@ def arguments(parser: ArgumentParser) -> None:
         choices=("bootstrap", "randomization"),
         help="paired test of --baseline (default: bootstrap)",
     )
-    parser.add_argument(
-        "--tokenized", action="store_true", help="add BLEU of tokens (tokenize=none)"
-    )
-    parser.add_argument(
-        "--lc-norm-tok",
-        action="store_true",
-        help="add BLEU as in the Multi30k literature (needs sacremoses)",
-    )
-    parser.add_argument(
-        "--lowercase", action="store_true", help="ignore case; the signature says so"
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="write one JSON object in place of the table"
-    )
-    parser.add_argument(
+    add_switch(parser, "--tokenized", "add BLEU of tokens (tokenize=none)")
+    add_switch(parser, "--lc-norm-tok", "add BLEU as in the Multi30k literature (needs sacremoses)")
+    add_switch(parser, "--lowercase", "ignore case; the signature says so")
+    add_switch(parser, "--json", "write one JSON object in place of the table")
+    add_switch(
+        parser,
         "--calibrate",
-        action="store_true",
-        help=(
-            "fit the confidence to these sentences, which should be the development text, and"
-            " write RUN/confidence.json"
-        ),
+        "fit the confidence to these sentences, which should be the development text, and"
+        " write RUN/confidence.json",
     )
-    parser.add_argument(
+    add_switch(
+        parser,
         "--confidence",
-        action="store_true",
-        help="report how well the model's confidence correlates with sentence chrF",
+        "report how well the model's confidence correlates with sentence chrF",
     )
     parser.add_argument(
         "--translations", metavar="F", help="also write the translations to this file"

@@ -16,7 +16,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.cli.shared import add_model, combination, whole_number
+from rnnsearch_tf.cli.shared import add_model, add_settings, add_whole_number, combination
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export import publishing
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
@@ -49,11 +49,11 @@ def arguments(parser: ArgumentParser) -> None:
         help="with --format web: the package that runs the model there, from `npm pack"
         " onnxruntime-web`; or its folder",
     )
-    parser.add_argument(
+    add_whole_number(
+        parser,
         "--version",
-        type=whole_number(1, publishing.LARGEST_VERSION),
-        metavar="N",
-        help="number of the version (default: the next one)",
+        "number of the version (default: the next one)",
+        maximum=publishing.LARGEST_VERSION,
     )
     parser.add_argument(
         "--profile",
@@ -63,13 +63,7 @@ def arguments(parser: ArgumentParser) -> None:
             " a calibrated RUN)"
         ),
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="key=value",
-        help="change one option of the profile",
-    )
+    add_settings(parser, "change one option of the profile", metavar="key=value")
 
 
 def run(arguments: Namespace) -> None:

@@ -14,6 +14,7 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
+from rnnsearch_tf.cli.shared import add_settings
 from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.reading import check_inputs
@@ -34,13 +35,7 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="RUN",
         help="folder to write; it must not exist, or be empty",
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="section.key=value",
-        help="change one setting of the RUN; repeatable",
-    )
+    add_settings(parser, "change one setting of the RUN; repeatable")
     parser.add_argument(
         "--check",
         metavar="F",

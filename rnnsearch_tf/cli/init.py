@@ -14,7 +14,7 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import add_pairs, pair_of_columns, whole_number
+from rnnsearch_tf.cli.shared import add_pairs, add_whole_number, pair_of_columns
 from rnnsearch_tf.config import check_value
 from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import UsageError, UserError
@@ -37,13 +37,7 @@ def arguments(parser: ArgumentParser) -> None:
             metavar="CODE",
             help="such as es or pt-BR (default: taken from the name of the file or column)",
         )
-    parser.add_argument(
-        "--minutes",
-        type=whole_number(1),
-        metavar="N",
-        default=60,
-        help="time limit of the training (default: %(default)s)",
-    )
+    add_whole_number(parser, "--minutes", "time limit of the training", default=60)
 
 
 def run(arguments: Namespace) -> None:

@@ -38,7 +38,7 @@ from rnnsearch_tf.cli.main import (
     VERBOSITY,
     parser_of,
 )
-from rnnsearch_tf.cli.shared import whole_number
+from rnnsearch_tf.cli.shared import add_whole_number
 from rnnsearch_tf.data.continuing import TEXTS
 from rnnsearch_tf.distributed.addresses import VARIABLE, free_addresses, worker_variable
 from rnnsearch_tf.errors import UsageError
@@ -51,26 +51,21 @@ PATIENCE = 120
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--workers", type=whole_number(1), metavar="N", help="start N workers on this machine"
-    )
+    add_whole_number(parser, "--workers", "start N workers on this machine")
     parser.add_argument(
         "--hosts",
         metavar="HOST:PORT,…",
         help="addresses of all workers, the chief's first; with --index",
     )
-    parser.add_argument(
+    add_whole_number(
+        parser,
         "--index",
-        type=whole_number(),
+        "with --hosts: index of the worker to start here, from 0",
+        minimum=0,
         metavar="K",
-        help="with --hosts: index of the worker to start here, from 0",
     )
-    parser.add_argument(
-        "--restarts",
-        type=whole_number(),
-        default=3,
-        metavar="R",
-        help="maximum number of restarts (default: %(default)s)",
+    add_whole_number(
+        parser, "--restarts", "maximum number of restarts", minimum=0, default=3, metavar="R"
     )
     parser.add_argument(
         "command",

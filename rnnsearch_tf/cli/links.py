@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import TYPE_CHECKING
 
+from rnnsearch_tf.cli.shared import add_switch
 from rnnsearch_tf.text.characters import PIECE_JOINT, WORD_START
 
 if TYPE_CHECKING:
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def add_pieces(parser: ArgumentParser) -> None:
-    parser.add_argument(
+    add_switch(
+        parser,
         "--pieces",
-        action="store_true",
-        help="link subword pieces, not words, if the model has SentencePiece or byte-pair codes",
+        "link subword pieces, not words, if the model has SentencePiece or byte-pair codes",
     )
 
 

@@ -8,6 +8,7 @@ sentence and so shows what the best reranking could reach. --chosen writes the o
 import itertools
 from argparse import ArgumentParser, Namespace
 
+from rnnsearch_tf.cli.shared import add_switch
 from rnnsearch_tf.config import TextConfig, check_value
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.reading import check_standard_input, read_all
@@ -21,11 +22,7 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="F",
         help="reference translations, one for each sentence of the list",
     )
-    parser.add_argument(
-        "--tokenized",
-        action="store_true",
-        help="list and reference are already tokenized (tokenize=none)",
-    )
+    add_switch(parser, "--tokenized", "list and reference are already tokenized (tokenize=none)")
     parser.add_argument(
         "--target-language",
         metavar="CODE",
@@ -34,9 +31,7 @@ def arguments(parser: ArgumentParser) -> None:
             " characters, as in `evaluate` (default: en)"
         ),
     )
-    parser.add_argument(
-        "--lowercase", action="store_true", help="ignore case; the signature says so"
-    )
+    add_switch(parser, "--lowercase", "ignore case; the signature says so")
     parser.add_argument("--chosen", metavar="F", help="write the oracle's sentences to this file")
     parser.add_argument(
         "nbest", metavar="NBEST", help="Moses n-best list, plain or .gz; -: standard input"

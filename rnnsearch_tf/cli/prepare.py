@@ -19,7 +19,13 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import sigterm_raises, whole_number, yaml_value
+from rnnsearch_tf.cli.shared import (
+    add_settings,
+    add_switch,
+    add_whole_number,
+    sigterm_raises,
+    yaml_value,
+)
 from rnnsearch_tf.config import DataConfig, default_of, load_config
 from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.config.effects import names_without_effect, sections_of
@@ -32,30 +38,19 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--config", metavar="F.yaml", help="the configuration whose training text to prepare"
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="section.key=value",
-        help="change one setting first",
-    )
+    add_settings(parser, "change one setting first")
     parser.add_argument(
         "--output",
         required=True,
         metavar="DIR",
         help="folder to write; with --check, folder to read",
     )
-    parser.add_argument(
+    add_whole_number(
+        parser,
         "--processes",
-        type=whole_number(1),
-        metavar="N",
-        help="processes that read several files at once (default: one for each core)",
+        "processes that read several files at once (default: one for each core)",
     )
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="write nothing; compare all files of DIR with their checksums",
-    )
+    add_switch(parser, "--check", "write nothing; compare all files of DIR with their checksums")
 
 
 def run(arguments: Namespace) -> None:

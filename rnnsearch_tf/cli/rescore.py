@@ -16,7 +16,13 @@ is loaded.
 import os
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import add_model, add_score_batch_size, load_translator, number
+from rnnsearch_tf.cli.shared import (
+    add_model,
+    add_score_batch_size,
+    add_switch,
+    load_translator,
+    number,
+)
 from rnnsearch_tf.files.reading import check_standard_input, read_all
 from rnnsearch_tf.files.writing import check_output, whole_file
 from rnnsearch_tf.runtime.progress import progress
@@ -39,10 +45,10 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="W",
         help="interpolate the score with the feature, weight 0 to 1, and sort",
     )
-    parser.add_argument(
+    add_switch(
+        parser,
         "--tokenized",
-        action="store_true",
-        help="source and list are Moses tokens (default: tokenize them as for translating)",
+        "source and list are Moses tokens (default: tokenize them as for translating)",
     )
     add_score_batch_size(parser)
     parser.add_argument(

@@ -19,6 +19,7 @@ import pathlib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
+from rnnsearch_tf.cli.shared import add_switch
 from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runs.cleaning import clean, cleanable, saved_progress, size_of
@@ -38,13 +39,11 @@ TITLES = ("RUN", "system", "updates", "minutes", "BLEU", "MB", "cleanable", "los
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
+    add_switch(
+        parser,
         "--clean",
-        action="store_true",
-        help=(
-            "delete RUN/checkpoints and RUN/evaluated of finished trainings, which cannot be"
-            " resumed or averaged then; nothing that translating, exporting or train --from needs"
-        ),
+        "delete RUN/checkpoints and RUN/evaluated of finished trainings, which cannot be"
+        " resumed or averaged then; nothing that translating, exporting or train --from needs",
     )
     parser.add_argument(
         "folders",

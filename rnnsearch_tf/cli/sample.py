@@ -14,6 +14,7 @@ from rnnsearch_tf.cli.shared import (
     add_files,
     add_model,
     add_output,
+    add_whole_number,
     input_batches,
     load_translator,
     number,
@@ -43,18 +44,16 @@ def arguments(parser: ArgumentParser) -> None:
         default="1",
         help="divide the logits by T; below 1 favours likely translations (default: %(default)s)",
     )
-    parser.add_argument(
-        "--top",
-        type=whole_number(1),
-        metavar="N",
-        help="write only the N most probable distinct samples (default: all)",
+    add_whole_number(
+        parser, "--top", "write only the N most probable distinct samples (default: all)"
     )
-    parser.add_argument(
+    add_whole_number(
+        parser,
         "--seed",
-        type=whole_number(0, 2**31 - 1),
-        metavar="N",
+        "random seed; the same seed gives the same samples",
+        minimum=0,
+        maximum=2**31 - 1,
         default=1,
-        help="random seed; the same seed gives the same samples (default: %(default)s)",
     )
     parser.add_argument(
         "--sentence",

@@ -15,7 +15,7 @@ kept is printed. Case is ignored.
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import number, whole_number
+from rnnsearch_tf.cli.shared import add_switch, add_whole_number, number
 from rnnsearch_tf.config import TextConfig, check_value
 from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import UsageError
@@ -45,11 +45,10 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="X",
         help="share of the pairs to keep, such as 0.2",
     )
-    parser.add_argument(
+    add_whole_number(
+        parser,
         "--target-words",
-        type=whole_number(1),
-        metavar="N",
-        help="stop when the kept pairs have N target tokens together (default: no limit)",
+        "stop when the kept pairs have N target tokens together (default: no limit)",
     )
     for side in SIDES:
         parser.add_argument(
@@ -62,16 +61,13 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="F",
         help="also write the score of every pair to this file, one a line; inf: never kept",
     )
-    parser.add_argument(
-        "--maximum-length",
-        type=whole_number(1),
-        metavar="N",
-        help="skip pairs with more tokens on a side (default: no limit)",
+    add_whole_number(
+        parser, "--maximum-length", "skip pairs with more tokens on a side (default: no limit)"
     )
-    parser.add_argument(
+    add_switch(
+        parser,
         "--tokenized",
-        action="store_true",
-        help="the lines are tokens separated by spaces (default: tokenize by Moses rules)",
+        "the lines are tokens separated by spaces (default: tokenize by Moses rules)",
     )
     for side in SIDES:
         parser.add_argument(
@@ -79,30 +75,23 @@ def arguments(parser: ArgumentParser) -> None:
             metavar="CODE",
             help=f"language of the Moses rules for the {side} side (default: en)",
         )
-    parser.add_argument(
+    add_whole_number(
+        parser,
         "--order",
-        type=whole_number(1, 6),
-        metavar="N",
+        "order of the n-gram models, 1 to 6; the papers use 4",
+        maximum=6,
         default=2,
-        help="order of the n-gram models, 1 to 6; the papers use 4 (default: %(default)s)",
     )
-    parser.add_argument(
+    add_whole_number(
+        parser,
         "--rounds",
-        type=whole_number(1, 9),
-        metavar="N",
+        "2: select again, with the better half of the kept pairs added to the domain text;"
+        " for a corpus that has at least as much text of the domain as you keep",
+        maximum=9,
         default=1,
-        help=(
-            "2: select again, with the better half of the kept pairs added to the domain text; for"
-            " a corpus that has at least as much text of the domain as you keep (default:"
-            " %(default)s)"
-        ),
     )
-    parser.add_argument(
-        "--seed",
-        type=whole_number(),
-        metavar="N",
-        default=1,
-        help="random seed for drawing pairs from the corpus (default: %(default)s)",
+    add_whole_number(
+        parser, "--seed", "random seed for drawing pairs from the corpus", minimum=0, default=1
     )
 
 

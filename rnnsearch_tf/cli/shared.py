@@ -109,6 +109,33 @@ def add_model(parser: argparse.ArgumentParser, several: bool = True) -> None:
     )
 
 
+def add_switch(parser: argparse.ArgumentParser, flag: str, meaning: str) -> None:
+    parser.add_argument(flag, action="store_true", help=meaning)
+
+
+def add_whole_number(
+    parser: argparse.ArgumentParser,
+    flag: str,
+    meaning: str,
+    minimum: int = 1,
+    maximum: float = math.inf,
+    default: int | None = None,
+    metavar: str = "N",
+) -> None:
+    """Add a flag for a whole number within limits; the help states the default if there is one."""
+    if default is not None:
+        meaning += " (default: %(default)s)"
+    kind = whole_number(minimum, maximum)
+    parser.add_argument(flag, type=kind, default=default, metavar=metavar, help=meaning)
+
+
+def add_settings(
+    parser: argparse.ArgumentParser, meaning: str, metavar: str = "section.key=value"
+) -> None:
+    """Add --set, which may be repeated."""
+    parser.add_argument("--set", action="append", default=[], metavar=metavar, help=meaning)
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output",
@@ -209,13 +236,7 @@ def line_progress(doing: str, total: int | None, output: str | None) -> tqdm:
 
 
 def add_score_batch_size(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--batch-size",
-        type=whole_number(1),
-        metavar="N",
-        default=256,
-        help="number of pairs to score at once (default: %(default)s)",
-    )
+    add_whole_number(parser, "--batch-size", "number of pairs to score at once", default=256)
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
@@ -232,15 +253,13 @@ def add_search(parser: argparse.ArgumentParser) -> None:
             metavar=metavar,
             help=f"{MEANINGS[name]} (default: the run's search.{name})".replace("%", "%%"),
         )
-    parser.add_argument(
+    add_switch(
+        parser,
         "--no-unknown",
-        action="store_true",
-        help=(
-            "never produce the unknown word (with search.shrinking_beam: only if the search finds"
-            " nothing else)"
-        ),
+        "never produce the unknown word (with search.shrinking_beam: only if the search finds"
+        " nothing else)",
     )
-    parser.add_argument("--replace-unknown", action="store_true", help=MEANINGS["replace_unknown"])
+    add_switch(parser, "--replace-unknown", MEANINGS["replace_unknown"])
 
 
 def search_changes(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import add_output, whole_number
+from rnnsearch_tf.cli.shared import add_output, add_whole_number
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.files.reading import check_pairs, count_lines, read_pairs
@@ -37,38 +37,22 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--model", required=True, metavar="RUN", help="folder that `rnnsearch train` wrote"
     )
-    parser.add_argument(
-        "--translations",
-        type=whole_number(1),
-        metavar="N",
-        default=50,
-        help="maximum number of translations of a source word (default: %(default)s)",
+    add_whole_number(
+        parser, "--translations", "maximum number of translations of a source word", default=50
     )
-    parser.add_argument(
+    add_whole_number(
+        parser,
         "--pairs",
-        type=whole_number(1),
-        metavar="N",
+        "number of sentence pairs to learn from, the first ones of the files; 50,000 pairs of"
+        " 25 words take about 3 GB of memory",
         default=50_000,
-        help=(
-            "number of sentence pairs to learn from, the first ones of the files; 50,000 pairs of"
-            " 25 words take about 3 GB of memory (default: %(default)s)"
-        ),
     )
-    parser.add_argument(
+    add_whole_number(
+        parser,
         "--maximum-length",
-        type=whole_number(1),
-        metavar="N",
-        help=(
-            "skip pairs with more tokens on a side (default: the limits of the model's training)"
-        ),
+        "skip pairs with more tokens on a side (default: the limits of the model's training)",
     )
-    parser.add_argument(
-        "--iterations",
-        type=whole_number(1),
-        metavar="N",
-        default=5,
-        help="iterations of expectation maximization (default: %(default)s)",
-    )
+    add_whole_number(parser, "--iterations", "iterations of expectation maximization", default=5)
     add_output(parser)
     parser.add_argument("source", metavar="SOURCE", help="training text, plain or .gz")
     parser.add_argument("target", metavar="TARGET", help="its translation, as many lines")

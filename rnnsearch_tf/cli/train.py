@@ -33,10 +33,12 @@ from argparse import ArgumentParser, Namespace
 from rnnsearch_tf.cli.shared import (
     above_zero,
     add_pairs,
+    add_settings,
+    add_switch,
+    add_whole_number,
     number,
     pairs_settings,
     sigterm_raises,
-    whole_number,
 )
 from rnnsearch_tf.distributed.addresses import DISTRIBUTIONS, this_worker
 from rnnsearch_tf.config import as_dictionary, load_config, saved_config
@@ -56,18 +58,10 @@ def arguments(parser: ArgumentParser) -> None:
     )
     add_pairs(parser, "the configuration's training text")
     parser.add_argument("--output", required=True, metavar="RUN", help="folder to write")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="section.key=value",
-        help="change one setting; may be repeated",
-    )
-    parser.add_argument("--resume", action="store_true", help="resume the training in RUN")
-    parser.add_argument(
-        "--skip-batch",
-        action="store_true",
-        help="with --resume: skip the batch whose gradient was not finite",
+    add_settings(parser, "change one setting; may be repeated")
+    add_switch(parser, "--resume", "resume the training in RUN")
+    add_switch(
+        parser, "--skip-batch", "with --resume: skip the batch whose gradient was not finite"
     )
     parser.add_argument(
         "--from", dest="start_from", metavar="RUN", help="start from the model of another RUN"
@@ -81,14 +75,12 @@ def arguments(parser: ArgumentParser) -> None:
             " text; 1: equally many"
         ),
     )
-    parser.add_argument(
+    add_whole_number(
+        parser,
         "--new-words",
-        type=whole_number(),
-        metavar="N",
-        help=(
-            "with --from: add the N most frequent unknown words of the new text to each"
-            " vocabulary, or as many pieces to a SentencePiece model"
-        ),
+        "with --from: add the N most frequent unknown words of the new text to each"
+        " vocabulary, or as many pieces to a SentencePiece model",
+        minimum=0,
     )
     parser.add_argument(
         "--distribute",

@@ -57,6 +57,7 @@ from rnnsearch_tf.cli.shared import (
     add_model,
     add_output,
     add_search,
+    add_switch,
     combination,
     input_batches,
     line_progress,
@@ -102,22 +103,22 @@ def arguments(parser: ArgumentParser) -> None:
             " separated by tabs; an empty line: none"
         ),
     )
-    parser.add_argument(
+    add_switch(
+        parser,
         "--term-marks",
-        action="store_true",
-        help='take such phrases from marks <term translation="PHRASE">WORDS</term> in the source',
+        'take such phrases from marks <term translation="PHRASE">WORDS</term> in the source',
     )
     parser.add_argument("--alignment", choices=("hard", "soft"), help="also write alignments")
     add_pieces(parser)
-    parser.add_argument(
+    add_switch(
+        parser,
         "--confidence",
-        action="store_true",
-        help="also write the confidence in the sentence and in each word, from 0 to 1",
+        "also write the confidence in the sentence and in each word, from 0 to 1",
     )
-    parser.add_argument(
+    add_switch(
+        parser,
         "--split-sentences",
-        action="store_true",
-        help="cut each line into sentences, translate these, and join them to one line",
+        "cut each line into sentences, translate these, and join them to one line",
     )
     add_output(parser)
     add_files(parser)

@@ -27,10 +27,10 @@ from argparse import ArgumentParser, Namespace
 from rnnsearch_tf.cli.shared import (
     add_model,
     add_search,
+    add_whole_number,
     combination,
     search_changes,
     sigterm_raises,
-    whole_number,
 )
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
@@ -48,11 +48,8 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--output", required=True, metavar="DIR", help="folder for the translations"
     )
-    parser.add_argument(
-        "--workers",
-        type=whole_number(1),
-        metavar="N",
-        help="number of processes, each on one core (default: one for each core)",
+    add_whole_number(
+        parser, "--workers", "number of processes, each on one core (default: one for each core)"
     )
     add_search(parser)
     parser.add_argument(
