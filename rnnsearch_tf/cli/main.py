@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import difflib
 import errno
+import functools
 import importlib
 import itertools
 import logging
@@ -113,15 +114,14 @@ _NODE = re.compile(
 """Names of graph nodes in TensorFlow's error messages."""
 
 _BOILERPLATE = (
-    *(
-        "Detected at node",
-        "File ",
-        "<stack traces",
-        "Original stack trace",
-        "Stack trace for",
-        "Additional GRPC",
-    ),
-    *("0 successful operations", "0 derived errors"),
+    "Detected at node",
+    "File ",
+    "<stack traces",
+    "Original stack trace",
+    "Stack trace for",
+    "Additional GRPC",
+    "0 successful operations",
+    "0 derived errors",
 )
 """Beginnings of the lines that TensorFlow writes around the actual error."""
 
@@ -149,8 +149,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         rnnsearch 0.1.0
         0
     """
-    argv = sys.argv[1:] if argv is None else list(argv)
-    return _run_program(lambda: _command(argv))
+    return _run_program(_command, argv)
 
 
 def run_module(module: ModuleType, program: str, argv: Sequence[str] | None = None) -> int:
@@ -163,18 +162,18 @@ def run_module(module: ModuleType, program: str, argv: Sequence[str] | None = No
     Returns:
         The exit code, see :func:`run`.
     """
+    return _run_program(functools.partial(_run_verb, module, program), argv)
+
+
+def _run_program(command, argv) -> int:
+    """Call a function of the words with the streams, messages and exit codes of the program."""
     argv = sys.argv[1:] if argv is None else list(argv)
-    return _run_program(lambda: _run_verb(module, program, argv))
-
-
-def _run_program(command) -> int:
-    """Call a function with the streams, messages and exit codes of the program."""
     open_closed_streams()
     use_utf8()
     logging.basicConfig(
         format="rnnsearch: %(message)s", level=logging.WARNING, stream=sys.stderr, force=True
     )
-    code = _exit_code(command)
+    code = _exit_code(lambda: command(argv))
     if code:  # the error has been printed
         with contextlib.suppress(OSError, UserError):
             flush_output()
@@ -243,8 +242,9 @@ def _run_verb(verb, program, words) -> int:
         logging.ERROR if arguments.quiet else logging.INFO
     )
     with contextlib.ExitStack() as stack:
-        if arguments.quiet:
-            stack.enter_context(_progress_hidden())
+        if arguments.quiet:  # errors are printed outside of this block
+            nowhere = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
+            stack.enter_context(contextlib.redirect_stderr(nowhere))
         if arguments.log_file is not None:
             _check_log_file(arguments)
             stack.enter_context(_logged(arguments.log_file))
@@ -301,29 +301,15 @@ def _check_log_file(arguments):
         UsageError: it is standard output, or the verb would read or write the same file.
     """
     check_own_file("--log-file", arguments.log_file, "the results")
-    others = {
-        name: value if isinstance(value, list) else [value]
-        for name, value in vars(arguments).items()
-        if name != "log_file"
-    }
-    for name, values in others.items():
-        for value in values:
-            if (
-                isinstance(value, str)
-                and value
-                and os.path.realpath(split(value)[0]) == os.path.realpath(arguments.log_file)
-            ):
+    place = os.path.realpath(arguments.log_file)
+    for name, given in vars(arguments).items():
+        for value in given if isinstance(given, list) else [given]:
+            is_path = name != "log_file" and isinstance(value, str) and value
+            if is_path and os.path.realpath(split(value)[0]) == place:
                 raise UsageError(
                     f"--log-file: expected a file of its own, got {value}, which"
                     f" {name.replace('_', '-')} names too; name another"
                 )
-
-
-@contextlib.contextmanager
-def _progress_hidden():
-    """Discard standard error inside the block; :func:`run` prints errors outside of it."""
-    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stderr(nowhere):
-        yield
 
 
 @contextlib.contextmanager
@@ -488,24 +474,19 @@ def _explain(error: Exception) -> int:
             return EXIT_TERMINATED
     if DISK_FULL in str(error):  # Python's own error or one of TensorFlow's, with or without a path
         paths = [word.strip("';:") for word in str(error).split() if word.startswith(("/", "'/"))]
-        _say(
-            f"error: {paths[0] if paths else 'a disk'}: {DISK_FULL}; free some there or write"
-            " elsewhere"
-        )
-        return EXIT_FAILED
-    if isinstance(error, OSError) and error.filename is not None:
-        _say(f"error: {error.filename}: {error.strerror or error}")
-        return EXIT_FAILED
-    if isinstance(error, UnicodeEncodeError) or "Error converting unicode string" in str(error):
-        _say(
+        place = paths[0] if paths else "a disk"
+        message = f"error: {place}: {DISK_FULL}; free some there or write elsewhere"
+    elif isinstance(error, OSError) and error.filename is not None:
+        message = f"error: {error.filename}: {error.strerror or error}"
+    elif isinstance(error, UnicodeEncodeError) or "Error converting unicode string" in str(error):
+        message = (
             "error: expected names of files and folders in UTF-8 here, got one with other bytes;"
             " rename it"
         )
-        return EXIT_FAILED
-    _say(
-        f"unexpected error: {type(error).__name__}: {_gist(str(error))} (RNNSEARCH_DEBUG=1 shows"
-        " where)"
-    )
+    else:
+        gist = f"{type(error).__name__}: {_gist(str(error))}"
+        message = f"unexpected error: {gist} (RNNSEARCH_DEBUG=1 shows where)"
+    _say(message)
     return EXIT_FAILED
 
 
