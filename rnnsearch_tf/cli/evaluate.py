@@ -58,6 +58,7 @@ from rnnsearch_tf.cli.shared import (
 )
 from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runtime.optional import require
@@ -209,32 +210,23 @@ def run(arguments: Namespace) -> None:
         check_scores(translator.search_config(**changes))
     calibration = _calibration(arguments, sources, name)
     translations = _translated(translator, sources, changes)
+    texts = [translation.text for translation in translations]
     if arguments.translations:
         with Output(arguments.translations) as output:
-            output.write(translation.text for translation in translations)
-    _say_that_scoring_takes_time([t.text for t in translations], translator.config.target)
+            output.write(texts)
+    _say_that_scoring_takes_time(texts, translator.config.target)
     report = evaluation_report(translator, sources, translations, references, arguments) | forms
-    report |= _significance(
-        [t.text for t in translations], baseline, references, translator.config.target, arguments
-    )
+    report |= _significance(texts, baseline, references, translator.config.target, arguments)
     if beams:
         report["search_errors"] = search_errors(
             translator, sources, references[0], beams, arguments.lowercase, **changes
         )
     if arguments.calibrate or arguments.confidence:
         report["confidence"] = _confidence(
-            translator,
-            sources,
-            [t.text for t in translations],
-            references,
-            arguments,
-            calibration,
-            name,
+            translator, sources, texts, references, arguments, calibration, name
         )
     if translator.search_config(**changes).shortlist:
-        without = {
-            name: value for name, value in changes.items() if not name.startswith("shortlist")
-        }
+        without = {key: value for key, value in changes.items() if not key.startswith("shortlist")}
         full_search = _translated(translator, sources, without | {"shortlist": None})
         report["without_shortlist"] = _scores(
             translator, full_search, references, range(len(sources)), arguments
@@ -276,10 +268,7 @@ def _check_outputs(arguments):
     if not (arguments.source or arguments.reference):  # as in _development_text
         data = saved_config(Run.open(arguments.model[0]).config).data
         texts = (
-            data.development_source,
-            data.development_target,
-            data.train_source,
-            data.train_target,
+            getattr(data, f"{part}_{side}") for part in ("development", "train") for side in SIDES
         )
         read += [file for text in texts if text for file in files_of(data, text)]
     if arguments.output in STANDARD_OUTPUT:

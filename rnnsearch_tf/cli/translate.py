@@ -128,10 +128,11 @@ def run(arguments: Namespace) -> None:
     changes = search_changes(arguments)
     if arguments.n_best is not None:
         changes["nbest"] = option_value("search.nbest", arguments.n_best, "--n-best")
-    form = arguments.output_type or ("nbest" if changes.get("nbest", 1) > 1 else "text")
-    if form == "text" and changes.get("nbest", 1) > 1:
+    nbest = changes.get("nbest", 1)
+    form = arguments.output_type or ("nbest" if nbest > 1 else "text")
+    if form == "text" and nbest > 1:
         raise UsageError(
-            f"--n-best {changes['nbest']}: expected --output-type json or nbest with it, got text"
+            f"--n-best {nbest}: expected --output-type json or nbest with it, got text"
         )
     if form == "nbest" and arguments.alignment == "soft":
         raise UsageError("--alignment soft: expected --output-type text or json with it, got nbest")
@@ -149,16 +150,10 @@ def run(arguments: Namespace) -> None:
         _check_split(arguments, form)
     phrase_lines = _phrase_lines(arguments)
     check_inputs(arguments.files)
-    inputs_of = [
-        *arguments.files,
-        arguments.constraints,
-        arguments.lexicon,
-        arguments.shortlist,
-    ]
+    inputs_of = [*arguments.files, arguments.constraints, arguments.lexicon, arguments.shortlist]
     check_output(arguments.output, inputs_of)
     exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None
-    nbest = changes.get("nbest", 1)
-    calibration = _calibration(arguments, exported)
+    confidences_of = _calibration(arguments, exported)
     constrained = bool(arguments.constraints or arguments.term_marks)
     if sys.stdin.isatty() and not arguments.files:  # TensorFlow alone takes seconds
         print(
@@ -197,19 +192,11 @@ def run(arguments: Namespace) -> None:
             except UserError as error:  # it counts from the first sentence here
                 raise type(error)(f"lines {done + 1} to {done + len(texts)}: {error}") from None
             done += len(texts)
-            confidences = (
-                calibration(translator, sentences, [t.text for t in translations])
-                if calibration
-                else itertools.repeat(None)
-            )
+            confidences = confidences_of(translator, sentences, [t.text for t in translations])
             written = []  # of each sentence
             for translation, confidence in zip(translations, confidences):
-                if (
-                    exported
-                    and alignment
-                    and translation.tokens
-                    and not translation.alignment.any()
-                ):
+                is_to_align = exported and alignment and translation.tokens
+                if is_to_align and not translation.alignment.any():
                     raise UsageError(
                         f"--alignment: expected a model with attention, got {exported}, which"
                         " aligns nothing"
@@ -220,10 +207,8 @@ def run(arguments: Namespace) -> None:
                 number += 1
             lines = itertools.chain.from_iterable(written)
             output.write(
-                _paragraphs(cut, translations, lines, form, languages[1]) if cut else lines,
-                flush=False,
+                _paragraphs(cut, translations, lines, form, languages[1]) if cut else lines
             )
-            output.flush()
             bar.update(len(texts))
             signs.add(translations, read(sentences))  # later: an answer need not wait for it
     if summary := signs.summary():
@@ -297,14 +282,12 @@ def _paragraphs(cut, translations, lines, form, language):
 
 def _calibration(arguments, exported):
     """A function of (translator, sources, translations) that gives confidences, from the RUN's
-    calibration or the exported model; None without --confidence.
+    calibration or the exported model; without --confidence, each is None.
     """
     if not arguments.confidence:
-        return None
+        return lambda *_: itertools.repeat(None)
     if exported:
-        return lambda translator, sources, translations: translator.confidences(
-            sources, translations
-        )
+        return lambda translator, *texts: translator.confidences(*texts)
     run = Run.open(arguments.model[0])
     import_tensorflow()
     from rnnsearch_tf.evaluation.confidence import Calibration
