@@ -89,11 +89,8 @@ def _examples(sources, translations, references):
     """Print some held-out sentences, wrong translations with their reference."""
     print(f"{SHOWN} of {len(sources)} held-out sentences:")
     for source, translation, reference in list(zip(sources, translations, references))[:SHOWN]:
-        print(f"  {source}")
-        print(
-            f"    {translation.text}"
-            + ("" if translation.text == reference else f"   (reference: {reference})")
-        )
+        correction = "" if translation.text == reference else f"   (reference: {reference})"
+        print(f"  {source}\n    {translation.text}{correction}")
 
 
 def _scores(translations, references):
@@ -156,22 +153,16 @@ def _next_steps(folder):
         shlex.quote(str(path))
         for path in (folder, folder / "attention", folder.resolve() / "served")
     )
-    print("next:")
-    print(f"  echo 'My sister sells an old book.' | rnnsearch translate --model {run}")
+    program = "echo 'My sister sells an old book.' | rnnsearch"
     print(
-        f"  echo 'My sister sells an old book.' | rnnsearch plot-attention --model {run}"
-        f" --output {pictures}"
-    )
-    print(f"  rnnsearch serve --model-name demo --model-base-path {served} &")
-    print(
-        "  echo 'My sister sells an old book.' | rnnsearch client --server 127.0.0.1:8500"
-        " --model-name demo"
-    )
-    print(
-        "  http://127.0.0.1:8501/     in a browser, while it is served: translations with their"
-        " attention"
-    )
-    print(
-        "  rnnsearch train --config F.yaml --output RUN     with data.train_source,"
-        " data.train_target, … for your own text"
+        "next:",
+        f"{program} translate --model {run}",
+        f"{program} plot-attention --model {run} --output {pictures}",
+        f"rnnsearch serve --model-name demo --model-base-path {served} &",
+        f"{program} client --server 127.0.0.1:8500 --model-name demo",
+        "http://127.0.0.1:8501/     in a browser, while it is served: translations with their"
+        " attention",
+        "rnnsearch train --config F.yaml --output RUN     with data.train_source,"
+        " data.train_target, … for your own text",
+        sep="\n  ",
     )

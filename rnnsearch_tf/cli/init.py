@@ -41,13 +41,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    codes = [
-        code and check_value("source.language", code, flag)
-        for code, flag in (
-            (arguments.source_language, "--source-language"),
-            (arguments.target_language, "--target-language"),
-        )
-    ]
+    codes = []
+    for side in SIDES:
+        code = getattr(arguments, f"{side}_language")
+        codes.append(code and check_value("source.language", code, f"--{side}-language"))
     source, target = _texts(arguments)
     folder = pathlib.Path(arguments.folder)
     if folder.exists() and not folder.is_dir():
@@ -81,27 +78,21 @@ def run(arguments: Namespace) -> None:
             " and nothing can be learned from them: look at the last lines of both files",
             file=sys.stderr,
         )
-    unknown = []
-    for side, code, named in zip(
-        SIDES,
-        found.languages,
-        map(language_of, (source, target)),
-    ):
+    for side, code, named in zip(SIDES, found.languages, map(language_of, (source, target))):
         if named not in (code, UNKNOWN_LANGUAGE):
             print(
                 f"WARNING: the {side} file's name says {named}, --{side}-language says {code}:"
                 " check that the files are not swapped",
                 file=sys.stderr,
             )
-        if code == UNKNOWN_LANGUAGE:
-            unknown.append(side)
     print(f"written: {path}; edit it as you like")
-    for side in unknown:
-        print(
-            f"no name tells the language of the {side}: write its code into {path}, as"
-            f" {side}.language ({UNKNOWN_LANGUAGE} is unknown), or name it with --{side}-language",
-            file=sys.stderr,
-        )
+    for side, code in zip(SIDES, found.languages):
+        if code == UNKNOWN_LANGUAGE:
+            print(
+                f"no name tells the language of the {side}: write its code into {path}, as"
+                f" {side}.language ({code} is unknown), or name it with --{side}-language",
+                file=sys.stderr,
+            )
     print(f"next, check the text:  rnnsearch doctor --config {config}", file=sys.stderr)
     print(
         f"then train for {arguments.minutes} minutes:  rnnsearch train --config {config} --output"
