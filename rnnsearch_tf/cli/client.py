@@ -15,7 +15,6 @@ of all of them.
 import os
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
 from typing import Any
 
 from rnnsearch_tf.cli.shared import (
@@ -89,7 +88,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     settings = checked(arguments)
-    texts = batches(arguments.files, arguments.batch_size)
+    # The reading thread may still wait for standard input when the command ends, and Python cannot
+    # close sys.stdin then. So the thread reads a duplicate of the descriptor.
+    names = [os.dup(0) if name == "-" else name for name in arguments.files or ["-"]]
+    texts = input_batches(names, arguments.batch_size)
     import_tensorflow()
     from rnnsearch_tf.extras.server.client import Client, tls_credentials
 
@@ -139,10 +141,3 @@ def checked(arguments: Namespace) -> dict[str, Any]:
         "signature": arguments.signature,
     }
     return model | {"confidence": arguments.confidence, "deadline": arguments.deadline}
-
-
-def batches(names: list[str], size: int) -> Iterator[list[str]]:
-    """Yield lists of lines of all files, one file after the other, like `input_batches`."""
-    # The reading thread may still wait for standard input when the command ends, and Python cannot
-    # close sys.stdin then. So the thread reads a duplicate of the descriptor.
-    return input_batches([os.dup(0) if name == "-" else name for name in names or ["-"]], size)

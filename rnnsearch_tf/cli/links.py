@@ -99,7 +99,4 @@ def _is_pieces(source_tokens, target_tokens, text):
         for tokens in (source_tokens, target_tokens)
     )
     # a target of one word may consist of word-internal pieces only
-    return (
-        source,
-        target or source and "".join(target_tokens) == text,
-    )
+    return source, target or source and "".join(target_tokens) == text

@@ -55,11 +55,15 @@ def run(arguments: Namespace) -> None:
     folder = make_folder(arguments.output)
     translator = load_translator(arguments)
     translator.require_attention("plot-attention")
-    number = 0
+    from rnnsearch_tf.extras.plots.alignment import png
+
+    sentences = _sentences(files, arguments.target, translator, changes)
     with Output() as output:
-        for sentence in _sentences(files, arguments.target, translator, changes):
-            number += 1
-            output.write([_draw(folder / f"attention-{number:04d}.png", sentence)])
+        for number, sentence in enumerate(sentences, start=1):
+            path = folder / f"attention-{number:04d}.png"
+            if sentence.source_tokens:
+                write_file(path, png(sentence.plot()))
+            output.write([str(path) if sentence.source_tokens else ""])
 
 
 def _files(arguments) -> list:
@@ -83,12 +87,3 @@ def _sentences(files, target, translator, changes):
         return
     for texts in input_batches(files, batch_size):
         yield from translator.translate(texts, **changes)
-
-
-def _draw(path, sentence) -> str:
-    from rnnsearch_tf.extras.plots.alignment import png
-
-    if not sentence.source_tokens:
-        return ""
-    write_file(path, png(sentence.plot()))
-    return str(path)

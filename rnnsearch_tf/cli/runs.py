@@ -117,7 +117,9 @@ def _runs(folder):
             if real_path in seen or len(seen) >= MOST_FOLDERS:
                 continue
             seen.add(real_path)
-            if Run(path).config.exists() and _has_started(Run(path)):
+            run = Run(path)
+            traces = run.state, run.metrics, run.best_weights
+            if run.config.exists() and any(trace.exists() for trace in traces):
                 found.append(path)
             with contextlib.suppress(OSError):  # an unreadable folder, or a file
                 below += [
@@ -136,19 +138,15 @@ def _runs(folder):
     return sorted(found)
 
 
-def _has_started(run):
-    return any(path.exists() for path in (run.state, run.metrics, run.best_weights))
-
-
 def _row(folder):
-    records = _records(Run(folder).metrics)
+    run = Run(folder)
+    records = _records(run.metrics)
     losses = [
         record["loss"]
         for record in records
         if record["kind"] == "batches" and (record.get("loss") or 0) > 0
     ]
     bleu = [record["best_bleu"] for record in records if record.get("best_bleu") is not None]
-    run = Run(folder)
     config = _config(run.config)
     system = config.model.system if config else "(refused)"
     progress = records[-1] if records else _progress(run)
@@ -196,10 +194,8 @@ def _records(path):
     """The objects of a metrics.jsonl, without an incomplete last line from a killed training."""
     records = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
-        try:
+        with contextlib.suppress(ValueError):
             records.append(json.loads(line))
-        except ValueError:
-            continue
     return records
 
 

@@ -60,7 +60,6 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     longest = arguments.maximum_length
-    pairs = arguments.pairs
     check_pairs(arguments.source, arguments.target)
     check_output(arguments.output, [arguments.source, arguments.target])
     run = Run.open(arguments.model)
@@ -76,10 +75,13 @@ def run(arguments: Namespace) -> None:
         longest or config.data.maximum_source_length,
         longest or config.data.maximum_target_length,
     )
+    lines = count_lines([arguments.source])
+    batches = read_pairs(arguments.source, arguments.target, 1024)
+    pairs = (pair for sides in batches for pair in zip(*sides))
     read = progress(
-        itertools.islice(_pairs(arguments), pairs),
+        itertools.islice(pairs, arguments.pairs),
         doing="reading the pairs",
-        total=_pair_count(arguments, pairs),
+        total=lines and min(lines, arguments.pairs),
         unit="pairs",
     )
     text = _bounded(_ids(read, texts), limits)
@@ -91,15 +93,9 @@ def run(arguments: Namespace) -> None:
             f" {limits[1]} target tokens to learn from, found none; give other text, or a larger"
             " --maximum-length"
         )
+    words = [text.vocabulary.tokens for text in texts]
     with Output(arguments.output) as output:
-        output.write(
-            _lines(
-                zip(*found),
-                texts[0].vocabulary.tokens,
-                texts[1].vocabulary.tokens,
-                arguments.translations,
-            )
-        )
+        output.write(_lines(zip(*found), *words, arguments.translations))
     if arguments.output:
         given = (
             f"--model {shlex.quote(arguments.model)} --shortlist {shlex.quote(arguments.output)}"
@@ -109,16 +105,6 @@ def run(arguments: Namespace) -> None:
             f" {given} --source F --reference F",
             file=sys.stderr,
         )
-
-
-def _pair_count(arguments, limit):
-    lines = count_lines([arguments.source])
-    return lines and min(lines, limit)
-
-
-def _pairs(arguments):
-    for sources, targets in read_pairs(arguments.source, arguments.target, 1024):
-        yield from zip(sources, targets)
 
 
 def _ids(pairs, texts):
