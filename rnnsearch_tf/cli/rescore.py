@@ -84,13 +84,8 @@ def run(arguments: Namespace) -> None:
             )
             texts = [sources[sentence] for sentence, _ in pairs], [text for _, text in pairs]
             # Score each text once: lists have many derivations of the same text.
-            values = dict(
-                zip(
-                    pairs,
-                    translator.score(*texts, arguments.batch_size, arguments.tokenized),
-                    strict=True,
-                )
-            )
+            scores = translator.score(*texts, arguments.batch_size, arguments.tokenized)
+            values = dict(zip(pairs, scores, strict=True))
             for entries in block:
                 new_scores = [values[entry.sentence, entry.text] for entry in entries]
                 output.writelines(
