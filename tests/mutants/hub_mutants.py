@@ -45,8 +45,8 @@ HUB = [
     Mutant(
         "extras/hub/preprocessor.py",
         "first words are dropped",
-        "self.tokenizer.tokenize(prompt),\n            sequence_length",
-        'self.tokenizer.tokenize(tf.fill(tf.shape(source), "")), sequence_length',
+        "self._inputs(source, prompt, length,",
+        'self._inputs(source, tf.fill(tf.shape(source), ""), length,',
         (LIMIT, FIRST_WORDS),
     ),
     Mutant(

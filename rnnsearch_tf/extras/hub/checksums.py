@@ -95,12 +95,8 @@ def _downloaded(preset, name):
     """The path of a preset's file that keras-hub has downloaded; None if there is no such file."""
     try:
         return pathlib.Path(preset_utils.get_file(preset, name))
-    except (
-        FileNotFoundError,
-        ImportError,
-        ValueError,
-    ):  # keras-hub's loader reports a wrong name of the preset
-        return None
+    except (FileNotFoundError, ImportError, ValueError):
+        return None  # keras-hub's loader reports a wrong name of the preset
 
 
 def _names(folder, patterns):

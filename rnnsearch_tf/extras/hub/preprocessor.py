@@ -13,7 +13,7 @@ from keras_nlp.layers import StartEndPacker
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
+from rnnsearch_tf.extras.hub.backbone import INPUTS, RNNSearchBackbone
 from rnnsearch_tf.extras.hub.checksums import CONFIGURATIONS, record_files, verify_files
 from rnnsearch_tf.extras.hub.tokenizer import RNNSearchTokenizer
 
@@ -87,19 +87,12 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
         sequence_length: int | None = None,
     ) -> Any:
         """Inputs, targets and weights for ``fit``; see the class."""
-        if not self.built:
-            self.build(None)
         source, target = _pair(x, y)
-        encoder_token_ids, encoder_padding_mask = self.encoder_packer(
-            self.source_tokenizer.tokenize(source)
-        )
         length = (sequence_length or self.decoder_sequence_length) + 1
-        token_ids, padding_mask = self.decoder_packer(
-            self.tokenizer.tokenize(target), sequence_length=length
-        )
-        x = {
-            "encoder_token_ids": encoder_token_ids,
-            "encoder_padding_mask": encoder_padding_mask,
+        inputs = self._inputs(source, target, length)
+        token_ids = inputs["decoder_token_ids"]
+        padding_mask = inputs["decoder_padding_mask"]
+        x = inputs | {
             "decoder_token_ids": token_ids[..., :-1],
             "decoder_padding_mask": padding_mask[..., :-1],
         }
@@ -119,26 +112,21 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
             sequence_length: length of the translations, including the start symbol; None:
                 decoder_sequence_length.
         """
-        if not self.built:
-            self.build(None)
         texts = x if isinstance(x, dict) else {"encoder_text": x}
         source = tf.convert_to_tensor(texts["encoder_text"])
         prompt = texts.get("decoder_text")
         prompt = tf.fill(tf.shape(source), "") if prompt is None else prompt
-        encoder_token_ids, encoder_padding_mask = self.encoder_packer(
-            self.source_tokenizer.tokenize(source)
-        )
-        token_ids, padding_mask = self.decoder_packer(
-            self.tokenizer.tokenize(prompt),
-            sequence_length=sequence_length or self.decoder_sequence_length,
-            add_end_value=False,
-        )
-        return {
-            "encoder_token_ids": encoder_token_ids,
-            "encoder_padding_mask": encoder_padding_mask,
-            "decoder_token_ids": token_ids,
-            "decoder_padding_mask": padding_mask,
-        }
+        length = sequence_length or self.decoder_sequence_length
+        return self._inputs(source, prompt, length, add_end_value=False)
+
+    def _inputs(self, source, target, length, **keywords):
+        """The backbone's inputs, with target ids of a length; keywords of the decoder's packer."""
+        if not self.built:
+            self.build(None)
+        encoder = self.encoder_packer(self.source_tokenizer.tokenize(source))
+        target = self.tokenizer.tokenize(target)
+        decoder = self.decoder_packer(target, sequence_length=length, **keywords)
+        return dict(zip(INPUTS, (*encoder, *decoder), strict=True))
 
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments."""

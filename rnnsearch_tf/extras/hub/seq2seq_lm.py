@@ -327,13 +327,11 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
             stop_token_ids=stop_token_ids,
             model=self,
         )
-        if stop_token_ids is None:
-            return {
-                "decoder_token_ids": token_ids,
-                "decoder_padding_mask": tf.ones_like(token_ids, tf.bool),
-            }
-        stops = tf.reduce_any([token_ids == stop for stop in stop_token_ids], axis=0) & ~prompt_mask
-        before = tf.cumsum(tf.cast(stops, tf.int32), axis=1, exclusive=True) == 0
+        before = tf.ones_like(token_ids, tf.bool)
+        if stop_token_ids is not None:
+            stops = tf.reduce_any([token_ids == stop for stop in stop_token_ids], axis=0)
+            stops &= ~prompt_mask
+            before = tf.cumsum(tf.cast(stops, tf.int32), axis=1, exclusive=True) == 0
         return {"decoder_token_ids": token_ids, "decoder_padding_mask": before}
 
     def get_config(self) -> dict[str, Any]:
