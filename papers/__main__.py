@@ -27,7 +27,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.main import run_module
-from rnnsearch_tf.cli.shared import sigterm_raises, whole_number
+from rnnsearch_tf.cli.flags import whole_number
+from rnnsearch_tf.cli.shared import sigterm_raises
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.atomic import locked
 from rnnsearch_tf.runtime.optional import THOT, require

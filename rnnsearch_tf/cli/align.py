@@ -25,8 +25,9 @@ import itertools
 import json
 from argparse import ArgumentParser, Namespace
 
+from rnnsearch_tf.cli import flags
 from rnnsearch_tf.cli.links import Links, add_pieces
-from rnnsearch_tf.cli.shared import add_model, add_output, add_switch, load_translator
+from rnnsearch_tf.cli.shared import load_translator
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.alignment.symmetrization import METHODS, check_same_words
 from rnnsearch_tf.files.reading import check_pairs, read_pairs
@@ -36,11 +37,11 @@ from rnnsearch_tf.text.escapes import joined_words
 
 
 def arguments(parser: ArgumentParser) -> None:
-    add_model(parser)
-    add_switch(parser, "--soft", "write attention weights, as JSON")
-    add_switch(parser, "--lexicon", "write a lexicon of words in place of links")
+    flags.add_model(parser)
+    flags.add_switch(parser, "--soft", "write attention weights, as JSON")
+    flags.add_switch(parser, "--lexicon", "write a lexicon of words in place of links")
     add_pieces(parser)
-    add_switch(
+    flags.add_switch(
         parser,
         "--tokenized",
         "the lines are Moses tokens (default: tokenize them as for translating)",
@@ -56,7 +57,7 @@ def arguments(parser: ArgumentParser) -> None:
         default=None,
         help=f"how the links of both are combined (default: {next(iter(METHODS))})",
     )
-    add_output(parser)
+    flags.add_output(parser)
     parser.add_argument("source", metavar="SOURCE", help="source sentences, plain or .gz")
     parser.add_argument("target", metavar="TARGET", help="target sentences, as many lines")
 

@@ -10,13 +10,13 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import add_whole_number
+from rnnsearch_tf.cli import flags
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.runs.folder import Run
 
 
 def arguments(parser: ArgumentParser) -> None:
-    add_whole_number(
+    flags.add_whole_number(
         parser, "--last", "average the last N evaluations (default: all kept ones)", minimum=2
     )
     parser.add_argument("--output", metavar="DIR", help="folder to write (default: RUN/averaged)")

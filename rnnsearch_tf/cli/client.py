@@ -17,15 +17,8 @@ import re
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from rnnsearch_tf.cli.shared import (
-    above_zero,
-    add_files,
-    add_output,
-    add_switch,
-    add_whole_number,
-    input_batches,
-    number,
-)
+from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli.shared import input_batches
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.publishing import LARGEST_VERSION
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
@@ -40,7 +33,7 @@ def arguments(parser: ArgumentParser) -> None:
         help="the server's gRPC address, or those of several replicas (see above)",
     )
     parser.add_argument("--model-name", required=True, metavar="NAME", help="the served model")
-    add_whole_number(
+    flags.add_whole_number(
         parser,
         "--model-version",
         "version of the model (default: the latest)",
@@ -58,7 +51,7 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="S",
         help="signature of the model (default: %(default)s)",
     )
-    add_switch(
+    flags.add_switch(
         parser,
         "--confidence",
         "add two tab-separated columns: the model's confidence in the sentence, from 0 to 1,"
@@ -66,13 +59,15 @@ def arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--deadline",
-        type=number("seconds above 0", above_zero),
+        type=flags.number("seconds above 0", flags.above_zero),
         default="60",
         metavar="SECONDS",
         help="time limit of a request, with its retries (default: %(default)s)",
     )
-    add_whole_number(parser, "--batch-size", "maximum number of lines in a request", default=32)
-    add_whole_number(parser, "--concurrency", "requests in flight at once", default=4)
+    flags.add_whole_number(
+        parser, "--batch-size", "maximum number of lines in a request", default=32
+    )
+    flags.add_whole_number(parser, "--concurrency", "requests in flight at once", default=4)
     parser.add_argument(
         "--tls-ca", metavar="F", help="use TLS; certificate authority of the server, PEM"
     )
@@ -82,8 +77,8 @@ def arguments(parser: ArgumentParser) -> None:
         help="certificate of the client, PEM, if the server asks for one",
     )
     parser.add_argument("--tls-key", metavar="F", help="private key of --tls-certificate, PEM")
-    add_output(parser)
-    add_files(parser)
+    flags.add_output(parser)
+    flags.add_files(parser)
 
 
 def run(arguments: Namespace) -> None:

@@ -12,7 +12,7 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import add_settings
+from rnnsearch_tf.cli import flags
 from rnnsearch_tf.config import load_config, saved_config, shipped_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.publishing import exported_version
@@ -34,7 +34,7 @@ def arguments(parser: ArgumentParser) -> None:
         default="runs/demo",
         help="folder to write the trained model to (default: %(default)s)",
     )
-    add_settings(parser, "change one setting of the training")
+    flags.add_settings(parser, "change one setting of the training")
 
 
 def run(arguments: Namespace) -> None:
@@ -136,8 +136,8 @@ def _served(version, sources, translations):
     from rnnsearch_tf.extras.server.flags import FREE, Flags
     from rnnsearch_tf.extras.server.server import Server
 
-    flags = Flags({"demo": str(version.parent.resolve())}, port=FREE, rest_api_port=0)
-    with Server(flags) as server, Client(f"127.0.0.1:{server.grpc_port}", "demo") as client:
+    chosen = Flags({"demo": str(version.parent.resolve())}, port=FREE, rest_api_port=0)
+    with Server(chosen) as server, Client(f"127.0.0.1:{server.grpc_port}", "demo") as client:
         answers = client.translate(sources)
     same = sum(
         answer.text == translation.text for answer, translation in zip(answers, translations)

@@ -16,7 +16,8 @@ extra `languages`.
 import shlex
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import add_pairs, add_settings, add_switch, pairs_settings
+from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli.shared import pairs_settings
 from rnnsearch_tf.config import Config, load_config
 from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import UsageError
@@ -27,9 +28,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--config", required=True, metavar="F.yaml", help="the configuration whose data to check"
     )
-    add_pairs(parser, "the configuration's training text")
-    add_settings(parser, "change one setting first")
-    add_switch(parser, "--quick", "count words between spaces; build no vocabularies")
+    flags.add_pairs(parser, "the configuration's training text")
+    flags.add_settings(parser, "change one setting first")
+    flags.add_switch(parser, "--quick", "count words between spaces; build no vocabularies")
     parser.add_argument(
         "--fix", metavar="DIR", help="write the cleaned training text to DIR, and check nothing"
     )

@@ -19,13 +19,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import Any
 
-from rnnsearch_tf.cli.shared import (
-    add_files,
-    add_model,
-    add_whole_number,
-    input_batches,
-    load_translator,
-)
+from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli.shared import input_batches, load_translator
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.files.atomic import make_folder, write_file
@@ -35,7 +30,7 @@ LINES = 256
 
 
 def arguments(parser: ArgumentParser) -> None:
-    add_model(parser, several=False)
+    flags.add_model(parser, several=False)
     parser.add_argument(
         "--method",
         choices=("tsne", "pca"),
@@ -45,7 +40,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--side", choices=("source", "target"), help="side of the words (default: source)"
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser, "--number", "maximum number of lines or most frequent words to plot", default=300
     )
     parser.add_argument(
@@ -55,7 +50,7 @@ def arguments(parser: ArgumentParser) -> None:
         help="folder to write (default: %(default)s)",
     )
     parser.add_argument("what", choices=WHAT, help="what to plot")
-    add_files(parser, "phrases or sentences of the source language")
+    flags.add_files(parser, "phrases or sentences of the source language")
 
 
 def run(arguments: Namespace) -> None:

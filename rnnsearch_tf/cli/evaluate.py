@@ -43,19 +43,9 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
+from rnnsearch_tf.cli import flags
 from rnnsearch_tf.cli.evaluate_table import table
-from rnnsearch_tf.cli.shared import (
-    add_model,
-    add_output,
-    add_pairs,
-    add_search,
-    add_switch,
-    add_whole_number,
-    load_translator,
-    pair_of_columns,
-    search_changes,
-    whole_number,
-)
+from rnnsearch_tf.cli.shared import load_translator, pair_of_columns, search_changes
 from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.pairs import SIDES
@@ -94,7 +84,7 @@ MOST_RESAMPLED = 50_000_000
 
 
 def arguments(parser: ArgumentParser) -> None:
-    add_model(parser)
+    flags.add_model(parser)
     parser.add_argument(
         "--source",
         metavar="F",
@@ -112,22 +102,22 @@ def arguments(parser: ArgumentParser) -> None:
             " the same sentences"
         ),
     )
-    add_pairs(parser, "--source and --reference")
-    add_switch(parser, "--by-length", "add a table by source length (Figure 2)")
-    add_switch(
+    flags.add_pairs(parser, "--source and --reference")
+    flags.add_switch(parser, "--by-length", "add a table by source length (Figure 2)")
+    flags.add_switch(
         parser,
         "--by-frequency",
         "add a table by the average frequency rank of the source words (Sutskever et al.,"
         " Figure 3)",
     )
-    add_switch(parser, "--by-unknown", "add a table by the number of unknown words")
+    flags.add_switch(parser, "--by-unknown", "add a table by the number of unknown words")
     parser.add_argument(
         "--search-errors",
         type=_beam_sizes,
         metavar="BEAMS",
         help="add a table of search errors for beam sizes such as 1,2,12; translates once for each",
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser,
         "--bootstrap",
         "add confidence intervals from N resamples of the sentences, such as 1000 (--baseline"
@@ -144,17 +134,19 @@ def arguments(parser: ArgumentParser) -> None:
         choices=("bootstrap", "randomization"),
         help="paired test of --baseline (default: bootstrap)",
     )
-    add_switch(parser, "--tokenized", "add BLEU of tokens (tokenize=none)")
-    add_switch(parser, "--lc-norm-tok", "add BLEU as in the Multi30k literature (needs sacremoses)")
-    add_switch(parser, "--lowercase", "ignore case; the signature says so")
-    add_switch(parser, "--json", "write one JSON object in place of the table")
-    add_switch(
+    flags.add_switch(parser, "--tokenized", "add BLEU of tokens (tokenize=none)")
+    flags.add_switch(
+        parser, "--lc-norm-tok", "add BLEU as in the Multi30k literature (needs sacremoses)"
+    )
+    flags.add_switch(parser, "--lowercase", "ignore case; the signature says so")
+    flags.add_switch(parser, "--json", "write one JSON object in place of the table")
+    flags.add_switch(
         parser,
         "--calibrate",
         "fit the confidence to these sentences, which should be the development text, and"
         " write RUN/confidence.json",
     )
-    add_switch(
+    flags.add_switch(
         parser,
         "--confidence",
         "report how well the model's confidence correlates with sentence chrF",
@@ -162,8 +154,8 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--translations", metavar="F", help="also write the translations to this file"
     )
-    add_output(parser)
-    add_search(parser)
+    flags.add_output(parser)
+    flags.add_search(parser)
 
 
 def run(arguments: Namespace) -> None:
@@ -352,7 +344,7 @@ def _development_text(arguments):
 
 
 def _beam_sizes(text):
-    return [whole_number(1)(size) for size in text.split(",")]
+    return [flags.whole_number(1)(size) for size in text.split(",")]
 
 
 def _baseline(arguments, sentences):

@@ -16,7 +16,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.cli.shared import add_model, add_settings, add_whole_number, combination
+from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli.shared import combination
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export import publishing
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: ArgumentParser) -> None:
-    add_model(parser)
+    flags.add_model(parser)
     parser.add_argument(
         "--output",
         required=True,
@@ -49,7 +50,7 @@ def arguments(parser: ArgumentParser) -> None:
         help="with --format web: the package that runs the model there, from `npm pack"
         " onnxruntime-web`; or its folder",
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser,
         "--version",
         "number of the version (default: the next one)",
@@ -63,7 +64,7 @@ def arguments(parser: ArgumentParser) -> None:
             " a calibrated RUN)"
         ),
     )
-    add_settings(parser, "change one option of the profile", metavar="key=value")
+    flags.add_settings(parser, "change one option of the profile", metavar="key=value")
 
 
 def run(arguments: Namespace) -> None:

@@ -9,7 +9,7 @@ neither (a departure). `-` means that a source does not say.
 import dataclasses
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import add_settings
+from rnnsearch_tf.cli import flags
 from rnnsearch_tf.config import PRESETS, Config, as_dictionary, load_config
 from rnnsearch_tf.config.effects import names_without_effect, sections_of
 
@@ -144,7 +144,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--config", required=True, metavar="F.yaml", help="the configuration to compare"
     )
-    add_settings(parser, "change one setting first")
+    flags.add_settings(parser, "change one setting first")
 
 
 def run(arguments: Namespace) -> None:

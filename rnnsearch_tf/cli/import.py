@@ -14,7 +14,7 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import add_settings
+from rnnsearch_tf.cli import flags
 from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.reading import check_inputs
@@ -35,7 +35,7 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="RUN",
         help="folder to write; it must not exist, or be empty",
     )
-    add_settings(parser, "change one setting of the RUN; repeatable")
+    flags.add_settings(parser, "change one setting of the RUN; repeatable")
     parser.add_argument(
         "--check",
         metavar="F",

@@ -14,7 +14,8 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import add_pairs, add_whole_number, pair_of_columns
+from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli.shared import pair_of_columns
 from rnnsearch_tf.config import check_value
 from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import UsageError, UserError
@@ -30,14 +31,14 @@ def arguments(parser: ArgumentParser) -> None:
         help="text to translate from, one sentence a line, plain or compressed",
     )
     parser.add_argument("--target", metavar="F", help="its translation, line by line")
-    add_pairs(parser, "--source and --target")
+    flags.add_pairs(parser, "--source and --target")
     for side in SIDES:
         parser.add_argument(
             f"--{side}-language",
             metavar="CODE",
             help="such as es or pt-BR (default: taken from the name of the file or column)",
         )
-    add_whole_number(parser, "--minutes", "time limit of the training", default=60)
+    flags.add_whole_number(parser, "--minutes", "time limit of the training", default=60)
 
 
 def run(arguments: Namespace) -> None:

@@ -31,6 +31,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
+from rnnsearch_tf.cli import flags
 from rnnsearch_tf.cli.main import (
     EXIT_DONE,
     EXIT_INTERRUPTED,
@@ -38,7 +39,6 @@ from rnnsearch_tf.cli.main import (
     VERBOSITY,
     parser_of,
 )
-from rnnsearch_tf.cli.shared import add_whole_number
 from rnnsearch_tf.data.continuing import TEXTS
 from rnnsearch_tf.distributed.addresses import VARIABLE, free_addresses, worker_variable
 from rnnsearch_tf.errors import UsageError
@@ -51,20 +51,20 @@ PATIENCE = 120
 
 
 def arguments(parser: ArgumentParser) -> None:
-    add_whole_number(parser, "--workers", "start N workers on this machine")
+    flags.add_whole_number(parser, "--workers", "start N workers on this machine")
     parser.add_argument(
         "--hosts",
         metavar="HOST:PORT,…",
         help="addresses of all workers, the chief's first; with --index",
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser,
         "--index",
         "with --hosts: index of the worker to start here, from 0",
         minimum=0,
         metavar="K",
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser, "--restarts", "maximum number of restarts", minimum=0, default=3, metavar="R"
     )
     parser.add_argument(
@@ -100,7 +100,7 @@ def run(arguments: Namespace) -> int:
             )
             may_resume = True
             if not saved_progress(Run(output)).get("refused"):  # it is skipped, and saved so
-                resume_words = _without(resume_words, flags=["--skip-batch"])
+                resume_words = _without(resume_words, switches=["--skip-batch"])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -243,7 +243,7 @@ def _training(arguments):
         added += [flag for flag in VERBOSITY if getattr(arguments, flag.strip("-"))]
     if arguments.log_file is not None and parsed.log_file is None:
         added += ["--log-file", arguments.log_file]
-    start = _without(command, flags=["--resume"])
+    start = _without(command, switches=["--resume"])
     resume = start
     if parsed.start_from:  # RUN has saved the effect of these
         saved = ["--from", "--mix", "--new-words", "--config", "--pairs", "--columns", "--set"]
@@ -254,10 +254,10 @@ def _training(arguments):
     return parsed.output, parsed.resume, [*start, *added], [*resume, *added, "--resume"]
 
 
-def _without(words, flags=(), options=()):
-    """The words of a command without these flags, and without these options and their values."""
+def _without(words, switches=(), options=()):
+    """The words of a command without these switches, and without these options and their values."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    for name in flags:
+    for name in switches:
         parser.add_argument(name, action="store_true")
     for name in options:
         parser.add_argument(name)

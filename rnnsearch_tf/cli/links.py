@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.cli.shared import add_switch
+from rnnsearch_tf.cli import flags
 from rnnsearch_tf.text.characters import PIECE_JOINT, WORD_START
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def add_pieces(parser: ArgumentParser) -> None:
-    add_switch(
+    flags.add_switch(
         parser,
         "--pieces",
         "link subword pieces, not words, if the model has SentencePiece or byte-pair codes",

@@ -8,7 +8,7 @@ sentence and so shows what the best reranking could reach. --chosen writes the o
 import itertools
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import add_switch
+from rnnsearch_tf.cli import flags
 from rnnsearch_tf.config import TextConfig, check_value
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.reading import check_standard_input, read_all
@@ -22,7 +22,9 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="F",
         help="reference translations, one for each sentence of the list",
     )
-    add_switch(parser, "--tokenized", "list and reference are already tokenized (tokenize=none)")
+    flags.add_switch(
+        parser, "--tokenized", "list and reference are already tokenized (tokenize=none)"
+    )
     parser.add_argument(
         "--target-language",
         metavar="CODE",
@@ -31,7 +33,7 @@ def arguments(parser: ArgumentParser) -> None:
             " characters, as in `evaluate` (default: en)"
         ),
     )
-    add_switch(parser, "--lowercase", "ignore case; the signature says so")
+    flags.add_switch(parser, "--lowercase", "ignore case; the signature says so")
     parser.add_argument("--chosen", metavar="F", help="write the oracle's sentences to this file")
     parser.add_argument(
         "nbest", metavar="NBEST", help="Moses n-best list, plain or .gz; -: standard input"

@@ -15,15 +15,16 @@ line for the section [feature] of moses.ini; TranslationModel0 needs two more we
 import os
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import add_model, add_score_batch_size, load_translator
+from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli.shared import load_translator
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.writing import STANDARD_OUTPUT, check_output, whole_file
 from rnnsearch_tf.runtime.progress import progress
 
 
 def arguments(parser: ArgumentParser) -> None:
-    add_model(parser)
-    add_score_batch_size(parser)
+    flags.add_model(parser)
+    flags.add_score_batch_size(parser)
     parser.add_argument("table", metavar="IN", help="phrase table, plain or .gz")
     parser.add_argument(
         "output", metavar="OUT", help="the table with the new scores (.gz: compressed)"

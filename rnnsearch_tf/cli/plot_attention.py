@@ -7,14 +7,8 @@ the extra `plots`.
 
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import (
-    add_files,
-    add_model,
-    add_search,
-    input_batches,
-    load_translator,
-    search_changes,
-)
+from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli.shared import input_batches, load_translator, search_changes
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.files.atomic import make_folder, write_file
@@ -23,7 +17,7 @@ from rnnsearch_tf.files.writing import Output
 
 
 def arguments(parser: ArgumentParser) -> None:
-    add_model(parser)
+    flags.add_model(parser)
     parser.add_argument("--source", metavar="F", help="the same as FILE")
     parser.add_argument(
         "--target",
@@ -36,8 +30,8 @@ def arguments(parser: ArgumentParser) -> None:
         default="attention",
         help="folder to write (default: %(default)s)",
     )
-    add_search(parser)
-    add_files(parser, "source sentences")
+    flags.add_search(parser)
+    flags.add_files(parser, "source sentences")
 
 
 def run(arguments: Namespace) -> None:

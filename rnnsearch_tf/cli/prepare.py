@@ -19,13 +19,8 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import (
-    add_settings,
-    add_switch,
-    add_whole_number,
-    sigterm_raises,
-    yaml_value,
-)
+from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli.shared import sigterm_raises, yaml_value
 from rnnsearch_tf.config import DataConfig, default_of, load_config
 from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.config.effects import names_without_effect, sections_of
@@ -38,19 +33,21 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--config", metavar="F.yaml", help="the configuration whose training text to prepare"
     )
-    add_settings(parser, "change one setting first")
+    flags.add_settings(parser, "change one setting first")
     parser.add_argument(
         "--output",
         required=True,
         metavar="DIR",
         help="folder to write; with --check, folder to read",
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser,
         "--processes",
         "processes that read several files at once (default: one for each core)",
     )
-    add_switch(parser, "--check", "write nothing; compare all files of DIR with their checksums")
+    flags.add_switch(
+        parser, "--check", "write nothing; compare all files of DIR with their checksums"
+    )
 
 
 def run(arguments: Namespace) -> None:

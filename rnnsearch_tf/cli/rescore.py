@@ -16,20 +16,15 @@ is loaded.
 import os
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import (
-    add_model,
-    add_score_batch_size,
-    add_switch,
-    load_translator,
-    number,
-)
+from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli.shared import load_translator
 from rnnsearch_tf.files.reading import check_standard_input, read_all
 from rnnsearch_tf.files.writing import check_output, whole_file
 from rnnsearch_tf.runtime.progress import progress
 
 
 def arguments(parser: ArgumentParser) -> None:
-    add_model(parser)
+    flags.add_model(parser)
     parser.add_argument(
         "--source", required=True, metavar="SOURCE", help="source sentences, plain or .gz"
     )
@@ -41,16 +36,16 @@ def arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--weight",
-        type=number("a number from 0 to 1", lambda share: 0 <= share <= 1),
+        type=flags.number("a number from 0 to 1", lambda share: 0 <= share <= 1),
         metavar="W",
         help="interpolate the score with the feature, weight 0 to 1, and sort",
     )
-    add_switch(
+    flags.add_switch(
         parser,
         "--tokenized",
         "source and list are Moses tokens (default: tokenize them as for translating)",
     )
-    add_score_batch_size(parser)
+    flags.add_score_batch_size(parser)
     parser.add_argument(
         "--output",
         metavar="F",

@@ -19,7 +19,7 @@ import pathlib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from rnnsearch_tf.cli.shared import add_switch
+from rnnsearch_tf.cli import flags
 from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runs.cleaning import clean, cleanable, saved_progress, size_of
@@ -39,7 +39,7 @@ TITLES = ("RUN", "system", "updates", "minutes", "BLEU", "MB", "cleanable", "los
 
 
 def arguments(parser: ArgumentParser) -> None:
-    add_switch(
+    flags.add_switch(
         parser,
         "--clean",
         "delete RUN/checkpoints and RUN/evaluated of finished trainings, which cannot be"

@@ -9,17 +9,8 @@ length-normalized. Table 3 of Cho et al. 2014a is `-n 50 --top 5`.
 
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import (
-    above_zero,
-    add_files,
-    add_model,
-    add_output,
-    add_whole_number,
-    input_batches,
-    load_translator,
-    number,
-    whole_number,
-)
+from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli.shared import input_batches, load_translator
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.writing import Output
 
@@ -28,26 +19,26 @@ LINES = 64
 
 
 def arguments(parser: ArgumentParser) -> None:
-    add_model(parser)
+    flags.add_model(parser)
     parser.add_argument(
         "-n",
         "--number",
-        type=whole_number(1),
+        type=flags.whole_number(1),
         metavar="N",
         default=50,
         help="samples for each sentence (default: %(default)s)",
     )
     parser.add_argument(
         "--temperature",
-        type=number("a number above 0", above_zero),
+        type=flags.number("a number above 0", flags.above_zero),
         metavar="T",
         default="1",
         help="divide the logits by T; below 1 favours likely translations (default: %(default)s)",
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser, "--top", "write only the N most probable distinct samples (default: all)"
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser,
         "--seed",
         "random seed; the same seed gives the same samples",
@@ -62,8 +53,8 @@ def arguments(parser: ArgumentParser) -> None:
         help="source sentence, in place of files; may be repeated",
     )
     parser.add_argument("--source", metavar="F", help="the same as FILE")
-    add_output(parser)
-    add_files(parser, "source sentences")
+    flags.add_output(parser)
+    flags.add_files(parser, "source sentences")
 
 
 def run(arguments: Namespace) -> None:

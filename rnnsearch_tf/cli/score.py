@@ -7,21 +7,18 @@ included.
 
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import (
-    add_model,
-    add_output,
-    add_switch,
-    line_progress,
-    load_translator,
-)
+from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli.shared import line_progress, load_translator
 from rnnsearch_tf.files.reading import check_pairs, count_lines, read_pairs
 from rnnsearch_tf.files.writing import Output, check_output
 
 
 def arguments(parser: ArgumentParser) -> None:
-    add_model(parser)
-    add_switch(parser, "--normalize", "divide by the target's length, the end symbol included")
-    add_output(parser)
+    flags.add_model(parser)
+    flags.add_switch(
+        parser, "--normalize", "divide by the target's length, the end symbol included"
+    )
+    flags.add_output(parser)
     parser.add_argument("source", metavar="SOURCE", help="source sentences, plain or .gz")
     parser.add_argument("target", metavar="TARGET", help="target sentences, as many lines")
 

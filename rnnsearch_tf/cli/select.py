@@ -15,7 +15,7 @@ kept is printed. Case is ignored.
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import add_switch, add_whole_number, number
+from rnnsearch_tf.cli import flags
 from rnnsearch_tf.config import TextConfig, check_value
 from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import UsageError
@@ -40,12 +40,14 @@ def arguments(parser: ArgumentParser) -> None:
             )
     parser.add_argument(
         "--keep",
-        type=number("a share of the pairs above 0 and at most 1", lambda share: 0 < share <= 1),
+        type=flags.number(
+            "a share of the pairs above 0 and at most 1", lambda share: 0 < share <= 1
+        ),
         required=True,
         metavar="X",
         help="share of the pairs to keep, such as 0.2",
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser,
         "--target-words",
         "stop when the kept pairs have N target tokens together (default: no limit)",
@@ -61,10 +63,10 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="F",
         help="also write the score of every pair to this file, one a line; inf: never kept",
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser, "--maximum-length", "skip pairs with more tokens on a side (default: no limit)"
     )
-    add_switch(
+    flags.add_switch(
         parser,
         "--tokenized",
         "the lines are tokens separated by spaces (default: tokenize by Moses rules)",
@@ -75,14 +77,14 @@ def arguments(parser: ArgumentParser) -> None:
             metavar="CODE",
             help=f"language of the Moses rules for the {side} side (default: en)",
         )
-    add_whole_number(
+    flags.add_whole_number(
         parser,
         "--order",
         "order of the n-gram models, 1 to 6; the papers use 4",
         maximum=6,
         default=2,
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser,
         "--rounds",
         "2: select again, with the better half of the kept pairs added to the domain text;"
@@ -90,7 +92,7 @@ def arguments(parser: ArgumentParser) -> None:
         maximum=9,
         default=1,
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser, "--seed", "random seed for drawing pairs from the corpus", minimum=0, default=1
     )
 

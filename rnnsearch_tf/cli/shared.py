@@ -6,14 +6,13 @@ import argparse
 import contextlib
 import dataclasses
 import json
-import math
 import os
 import shutil
 import signal
 import sys
 import textwrap
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
     from rnnsearch_tf.translation import Translator
-
-MEANINGS = {field.name: field.metadata["meaning"] for field in dataclasses.fields(SearchConfig)}
 
 SEARCH_FLAGS = {
     field.metadata["flag"]: field.name
@@ -83,95 +80,6 @@ class StoreOnce(argparse.Action):
             )
         self._stored_in = namespace
         setattr(namespace, self.dest, values)
-
-
-def add_model(parser: argparse.ArgumentParser, several: bool = True) -> None:
-    """Add --model, and --combine for several models."""
-    parser.add_argument(
-        "--model",
-        action="append",
-        required=True,
-        metavar="RUN",
-        help=(
-            "folder that `rnnsearch train` wrote, a .keras file in one, or a name from `rnnsearch"
-            f" models`{'; several form an ensemble' if several else ''}"
-        ),
-    )
-    if not several:
-        return
-    parser.add_argument(
-        "--combine",
-        choices=("probabilities", "log_probabilities"),
-        help=(
-            "average of an ensemble: arithmetic, of the members' probabilities (the default), or"
-            " geometric, of their logarithms"
-        ),
-    )
-
-
-def add_switch(parser: argparse.ArgumentParser, flag: str, meaning: str) -> None:
-    parser.add_argument(flag, action="store_true", help=meaning)
-
-
-def add_whole_number(
-    parser: argparse.ArgumentParser,
-    flag: str,
-    meaning: str,
-    minimum: int = 1,
-    maximum: float = math.inf,
-    default: int | None = None,
-    metavar: str = "N",
-) -> None:
-    """Add a flag for a whole number within limits; the help states the default if there is one."""
-    if default is not None:
-        meaning += " (default: %(default)s)"
-    kind = whole_number(minimum, maximum)
-    parser.add_argument(flag, type=kind, default=default, metavar=metavar, help=meaning)
-
-
-def add_settings(
-    parser: argparse.ArgumentParser, meaning: str, metavar: str = "section.key=value"
-) -> None:
-    """Add --set, which may be repeated."""
-    parser.add_argument("--set", action="append", default=[], metavar=metavar, help=meaning)
-
-
-def add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--output",
-        metavar="F",
-        help="write the results to this file (.gz: compressed), not to standard output",
-    )
-
-
-def add_files(parser: argparse.ArgumentParser, purpose: str = "text to translate") -> None:
-    """Add the input of a text verb: the named files, one after the other, or standard input."""
-    parser.add_argument(
-        "files",
-        nargs="*",
-        metavar="FILE",
-        help=f"{purpose}, plain or .gz; none or -: standard input",
-    )
-
-
-def add_pairs(parser: argparse.ArgumentParser, instead_of: str) -> None:
-    """Add --pairs and --columns, which name both sides of a text in one file."""
-    parser.add_argument(
-        "--pairs",
-        metavar="F",
-        help=(
-            f"one file of pairs, instead of {instead_of}: .tsv, .csv, JSON lines, TMX, or a data"
-            " set of Hugging Face in a folder"
-        ),
-    )
-    parser.add_argument(
-        "--columns",
-        metavar="A,B",
-        help=(
-            "with --pairs: the columns of source and target, by number or name, such as 1,2 or"
-            " en,fr (default: chosen by the content)"
-        ),
-    )
 
 
 def pair_of_columns(arguments: argparse.Namespace) -> tuple[str, str] | None:
@@ -235,33 +143,6 @@ def line_progress(doing: str, total: int | None, output: str | None) -> tqdm:
     return progress(doing=doing, total=total, unit="lines", hidden=total is None or on_screen)
 
 
-def add_score_batch_size(parser: argparse.ArgumentParser) -> None:
-    add_whole_number(parser, "--batch-size", "number of pairs to score at once", default=256)
-
-
-def add_search(parser: argparse.ArgumentParser) -> None:
-    """Add the search options that a command may change; config/options.py has their meaning."""
-    for flag, name in SEARCH_FLAGS.items():
-        metavar = {
-            "length_penalty": "A",
-            "coverage_penalty": "B",
-            "lexicon": "F",
-            "shortlist": "F",
-        }.get(name, "N")
-        parser.add_argument(
-            flag,
-            metavar=metavar,
-            help=f"{MEANINGS[name]} (default: the run's search.{name})".replace("%", "%%"),
-        )
-    add_switch(
-        parser,
-        "--no-unknown",
-        "never produce the unknown word (with search.shrinking_beam: only if the search finds"
-        " nothing else)",
-    )
-    add_switch(parser, "--replace-unknown", MEANINGS["replace_unknown"])
-
-
 def search_changes(arguments: argparse.Namespace) -> dict[str, Any]:
     """The search options that the command line sets, checked, for `Translator.translate`."""
     changes = {}
@@ -300,37 +181,6 @@ def yaml_value(value: Any) -> str:
         .removesuffix("\n...\n")
         .strip()
     )
-
-
-def whole_number(minimum: int = 0, maximum: float = math.inf) -> Callable[[str], int]:
-    """The argparse `type` of a whole number within limits."""
-    limits = f", at least {minimum}" if maximum == math.inf else f" from {minimum} to {maximum}"
-    return number(f"a whole number{limits}", lambda value: minimum <= value <= maximum, int)
-
-
-def number(
-    expected: str, is_valid: Callable[[Any], bool], kind: Callable[[str], Any] = float
-) -> Callable[[str], Any]:
-    """The argparse `type` of a number.
-
-    Args:
-        expected: description of a valid number, for error messages.
-        is_valid: tells whether a number is valid.
-        kind: float or int.
-    """
-
-    def read(text: str) -> Any:
-        with contextlib.suppress(ValueError):
-            if is_valid(value := kind(text)):
-                return value
-        raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}")
-
-    return read
-
-
-def above_zero(value: float) -> bool:
-    """Whether a number is above 0 and finite."""
-    return 0 < value < math.inf
 
 
 def combination(arguments: argparse.Namespace) -> str:

@@ -16,7 +16,7 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import add_output, add_whole_number
+from rnnsearch_tf.cli import flags
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.files.reading import check_pairs, count_lines, read_pairs
@@ -37,23 +37,25 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--model", required=True, metavar="RUN", help="folder that `rnnsearch train` wrote"
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser, "--translations", "maximum number of translations of a source word", default=50
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser,
         "--pairs",
         "number of sentence pairs to learn from, the first ones of the files; 50,000 pairs of"
         " 25 words take about 3 GB of memory",
         default=50_000,
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser,
         "--maximum-length",
         "skip pairs with more tokens on a side (default: the limits of the model's training)",
     )
-    add_whole_number(parser, "--iterations", "iterations of expectation maximization", default=5)
-    add_output(parser)
+    flags.add_whole_number(
+        parser, "--iterations", "iterations of expectation maximization", default=5
+    )
+    flags.add_output(parser)
     parser.add_argument("source", metavar="SOURCE", help="training text, plain or .gz")
     parser.add_argument("target", metavar="TARGET", help="its translation, as many lines")
 
@@ -93,9 +95,9 @@ def run(arguments: Namespace) -> None:
             f" {limits[1]} target tokens to learn from, found none; give other text, or a larger"
             " --maximum-length"
         )
-    words = [text.vocabulary.tokens for text in texts]
+    source_words, target_words = (text.vocabulary.tokens for text in texts)
     with Output(arguments.output) as output:
-        output.write(_lines(zip(*found), *words, arguments.translations))
+        output.write(_lines(zip(*found), source_words, target_words, arguments.translations))
     if arguments.output:
         given = (
             f"--model {shlex.quote(arguments.model)} --shortlist {shlex.quote(arguments.output)}"

@@ -30,16 +30,8 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import (
-    above_zero,
-    add_pairs,
-    add_settings,
-    add_switch,
-    add_whole_number,
-    number,
-    pairs_settings,
-    sigterm_raises,
-)
+from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli.shared import pairs_settings, sigterm_raises
 from rnnsearch_tf.distributed.addresses import DISTRIBUTIONS, this_worker
 from rnnsearch_tf.config import as_dictionary, load_config, saved_config
 from rnnsearch_tf.data.continuing import continued_config
@@ -56,11 +48,11 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="F.yaml",
         help="settings that differ from the defaults (with --resume, --from: from RUN's)",
     )
-    add_pairs(parser, "the configuration's training text")
+    flags.add_pairs(parser, "the configuration's training text")
     parser.add_argument("--output", required=True, metavar="RUN", help="folder to write")
-    add_settings(parser, "change one setting; may be repeated")
-    add_switch(parser, "--resume", "resume the training in RUN")
-    add_switch(
+    flags.add_settings(parser, "change one setting; may be repeated")
+    flags.add_switch(parser, "--resume", "resume the training in RUN")
+    flags.add_switch(
         parser, "--skip-batch", "with --resume: skip the batch whose gradient was not finite"
     )
     parser.add_argument(
@@ -68,14 +60,14 @@ def arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--mix",
-        type=number("a number above 0, such as 0.5", above_zero),
+        type=flags.number("a number above 0, such as 0.5", flags.above_zero),
         metavar="W",
         help=(
             "with --from: also train on that RUN's text, W of its pairs for each pair of the new"
             " text; 1: equally many"
         ),
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser,
         "--new-words",
         "with --from: add the N most frequent unknown words of the new text to each"

@@ -51,13 +51,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rnnsearch_tf.cli import flags
 from rnnsearch_tf.cli.links import Links, add_pieces
 from rnnsearch_tf.cli.shared import (
-    add_files,
-    add_model,
-    add_output,
-    add_search,
-    add_switch,
     combination,
     input_batches,
     line_progress,
@@ -83,8 +79,8 @@ log = logging.getLogger("rnnsearch_tf")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    add_model(parser)
-    add_search(parser)
+    flags.add_model(parser)
+    flags.add_search(parser)
     parser.add_argument(
         "--n-best",
         metavar="N",
@@ -103,25 +99,25 @@ def arguments(parser: ArgumentParser) -> None:
             " separated by tabs; an empty line: none"
         ),
     )
-    add_switch(
+    flags.add_switch(
         parser,
         "--term-marks",
         'take such phrases from marks <term translation="PHRASE">WORDS</term> in the source',
     )
     parser.add_argument("--alignment", choices=("hard", "soft"), help="also write alignments")
     add_pieces(parser)
-    add_switch(
+    flags.add_switch(
         parser,
         "--confidence",
         "also write the confidence in the sentence and in each word, from 0 to 1",
     )
-    add_switch(
+    flags.add_switch(
         parser,
         "--split-sentences",
         "cut each line into sentences, translate these, and join them to one line",
     )
-    add_output(parser)
-    add_files(parser)
+    flags.add_output(parser)
+    flags.add_files(parser)
 
 
 def run(arguments: Namespace) -> None:

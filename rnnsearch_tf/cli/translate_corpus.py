@@ -24,20 +24,14 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import (
-    add_model,
-    add_search,
-    add_whole_number,
-    combination,
-    search_changes,
-    sigterm_raises,
-)
+from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli.shared import combination, search_changes, sigterm_raises
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 
 def arguments(parser: ArgumentParser) -> None:
-    add_model(parser)
+    flags.add_model(parser)
     parser.add_argument(
         "--input",
         nargs="+",
@@ -48,10 +42,10 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--output", required=True, metavar="DIR", help="folder for the translations"
     )
-    add_whole_number(
+    flags.add_whole_number(
         parser, "--workers", "number of processes, each on one core (default: one for each core)"
     )
-    add_search(parser)
+    flags.add_search(parser)
     parser.add_argument(
         "beam_options",
         nargs="*",

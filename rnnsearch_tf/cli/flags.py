@@ -1,0 +1,162 @@
+"""Arguments that several verbs declare, and the types of numbers."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+from rnnsearch_tf.cli.shared import SEARCH_FLAGS
+from rnnsearch_tf.config import SearchConfig
+
+MEANINGS = {field.name: field.metadata["meaning"] for field in dataclasses.fields(SearchConfig)}
+
+
+def add_model(parser: argparse.ArgumentParser, several: bool = True) -> None:
+    """Add --model, and --combine for several models."""
+    parser.add_argument(
+        "--model",
+        action="append",
+        required=True,
+        metavar="RUN",
+        help=(
+            "folder that `rnnsearch train` wrote, a .keras file in one, or a name from `rnnsearch"
+            f" models`{'; several form an ensemble' if several else ''}"
+        ),
+    )
+    if not several:
+        return
+    parser.add_argument(
+        "--combine",
+        choices=("probabilities", "log_probabilities"),
+        help=(
+            "average of an ensemble: arithmetic, of the members' probabilities (the default), or"
+            " geometric, of their logarithms"
+        ),
+    )
+
+
+def add_switch(parser: argparse.ArgumentParser, flag: str, meaning: str) -> None:
+    parser.add_argument(flag, action="store_true", help=meaning)
+
+
+def add_whole_number(
+    parser: argparse.ArgumentParser,
+    flag: str,
+    meaning: str,
+    minimum: int = 1,
+    maximum: float = math.inf,
+    default: int | None = None,
+    metavar: str = "N",
+) -> None:
+    """Add a flag for a whole number within limits; the help states the default if there is one."""
+    if default is not None:
+        meaning += " (default: %(default)s)"
+    kind = whole_number(minimum, maximum)
+    parser.add_argument(flag, type=kind, default=default, metavar=metavar, help=meaning)
+
+
+def add_settings(
+    parser: argparse.ArgumentParser, meaning: str, metavar: str = "section.key=value"
+) -> None:
+    """Add --set, which may be repeated."""
+    parser.add_argument("--set", action="append", default=[], metavar=metavar, help=meaning)
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--output",
+        metavar="F",
+        help="write the results to this file (.gz: compressed), not to standard output",
+    )
+
+
+def add_files(parser: argparse.ArgumentParser, purpose: str = "text to translate") -> None:
+    """Add the input of a text verb: the named files, one after the other, or standard input."""
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help=f"{purpose}, plain or .gz; none or -: standard input",
+    )
+
+
+def add_pairs(parser: argparse.ArgumentParser, instead_of: str) -> None:
+    """Add --pairs and --columns, which name both sides of a text in one file."""
+    parser.add_argument(
+        "--pairs",
+        metavar="F",
+        help=(
+            f"one file of pairs, instead of {instead_of}: .tsv, .csv, JSON lines, TMX, or a data"
+            " set of Hugging Face in a folder"
+        ),
+    )
+    parser.add_argument(
+        "--columns",
+        metavar="A,B",
+        help=(
+            "with --pairs: the columns of source and target, by number or name, such as 1,2 or"
+            " en,fr (default: chosen by the content)"
+        ),
+    )
+
+
+def add_score_batch_size(parser: argparse.ArgumentParser) -> None:
+    add_whole_number(parser, "--batch-size", "number of pairs to score at once", default=256)
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Add the search options that a command may change; config/options.py has their meaning."""
+    for flag, name in SEARCH_FLAGS.items():
+        metavar = {
+            "length_penalty": "A",
+            "coverage_penalty": "B",
+            "lexicon": "F",
+            "shortlist": "F",
+        }.get(name, "N")
+        parser.add_argument(
+            flag,
+            metavar=metavar,
+            help=f"{MEANINGS[name]} (default: the run's search.{name})".replace("%", "%%"),
+        )
+    add_switch(
+        parser,
+        "--no-unknown",
+        "never produce the unknown word (with search.shrinking_beam: only if the search finds"
+        " nothing else)",
+    )
+    add_switch(parser, "--replace-unknown", MEANINGS["replace_unknown"])
+
+
+def whole_number(minimum: int = 0, maximum: float = math.inf) -> Callable[[str], int]:
+    """The argparse `type` of a whole number within limits."""
+    limits = f", at least {minimum}" if maximum == math.inf else f" from {minimum} to {maximum}"
+    return number(f"a whole number{limits}", lambda value: minimum <= value <= maximum, int)
+
+
+def number(
+    expected: str, is_valid: Callable[[Any], bool], kind: Callable[[str], Any] = float
+) -> Callable[[str], Any]:
+    """The argparse `type` of a number.
+
+    Args:
+        expected: description of a valid number, for error messages.
+        is_valid: tells whether a number is valid.
+        kind: float or int.
+    """
+
+    def read(text: str) -> Any:
+        with contextlib.suppress(ValueError):
+            if is_valid(value := kind(text)):
+                return value
+        raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}")
+
+    return read
+
+
+def above_zero(value: float) -> bool:
+    """Whether a number is above 0 and finite."""
+    return 0 < value < math.inf
