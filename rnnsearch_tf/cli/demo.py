@@ -28,12 +28,7 @@ REORDERED = "Our sick sisters opened this blue door."
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--output",
-        metavar="DIR",
-        default="runs/demo",
-        help="folder to write the trained model to (default: %(default)s)",
-    )
+    flags.add_folder(parser, "folder to write the trained model to", default="runs/demo")
     flags.add_settings(parser, "change one setting of the training")
 
 

@@ -43,12 +43,7 @@ def arguments(parser: ArgumentParser) -> None:
     flags.add_whole_number(
         parser, "--number", "maximum number of lines or most frequent words to plot", default=300
     )
-    parser.add_argument(
-        "--output",
-        metavar="DIR",
-        default="vectors",
-        help="folder to write (default: %(default)s)",
-    )
+    flags.add_folder(parser, "folder to write", default="vectors")
     parser.add_argument("what", choices=WHAT, help="what to plot")
     flags.add_files(parser, "phrases or sentences of the source language")
 

@@ -29,12 +29,7 @@ if TYPE_CHECKING:
 
 def arguments(parser: ArgumentParser) -> None:
     flags.add_model(parser)
-    parser.add_argument(
-        "--output",
-        required=True,
-        metavar="DIR",
-        help="folder of the served model; its versions are numbered folders",
-    )
+    flags.add_folder(parser, "folder of the served model; its versions are numbered folders")
     parser.add_argument(
         "--format",
         choices=("savedmodel", "onnx", "litert", "web"),

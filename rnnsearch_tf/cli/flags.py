@@ -59,6 +59,18 @@ def add_whole_number(
     parser.add_argument(flag, type=kind, default=default, metavar=metavar, help=meaning)
 
 
+def add_folder(
+    parser: argparse.ArgumentParser, meaning: str, default: str | None = None, metavar: str = "DIR"
+) -> None:
+    """Add --output for a folder, which has to be named if there is no default."""
+    required = default is None
+    if default is not None:
+        meaning += " (default: %(default)s)"
+    parser.add_argument(
+        "--output", required=required, default=default, metavar=metavar, help=meaning
+    )
+
+
 def add_settings(
     parser: argparse.ArgumentParser, meaning: str, metavar: str = "section.key=value"
 ) -> None:

@@ -29,12 +29,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "files", metavar="FILES", nargs="+", help="weights, options and vocabularies of the model"
     )
-    parser.add_argument(
-        "--output",
-        required=True,
-        metavar="RUN",
-        help="folder to write; it must not exist, or be empty",
-    )
+    flags.add_folder(parser, "folder to write; it must not exist, or be empty", metavar="RUN")
     flags.add_settings(parser, "change one setting of the RUN; repeatable")
     parser.add_argument(
         "--check",

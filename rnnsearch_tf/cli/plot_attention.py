@@ -24,12 +24,7 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="F",
         help="plot the alignment with these target sentences, not with translations",
     )
-    parser.add_argument(
-        "--output",
-        metavar="DIR",
-        default="attention",
-        help="folder to write (default: %(default)s)",
-    )
+    flags.add_folder(parser, "folder to write", default="attention")
     flags.add_search(parser)
     flags.add_files(parser, "source sentences")
 

@@ -34,12 +34,7 @@ def arguments(parser: ArgumentParser) -> None:
         "--config", metavar="F.yaml", help="the configuration whose training text to prepare"
     )
     flags.add_settings(parser, "change one setting first")
-    parser.add_argument(
-        "--output",
-        required=True,
-        metavar="DIR",
-        help="folder to write; with --check, folder to read",
-    )
+    flags.add_folder(parser, "folder to write; with --check, folder to read")
     flags.add_whole_number(
         parser,
         "--processes",

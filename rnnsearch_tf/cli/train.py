@@ -49,7 +49,7 @@ def arguments(parser: ArgumentParser) -> None:
         help="settings that differ from the defaults (with --resume, --from: from RUN's)",
     )
     flags.add_pairs(parser, "the configuration's training text")
-    parser.add_argument("--output", required=True, metavar="RUN", help="folder to write")
+    flags.add_folder(parser, "folder to write", metavar="RUN")
     flags.add_settings(parser, "change one setting; may be repeated")
     flags.add_switch(parser, "--resume", "resume the training in RUN")
     flags.add_switch(

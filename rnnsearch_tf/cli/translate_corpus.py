@@ -39,9 +39,7 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="PATTERN",
         help="text files, plain or .gz: paths, or patterns such as 'part-*.gz'",
     )
-    parser.add_argument(
-        "--output", required=True, metavar="DIR", help="folder for the translations"
-    )
+    flags.add_folder(parser, "folder for the translations")
     flags.add_whole_number(
         parser, "--workers", "number of processes, each on one core (default: one for each core)"
     )
