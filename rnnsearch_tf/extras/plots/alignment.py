@@ -45,11 +45,6 @@ def alignment_figure(
     Raises:
         UserError: matplotlib is missing, or the sizes do not fit.
     """
-    require("pictures", "matplotlib")
-    # pyplot would keep every figure in memory and look for a display
-    from matplotlib import rcParams
-    from matplotlib.figure import Figure
-
     height = len(target_tokens)
     width = len(source_tokens)
     if np.shape(alignment) != (height, width):
@@ -60,7 +55,9 @@ def alignment_figure(
     # in inches
     cell = min(0.32, LONGEST_SIDE / max(width, height, 1))
     margin = 1.6
-    figure = Figure(figsize=(width * cell + margin, height * cell + margin), layout="constrained")
+    figure = _new_figure(width * cell + margin, height * cell + margin)
+    from matplotlib import rcParams
+
     axes = figure.add_subplot()
     axes.imshow(alignment, cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest", aspect="equal")
     axes.xaxis.tick_top()
@@ -68,17 +65,22 @@ def alignment_figure(
     axes.set_xticks(range(width), labels(source_tokens), rotation=90, fontfamily=fonts)
     axes.set_yticks(range(height), labels(target_tokens), fontfamily=fonts)
     axes.tick_params(length=0, labelsize=min(rcParams["font.size"], 60 * cell))
-    _show_in_notebooks(figure)
     return figure
 
 
-def _show_in_notebooks(figure: Figure) -> None:
-    """Make Jupyter show a figure, as it does by itself only for those of pyplot.
+def _new_figure(width: float, height: float) -> Figure:
+    """An empty figure that Jupyter shows, as it does by itself only for those of pyplot, which
+    would keep every figure in memory and look for a display.
 
     The method is the one that IPython documents for any object; that it may belong to a single one
     is not. Tried with IPython 9.18.1, and tested by tests/house/test_library_internals.py.
     """
+    require("pictures", "matplotlib")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
     setattr(figure, "_repr_png_", lambda: png(figure))
+    return figure
 
 
 def png(figure: Figure) -> bytes:
@@ -127,10 +129,7 @@ def vectors_figure(points: np.ndarray, texts: Sequence[str]) -> Figure:
     Raises:
         UserError: matplotlib is missing.
     """
-    require("pictures", "matplotlib")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 10), layout="constrained")
+    figure = _new_figure(10, 10)
     axes = figure.add_subplot()
     x, y = zip(*points)
     axes.scatter(x, y, s=6, color="0.6", linewidths=0)
@@ -154,7 +153,6 @@ def vectors_figure(points: np.ndarray, texts: Sequence[str]) -> Figure:
             label.remove()
         else:
             boxes.append(box)
-    _show_in_notebooks(figure)
     return figure
 
 
