@@ -15,7 +15,6 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import flags
-from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.reading import check_inputs
 from rnnsearch_tf.runtime.progress import announced
@@ -61,13 +60,9 @@ def run(arguments: Namespace) -> None:
                 f"{arguments.output}: the log-probabilities are not those of {arguments.check}; is"
                 " it of the same model, in the same tokens?"
             )
+    is_tokens = translator.config.source.tokenization == "space"
     print(
         f"Next: rnnsearch translate --model {shlex.quote(arguments.output)} F; with lines of"
-        f" {_read_by(translator.config.source)}",
+        f" {'tokens separated by spaces' if is_tokens else 'text'}",
         file=sys.stderr,
     )
-
-
-def _read_by(source: TextConfig) -> str:
-    """What the RUN reads, in words."""
-    return "tokens separated by spaces" if source.tokenization == "space" else "text"

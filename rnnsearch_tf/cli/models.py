@@ -20,13 +20,9 @@ def run(arguments: Namespace) -> None:
         print(Run.open(arguments.name).model_card.read_text(encoding="utf-8"), end="")
         return
     for name, folder in models.items():
-        print(wrapped(_purpose(Run(folder)), f"{name}  ", " " * (len(name) + 2)), flush=True)
+        _, purpose, *_ = Run(folder).model_card.read_text(encoding="utf-8").split("\n\n")
+        purpose = " ".join(purpose.split())
+        print(wrapped(purpose, f"{name}  ", " " * (len(name) + 2)), flush=True)
     if models:
         command = f"rnnsearch translate --model {next(iter(models))}"
         print(f'try one:  echo "Where is my book?" | {command}', file=sys.stderr)
-
-
-def _purpose(run):
-    """The first paragraph of the model card after its title."""
-    paragraphs = run.model_card.read_text(encoding="utf-8").split("\n\n")
-    return " ".join(paragraphs[1].split())

@@ -345,10 +345,8 @@ class _Lexicon:
 
 
 def _derivations(decoder, source, size) -> list:
-    found = (
-        [_derivation(data) for data in decoder.translate_n(source, size)] if source.split() else []
-    )
-    return found or [Derivation("", (0.0,) * len(FEATURES), ())]
+    found = decoder.translate_n(source, size) if source.split() else []
+    return list(map(_derivation, found)) or [Derivation("", (0.0,) * len(FEATURES), ())]
 
 
 def _derivation(data) -> Derivation:
