@@ -102,8 +102,7 @@ def run(arguments: Namespace) -> None:
     with Output(arguments.output, [arguments.source, arguments.target]) as output:
         for lines in batches:
             if arguments.soft:
-                sources, targets = lines
-                pairs = translator.score_targets(sources, targets, tokenized=arguments.tokenized)
+                pairs = translator.score_targets(*lines, tokenized=arguments.tokenized)
                 output.write(map(_soft, pairs))
             else:
                 output.write(map(as_pharaoh, links(lines)))
@@ -133,8 +132,7 @@ def _write_lexicon(arguments, translator):
 
 def _links(translator, links, lines, tokenized):
     """The links of each pair of (sources, targets)."""
-    sources, targets = lines
-    pairs = translator.score_targets(sources, targets, tokenized=tokenized)
+    pairs = translator.score_targets(*lines, tokenized=tokenized)
     words = list(_words(translator, lines)) if tokenized else [(None, None)] * len(pairs)
     found = (links(p.alignment, p.source_tokens, p.target_tokens, w) for p, w in zip(pairs, words))
     if not tokenized:

@@ -115,14 +115,8 @@ def run(arguments: Namespace) -> None:
         if arguments.tokenized and code is not None:
             raise UsageError(f"--{side}-language: has no effect with --tokenized; leave it out")
         check_value(f"{side}.language", code or "en", f"--{side}-language")
-    check_outputs(
-        {
-            "--output-source": outputs[0],
-            "--output-target": outputs[1],
-            "--scores": arguments.scores,
-        },
-        [*in_domain, *files],
-    )
+    written = {f"--output-{side}": name for side, name in zip(SIDES, outputs)}
+    check_outputs(written | {"--scores": arguments.scores}, [*in_domain, *files])
     for name in outputs:
         check_output(name, whole=True)
     import_tensorflow()

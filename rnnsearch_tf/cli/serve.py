@@ -66,12 +66,10 @@ def run(arguments: Namespace) -> int:
     server = starting.result()
     host = f"[{chosen.host}]" if ":" in chosen.host else chosen.host
     scheme = "https" if chosen.tls_certificate else "http"
-    for interface, port in (("gRPC", server.grpc_port), ("REST", server.rest_port)):
-        page = f"; web page: {scheme}://{host}:{port}/"
-        if interface == "gRPC" or chosen.no_page:
-            page = ""
+    page = "" if chosen.no_page else f"; web page: {scheme}://{host}:{server.rest_port}/"
+    for interface, port, more in (("gRPC", server.grpc_port, ""), ("REST", server.rest_port, page)):
         if port is not None:
-            log.info("%s on %s:%d%s", interface, chosen.host, port, page)
+            log.info("%s on %s:%d%s", interface, chosen.host, port, more)
     while not signals:
         time.sleep(POLL_SECONDS)
     log.info("stopping: finishing requests in flight first")
