@@ -295,11 +295,7 @@ def _log_level(verb, arguments):
 
 
 def _check_log_file(arguments):
-    """Refuse a log file that is standard output, or that another argument names.
-
-    Raises:
-        UsageError: it is standard output, or the verb would read or write the same file.
-    """
+    """Refuse a log file that is standard output, or that another argument names, too."""
     check_own_file("--log-file", arguments.log_file, "the results")
     place = os.path.realpath(arguments.log_file)
     for name, given in vars(arguments).items():

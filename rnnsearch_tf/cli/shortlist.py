@@ -110,11 +110,7 @@ def run(arguments: Namespace) -> None:
 
 
 def _ids(pairs, texts):
-    """Encode each pair.
-
-    Yields:
-        (source ids with the end symbol, which is the empty word; target ids without it).
-    """
+    """Yield (source ids with the end symbol, which is the empty word; target ids without it)."""
     while batch := list(itertools.islice(pairs, 1024)):
         sources, targets = (
             text.encode(list(lines)).to_list() for text, lines in zip(texts, zip(*batch))

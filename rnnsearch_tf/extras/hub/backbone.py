@@ -34,9 +34,6 @@ PRECISIONS = {field.name: field for field in dataclasses.fields(TrainingConfig)}
 class TeacherForcing(keras.layers.Layer):
     """Calls a system with the inputs of keras-nlp: decoder_token_ids begin with a start symbol, and
     position i of the result predicts word i + 1.
-
-    Args:
-        system: TranslationModel.
     """
 
     def __init__(self, system: TranslationModel, **keywords: Any) -> None:

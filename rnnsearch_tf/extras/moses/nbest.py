@@ -180,7 +180,6 @@ def rescore(
     Args:
         entries: hypotheses of one sentence.
         values: the feature of each hypothesis.
-        name: name of the feature.
         weight: 0 to 1; None leaves scores and order unchanged.
     """
     result = [add_feature(entry, name, value) for entry, value in zip(entries, values, strict=True)]

@@ -27,7 +27,6 @@ def word_vectors(
     """Rows of a word embedding E.
 
     Args:
-        model: TranslationModel.
         text: Text of that side.
         side: "source" or "target".
         number: number of words, at most: the first of the vocabulary, which are the most frequent.
@@ -55,7 +54,6 @@ def sentence_vectors(
     layers after the last word (Sutskever et al. 2014, Figure 2).
 
     Args:
-        model: TranslationModel.
         text: Text of the source.
         lines: sentences.
         batch_size: sentences in a batch.
