@@ -77,14 +77,12 @@ class Links:
         tokens = [source_tokens, target_tokens]
         coded = self._byte_pairs or map(_has_joints, tokens)
         tokens = [with_word_starts(side) if pairs else side for pairs, side in zip(coded, tokens)]
-        sides = tuple(zip(tokens, words))
         is_pieces = self._subwords or _is_pieces(tokens[0], tokens[1], text)
-        return links(
-            word_alignment(
-                alignment,
-                *(word_shares(*side) if pieces else None for side, pieces in zip(sides, is_pieces)),
-            )
-        )
+        shares = [
+            word_shares(side, its_words) if pieces else None
+            for side, its_words, pieces in zip(tokens, words, is_pieces)
+        ]
+        return links(word_alignment(alignment, *shares))
 
 
 def _has_joints(tokens):
