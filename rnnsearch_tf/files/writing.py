@@ -34,7 +34,7 @@ class Output:
     """A text stream for results: a file (compressed if its name ends in ``.gz``) or standard
     output.
 
-    Every `write` flushes by default, so that a reader gets the lines at once; the file therefore
+    Every `write` flushes, so that a reader gets the lines at once; the file therefore
     has its final name from the start.
 
     Args:
@@ -56,17 +56,12 @@ class Output:
                     name, "wt", encoding="utf-8", newline="\n"
                 )
 
-    def write(self, lines: Iterable[str], flush: bool = True) -> None:
+    def write(self, lines: Iterable[str]) -> None:
         """Write each string as a line; line breaks inside a string become a space."""
         with _named(self._name):
             for line in lines:
                 self._stream.write(re.sub("[\r\n]+", " ", line))
                 self._stream.write("\n")
-        if flush:
-            self.flush()
-
-    def flush(self) -> None:
-        with _named(self._name):
             self._stream.flush()
 
     def __enter__(self) -> Output:

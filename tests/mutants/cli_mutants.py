@@ -59,8 +59,8 @@ COMMAND_LINE = [
     Mutant(
         "files/writing.py",
         "results are held back",
-        "        if flush:\n            self.flush()",
-        "        pass",
+        "            self._stream.flush()\n",
+        "",
         (f"{LINES}::test_results_are_one_line_each",),
     ),
     Mutant(
