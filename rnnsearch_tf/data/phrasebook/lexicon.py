@@ -8,7 +8,6 @@ too: `you` is always `vous`, and words whose translation depends on more than th
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,11 +35,11 @@ class Adjective:
     """
 
     english: str
-    french: tuple[str, str, str, str]
+    french: tuple[str, ...]
     nouns: frozenset[str]
-    before: bool = False
-    before_vowel: str | None = None
-    predicate: bool = True
+    before: bool
+    before_vowel: str | None
+    predicate: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,11 +47,10 @@ class Verb:
     """One verb.
 
     Attributes:
-        base, third, past: English forms; a verb without `past` is not used in the past.
+        base, third, past: English forms; a verb without `past` is drawn in the present alone.
         french: forms by person (see PERSONS), and of "infinitive" and "participle".
         objects, subjects: kinds of nouns, and single nouns; no objects: an intransitive verb.
         active: whether it takes adverbs of time.
-        future: whether it is used in the future.
     """
 
     base: str
@@ -61,8 +59,7 @@ class Verb:
     french: dict[str, str]
     objects: frozenset[str]
     subjects: frozenset[str]
-    active: bool = True
-    future: bool = True
+    active: bool
 
 
 PERSONS = ("1s", "3s", "1p", "2p", "3p")
@@ -128,210 +125,123 @@ COLOURS = frozenset({"red", "blue", "green", "black", "white"})
 UNCOUNTED = frozenset({"substance", "liquid"})
 
 
-def _adjective(english: str, french: str, nouns: str, **more: Any) -> Adjective:
-    masculine, feminine, masculine_plural, feminine_plural = french.split()
-    forms = (masculine, feminine, masculine_plural, feminine_plural)
-    return Adjective(english, forms, frozenset(nouns.split()), **more)
-
-
 _COLOURED = "clothes furniture opening car key bag box lamp umbrella book flower"
 
-ADJECTIVES = (
-    _adjective(
-        "small",
-        "petit petite petits petites",
-        "thing clothes furniture opening food place",
-        before=True,
-    ),
-    _adjective(
-        "little",
-        "petit petite petits petites",
-        "boy girl brother sister animal",
-        before=True,
-        predicate=False,
-    ),
-    _adjective(
-        "big",
-        "grand grande grands grandes",
-        "thing clothes furniture opening animal place",
-        before=True,
-    ),
-    _adjective(
-        "beautiful",
-        "beau belle beaux belles",
-        "woman child animal thing clothes furniture place",
-        before=True,
-        before_vowel="bel",
-    ),
-    _adjective(
-        "new",
-        "nouveau nouvelle nouveaux nouvelles",
-        "teacher doctor friend animal thing clothes furniture place",
-        before=True,
-        before_vowel="nouvel",
-        predicate=False,
-    ),
-    _adjective(
-        "old",
-        "vieux vieille vieux vieilles",
-        "man woman friend teacher doctor uncle animal thing clothes furniture place",
-        before=True,
-        before_vowel="vieil",
-    ),
-    _adjective("young", "jeune jeune jeunes jeunes", "man woman girl teacher doctor", before=True),
-    _adjective(
-        "good",
-        "bon bonne bons bonnes",
-        "book letter picture teacher doctor friend food substance coffee hotel",
-        before=True,
-    ),
-    _adjective("red", "rouge rouge rouges rouges", _COLOURED + " apple"),
-    _adjective("blue", "bleu bleue bleus bleues", _COLOURED),
-    _adjective("green", "vert verte verts vertes", _COLOURED + " apple"),
-    _adjective("black", "noir noire noirs noires", _COLOURED + " animal"),
-    _adjective("white", "blanc blanche blancs blanches", _COLOURED + " animal house"),
-    _adjective(
-        "expensive",
-        "cher chère chers chères",
-        "car dress coat hat bag lamp umbrella hotel picture table",
-    ),
-    _adjective(
-        "empty",
-        "vide vide vides vides",
-        "box bag table chair house hotel school church park village station kitchen",
-    ),
-    _adjective(
-        "strange",
-        "étrange étrange étranges étranges",
-        "man woman child teacher thing clothes animal place",
-    ),
-    _adjective("happy", "heureux heureuse heureux heureuses", "person kin"),
-    _adjective("sad", "triste triste tristes tristes", "person kin dog horse"),
-    _adjective("tired", "fatigué fatiguée fatigués fatiguées", "person kin animal"),
-    _adjective("sick", "malade malade malades malades", "person kin animal"),
-    _adjective("hot", "chaud chaude chauds chaudes", "substance liquid"),
-    _adjective("cold", "froid froide froids froides", "substance liquid"),
+
+def _adjective(english: str, french: str, place: str, nouns: str) -> Adjective:
+    forms = french.split()
+    before_vowel = forms[4] if len(forms) > 4 else None
+    before = place.startswith("before")
+    predicate = not place.endswith("only")
+    kinds = frozenset(nouns.split())
+    return Adjective(english, tuple(forms[:4]), kinds, before, before_vowel, predicate)
+
+
+# english | forms m, f, m plural, f plural (m before a vowel) | place (only: not after `is`) | nouns
+ADJECTIVES = tuple(
+    _adjective(*line.split(" | "))
+    for line in f"""\
+small | petit petite petits petites | before | thing clothes furniture opening food place
+little | petit petite petits petites | before only | boy girl brother sister animal
+big | grand grande grands grandes | before | thing clothes furniture opening animal place
+beautiful | beau belle beaux belles bel | before | woman child animal thing clothes furniture place
+new | nouveau nouvelle nouveaux nouvelles nouvel | before only |\
+ teacher doctor friend animal thing clothes furniture place
+old | vieux vieille vieux vieilles vieil | before |\
+ man woman friend teacher doctor uncle animal thing clothes furniture place
+young | jeune jeune jeunes jeunes | before | man woman girl teacher doctor
+good | bon bonne bons bonnes | before |\
+ book letter picture teacher doctor friend food substance coffee hotel
+red | rouge rouge rouges rouges | after | {_COLOURED} apple
+blue | bleu bleue bleus bleues | after | {_COLOURED}
+green | vert verte verts vertes | after | {_COLOURED} apple
+black | noir noire noirs noires | after | {_COLOURED} animal
+white | blanc blanche blancs blanches | after | {_COLOURED} animal house
+expensive | cher chère chers chères | after |\
+ car dress coat hat bag lamp umbrella hotel picture table
+empty | vide vide vides vides | after |\
+ box bag table chair house hotel school church park village station kitchen
+strange | étrange étrange étranges étranges | after |\
+ man woman child teacher thing clothes animal place
+happy | heureux heureuse heureux heureuses | after | person kin
+sad | triste triste tristes tristes | after | person kin dog horse
+tired | fatigué fatiguée fatigués fatiguées | after | person kin animal
+sick | malade malade malades malades | after | person kin animal
+hot | chaud chaude chauds chaudes | after | substance liquid
+cold | froid froide froids froides | after | substance liquid""".splitlines()
 )
 
+_IRREGULAR = {  # je, il, nous, vous, ils, infinitive, participle
+    line.split()[5]: line
+    for line in """\
+vois voit voyons voyez voient voir vu
+achète achète achetons achetez achètent acheter acheté
+vends vend vendons vendez vendent vendre vendu
+ai a avons avez ont avoir eu
+ouvre ouvre ouvrons ouvrez ouvrent ouvrir ouvert
+mange mange mangeons mangez mangent manger mangé
+bois boit buvons buvez boivent boire bu
+nettoie nettoie nettoyons nettoyez nettoient nettoyer nettoyé
+attends attend attendons attendez attendent attendre attendu
+dors dort dormons dormez dorment dormir dormi
+vais va allons allez vont aller allé
+viens vient venons venez viennent venir venu""".splitlines()
+}
+_PEOPLE = "person kin"
+_ALIVE = "person kin animal"
+_STATIVE = ("see", "like", "have")  # take no adverbs of time
 
-def _forms(text: str) -> dict[str, str]:
-    """French forms from a line: je, il, nous, vous, ils, infinitive, participle."""
-    return dict(zip((*PERSONS, "infinitive", "participle"), text.split(), strict=True))
 
-
-def _er(stem: str) -> dict[str, str]:
-    """Forms of a regular verb in -er."""
-    return _forms(f"{stem}e {stem}e {stem}ons {stem}ez {stem}ent {stem}er {stem}é")
-
-
-_PEOPLE = frozenset({"person", "kin"})
-_ALIVE = _PEOPLE | {"animal"}
-
-
-def _verb(
-    english: str,
-    french: dict[str, str],
-    objects: str = "",
-    subjects: frozenset[str] = _PEOPLE,
-    **more: Any,
-) -> Verb:
+def _verb(english: str, infinitive: str, subjects: str, objects: str = "") -> Verb:
     base, third, past = (part.strip() for part in english.split("/"))
-    return Verb(base, third, past or None, french, frozenset(objects.split()), subjects, **more)
+    stem = infinitive.removesuffix("er")
+    regular = f"{stem}e {stem}e {stem}ons {stem}ez {stem}ent {stem}er {stem}é"
+    forms = _IRREGULAR.get(infinitive, regular).split()
+    return Verb(
+        base,
+        third,
+        past or None,
+        dict(zip((*PERSONS, "infinitive", "participle"), forms, strict=True)),
+        frozenset(objects.split()),
+        frozenset(subjects.split()),
+        base not in _STATIVE,
+    )
 
 
-VERBS = (
-    _verb(
-        "see / sees / saw",
-        _forms("vois voit voyons voyez voient voir vu"),
-        "person kin animal thing furniture place",
-        _ALIVE,
-        active=False,
-    ),
-    _verb(
-        "look for / looks for / looked for",
-        _er("cherch"),
-        "person animal thing clothes hotel station market",
-        _ALIVE,
-    ),
-    _verb(
-        "look at / looks at / looked at",
-        _er("regard"),
-        "person animal thing clothes house church garden",
-        _ALIVE,
-    ),
-    _verb(
-        "buy / buys / bought",
-        _forms("achète achète achetons achetez achètent acheter acheté"),
-        "animal thing clothes furniture food substance liquid house",
-    ),
-    _verb(
-        "sell / sells / sold",
-        _forms("vends vend vendons vendez vendent vendre vendu"),
-        "animal thing clothes furniture food substance house hotel",
-    ),
-    _verb(
-        "like / likes /",
-        _er("aim"),
-        "person kin animal thing clothes food substance liquid place",
-        active=False,
-        future=False,
-    ),
-    _verb(
-        "have / has /",
-        _forms("ai a avons avez ont avoir eu"),
-        "animal thing clothes furniture food substance liquid house garden",
-        active=False,
-        future=False,
-    ),
-    _verb("wear / wears / wore", _er("port"), "clothes"),
-    _verb(
-        "open / opens / opened",
-        _forms("ouvre ouvre ouvrons ouvrez ouvrent ouvrir ouvert"),
-        "opening box bag letter",
-    ),
-    _verb(
-        "eat / eats / ate",
-        _forms("mange mange mangeons mangez mangent manger mangé"),
-        "food substance",
-        _ALIVE,
-    ),
-    _verb(
-        "drink / drinks / drank",
-        _forms("bois boit buvons buvez boivent boire bu"),
-        "liquid",
-        _ALIVE,
-    ),
-    _verb(
-        "clean / cleans / cleaned",
-        _forms("nettoie nettoie nettoyons nettoyez nettoient nettoyer nettoyé"),
-        "furniture opening car lamp bag coat house kitchen school hotel church",
-    ),
-    _verb("help / helps / helped", _er("aid"), "person kin"),
-    _verb(
-        "wait for / waits for / waited for",
-        _forms("attends attend attendons attendez attendent attendre attendu"),
-        "person kin",
-    ),
-    _verb(
-        "visit / visits / visited", _er("visit"), "house garden school church park village market"
-    ),
-    _verb(
-        "sleep / sleeps / slept",
-        _forms("dors dort dormons dormez dorment dormir dormi"),
-        subjects=_ALIVE,
-    ),
-    _verb("work / works / worked", _er("travaill")),
-    _verb("sing / sings / sang", _er("chant"), subjects=_PEOPLE | {"bird"}),
-    _verb(
-        "play / plays / played",
-        _er("jou"),
-        subjects=frozenset({"boy", "girl", "child", "kin", "dog", "cat"}),
-    ),
+# base / third / past | infinitive | subjects | objects
+VERBS = tuple(
+    _verb(*line.split(" | "))
+    for line in f"""\
+see / sees / saw | voir | {_ALIVE} | person kin animal thing furniture place
+look for / looks for / looked for | chercher | {_ALIVE} |\
+ person animal thing clothes hotel station market
+look at / looks at / looked at | regarder | {_ALIVE} |\
+ person animal thing clothes house church garden
+buy / buys / bought | acheter | {_PEOPLE} |\
+ animal thing clothes furniture food substance liquid house
+sell / sells / sold | vendre | {_PEOPLE} |\
+ animal thing clothes furniture food substance house hotel
+like / likes / | aimer | {_PEOPLE} | person kin animal thing clothes food substance liquid place
+have / has / | avoir | {_PEOPLE} |\
+ animal thing clothes furniture food substance liquid house garden
+wear / wears / wore | porter | {_PEOPLE} | clothes
+open / opens / opened | ouvrir | {_PEOPLE} | opening box bag letter
+eat / eats / ate | manger | {_ALIVE} | food substance
+drink / drinks / drank | boire | {_ALIVE} | liquid
+clean / cleans / cleaned | nettoyer | {_PEOPLE} |\
+ furniture opening car lamp bag coat house kitchen school hotel church
+help / helps / helped | aider | {_PEOPLE} | person kin
+wait for / waits for / waited for | attendre | {_PEOPLE} | person kin
+visit / visits / visited | visiter | {_PEOPLE} | house garden school church park village market
+sleep / sleeps / slept | dormir | {_ALIVE}
+work / works / worked | travailler | {_PEOPLE}
+sing / sings / sang | chanter | {_PEOPLE} bird
+play / plays / played | jouer | boy girl child kin dog cat""".splitlines()
 )
 
-GIVE = _verb("give / gives / gave", _er("donn"), "thing clothes food substance liquid animal")
-GO = _verb("go / goes /", _forms("vais va allons allez vont aller allé"), "place")
-COME = _verb("come / comes /", _forms("viens vient venons venez viennent venir venu"), "place")
+GIVE = _verb("give / gives / gave", "donner", _PEOPLE, "thing clothes food substance liquid animal")
+GO = _verb("go / goes /", "aller", _PEOPLE, "place")
+COME = _verb("come / comes /", "venir", _PEOPLE, "place")
 BE = {
     "1s": ("am", "suis"),
     "3s": ("is", "est"),

@@ -289,8 +289,7 @@ def _combinations(subject: Phrase, verb: Verb, *others: Phrase) -> set[LemmaPair
 
 
 def _tense(rng: Random, verb: Verb) -> str:
-    tenses = ["present"] * 3 + ["past"] * bool(verb.past) + ["future"] * verb.future
-    return rng.choice(tenses)
+    return rng.choice(["present"] * 3 + ["past", "future"] * bool(verb.past))
 
 
 def statement(rng: Random, question: bool = False) -> Sentence:
