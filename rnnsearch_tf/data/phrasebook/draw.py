@@ -7,6 +7,7 @@ training. So the held-out parts test unseen combinations of words and patterns s
 
 from __future__ import annotations
 
+import collections
 import functools
 import random
 import zlib
@@ -110,7 +111,7 @@ def _draw(size: int, seed: int, part: str) -> tuple[Sentence, ...]:
             fits
             and sentence.source not in drawn
             and part_of(sentence.combinations) == part
-            and _uses_only(sentence, known)
+            and (known is None or _symbols(sentence) <= known)
         ):
             drawn[sentence.source] = sentence
             misses = 0
@@ -126,22 +127,14 @@ def _draw(size: int, seed: int, part: str) -> tuple[Sentence, ...]:
 
 def _symbols(sentence: Sentence) -> set[Symbol]:
     """The words and the pattern of a sentence."""
-    source = {("source", token.lower()) for token in sentence.source}
-    return (
-        source
-        | {("target", token.lower()) for token in sentence.target}
-        | {("pattern", sentence.pattern)}
-    )
+    return {
+        ("pattern", sentence.pattern),
+        *(("source", token.lower()) for token in sentence.source),
+        *(("target", token.lower()) for token in sentence.target),
+    }
 
 
 def _known(training: Iterable[Sentence]) -> frozenset[Symbol]:
     """The words and patterns that occur at least twice."""
-    counts: dict[Symbol, int] = {}
-    for sentence in training:
-        for symbol in _symbols(sentence):
-            counts[symbol] = counts.get(symbol, 0) + 1
+    counts = collections.Counter(symbol for each in training for symbol in _symbols(each))
     return frozenset(symbol for symbol, count in counts.items() if count >= 2)
-
-
-def _uses_only(sentence: Sentence, known: frozenset[Symbol] | None) -> bool:
-    return known is None or _symbols(sentence) <= known

@@ -56,6 +56,15 @@ class Phrase:
     def plural(self) -> bool:
         return self.person.endswith("p")
 
+    def __add__(self, following: Phrase) -> Phrase:
+        """Both phrases, one after the other; the head is that of the second."""
+        return Phrase(
+            self.english + following.english,
+            self.french + following.french,
+            head=following.head,
+            combinations=self.combinations | following.combinations,
+        )
+
 
 def fixed(english: str, french: str, links: str = "") -> Phrase:
     """A phrase of given words, with its alignment as `source-target` pairs.
@@ -105,21 +114,14 @@ def noun_phrase(
         (noun.singular, adjective.english) for adjective in (before, after) if adjective
     )
     noun_word = Word(noun.plural if plural else noun.singular)
-    english = []
+    english = [Word(adjective.english) for adjective in (before, after) if adjective]
     french = []
-    for adjective in (before, after):
-        if adjective:
-            english.append(Word(adjective.english))
     words = iter(english)
     noun_text = noun.french_plural if plural else noun.french
     if before:
         form = adjective_form(before, noun.gender, plural)
-        if (
-            before.before_vowel
-            and not plural
-            and noun.gender == "m"
-            and starts_with_vowel(noun_text)
-        ):
+        masculine = noun.gender == "m" and not plural
+        if before.before_vowel and masculine and starts_with_vowel(noun_text):
             form = before.before_vowel
         french.append(Piece(form, (next(words),)))
     french.append(Piece(noun_text, (noun_word,)))
@@ -167,16 +169,13 @@ def possessive(thing: Phrase, owner: Phrase) -> Phrase:
     """`the car`, `my uncle` → `my uncle's car`, `la voiture de mon oncle`; `thing` has the article
     `the`.
     """
-
     suffix = Word("'s")
     article = Piece(thing.french[0].text)
-    return Phrase(
-        [*owner.english, suffix, *thing.english[1:]],
-        [article, *thing.french[1:], Piece("de", (suffix,)), *owner.french],
-        thing.person,
-        thing.gender,
-        thing.head,
-        thing.combinations | owner.combinations | {(owner.head, thing.head)},
+    return dataclasses.replace(
+        thing,
+        english=[*owner.english, suffix, *thing.english[1:]],
+        french=[article, *thing.french[1:], Piece("de", (suffix,)), *owner.french],
+        combinations=thing.combinations | owner.combinations | {(owner.head, thing.head)},
     )
 
 

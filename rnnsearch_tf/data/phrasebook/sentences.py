@@ -52,17 +52,12 @@ def sentence(rng: Random) -> Sentence:
 
 
 def _sentence(
-    pattern: str,
-    parts: Iterable[Phrase],
-    english: Sequence[Word],
-    french: Sequence[Piece],
-    end: str = ".",
-    extra: Iterable[LemmaPair] = (),
+    pattern: str, phrase: Phrase, end: str = ".", extra: Iterable[LemmaPair] = ()
 ) -> Sentence:
-    """The finished sentence; `extra` are combinations beyond those of its parts."""
-    stop = Word(end)
-    source, target, links = grammar.finish([*english, stop], [*french, Piece(end, (stop,))])
-    combinations = frozenset(extra).union(*(part.combinations for part in parts))
+    """The finished sentence; `extra` are combinations beyond those of the phrase."""
+    said = phrase + fixed(end, end, "0-0")
+    source, target, links = grammar.finish(said.english, said.french)
+    combinations = said.combinations.union(extra)
     return Sentence(tuple(source), tuple(target), tuple(links), pattern, combinations)
 
 
@@ -154,26 +149,12 @@ def draw_noun_phrase(
 
 
 def draw_subject(
-    rng: Random,
-    allowed: Collection[str],
-    pronouns: Sequence[str] = tuple(lexicon.SUBJECTS),
-    share: float = 0.5,
+    rng: Random, allowed: Collection[str], pronouns: Sequence[str] = tuple(lexicon.SUBJECTS)
 ) -> Phrase:
-    """A pronoun, with probability `share`, or a noun phrase."""
-    if rng.random() < share:
+    """A pronoun, with probability 0.5, or a noun phrase."""
+    if rng.random() < 0.5:
         return grammar.pronoun(rng.choice(pronouns))
     return draw_noun_phrase(rng, allowed, "the", adjectives=0.25)
-
-
-def _prepositional(english: str, french: str, links: str, noun_phrase: Phrase) -> Phrase:
-    """A preposition and a noun phrase; `links` align the preposition."""
-    preposition = fixed(english, french, links)
-    return Phrase(
-        preposition.english + noun_phrase.english,
-        preposition.french + noun_phrase.french,
-        head=noun_phrase.head,
-        combinations=noun_phrase.combinations,
-    )
 
 
 def draw_place(rng: Random, furniture: bool = False) -> Phrase:
@@ -181,33 +162,21 @@ def draw_place(rng: Random, furniture: bool = False) -> Phrase:
     kind = rng.choice(
         ("inside", "inside", "near", "front", "behind") + ("furniture",) * 3 * furniture
     )
-    if kind == "inside":
-        return _prepositional(
-            "in", "dans", "0-0", draw_noun_phrase(rng, lexicon.INSIDE, "the", adjectives=0.15)
-        )
     if kind == "furniture":
-        english, french = rng.choice((("on", "sur"), ("under", "sous")))
-        return _prepositional(
-            english, french, "0-0", draw_noun_phrase(rng, {"furniture"}, "the", adjectives=0.3)
-        )
-    english, french, links = {
-        "near": ("near", "près de", "0-0 0-1"),
-        "front": ("in front of", "devant", "0-0 1-0 2-0"),
-        "behind": ("behind", "derrière", "0-0"),
+        preposition = fixed(*rng.choice((("on", "sur"), ("under", "sous"))), "0-0")
+        return preposition + draw_noun_phrase(rng, {"furniture"}, "the", adjectives=0.3)
+    preposition, nouns = {
+        "inside": (fixed("in", "dans", "0-0"), lexicon.INSIDE),
+        "near": (fixed("near", "près de", "0-0 0-1"), ("place",)),
+        "front": (fixed("in front of", "devant", "0-0 1-0 2-0"), lexicon.FACED),
+        "behind": (fixed("behind", "derrière", "0-0"), lexicon.FACED),
     }[kind]
-    return _prepositional(
-        english,
-        french,
-        links,
-        draw_noun_phrase(
-            rng, {"place"} if kind == "near" else lexicon.FACED, "the", adjectives=0.15
-        ),
-    )
+    return preposition + draw_noun_phrase(rng, nouns, "the", adjectives=0.15)
 
 
-def draw_time(rng: Random, tense: str, share: float = 0.2) -> Phrase:
-    """An adverb of time, with probability `share`, or nothing."""
-    return fixed(*rng.choice(TIMES[tense])) if rng.random() < share else NOWHERE
+def draw_time(rng: Random, tense: str) -> Phrase:
+    """An adverb of time, with probability 0.2, or nothing."""
+    return fixed(*rng.choice(TIMES[tense])) if rng.random() < 0.2 else NOWHERE
 
 
 # ---- the clause: verb forms, negation, adverb, object pronoun ----
@@ -216,32 +185,21 @@ def draw_time(rng: Random, tense: str, share: float = 0.2) -> Phrase:
 def clause(
     subject: Phrase,
     verb: Verb,
-    rest: Iterable[Phrase],
+    rest: Sequence[Phrase],
     tense: str = "present",
     negative: bool = False,
     frequency: str | None = None,
     object_pronoun: str | None = None,
     question: bool = False,
-) -> tuple[list[Word], list[Piece]]:
+) -> Phrase:
     """A clause: subject, verb, object pronoun, and the phrases of `rest`, in the same order in both
-    languages.
-
-    Returns:
-        (English words, French pieces), without the punctuation at the end.
+    languages, without the punctuation at the end. The verb is combined with each of their heads.
     """
-    helper = {
-        "present": "does" if subject.person == "3s" else "do",
-        "past": "did",
-        "future": "will",
-    }[tense]
+    third = subject.person == "3s"
+    helper = {"present": "does" if third else "do", "past": "did", "future": "will"}[tense]
     helped = negative or question or tense == "future"
-    form = (
-        verb.base
-        if helped or (tense == "present" and subject.person != "3s")
-        else verb.third
-        if tense == "present"
-        else verb.past
-    )
+    finite = {"present": verb.third if third else verb.base, "past": verb.past}
+    form = verb.base if helped else finite[tense]
     assert form is not None  # verbs without a past are not drawn with it
     verb_words = [Word(text) for text in form.split()]
     helper_word = Word(helper)
@@ -276,16 +234,10 @@ def clause(
         auxiliary = Piece(lexicon.GO.french[subject.person], of_helper)
         french = ne + [auxiliary] + pas + clitic + [Piece(verb.french["infinitive"], of_verb)]
     asks = [Piece("est-ce", of_helper), Piece("que", of_helper)] if question else []
-    for phrase in rest:
-        english = english + phrase.english
-        french = french + phrase.french
-    return english, asks + subject.french + french
-
-
-def _combinations(subject: Phrase, verb: Verb, *others: Phrase) -> set[LemmaPair]:
-    """The pairs of a verb with its subject and with other phrases."""
-    heads = [phrase.head for phrase in others if phrase.head]
-    return {(phrase, verb.base) for phrase in [subject.head, *heads] if phrase}
+    heads = [phrase.head for phrase in (subject, *rest) if phrase.head]
+    combinations = subject.combinations | {(head, verb.base) for head in heads}
+    said = Phrase(english, asks + subject.french + french, combinations=combinations)
+    return sum(rest, said)
 
 
 def _tense(rng: Random, verb: Verb) -> str:
@@ -311,12 +263,11 @@ def statement(rng: Random, question: bool = False) -> Sentence:
     share = 0.75 if not verb.objects else 0.15 if verb.active and verb.base != "visit" else 0.0
     place = draw_place(rng, furniture=subject.head in ANIMALS) if rng.random() < share else NOWHERE
     time = draw_time(rng, tense) if verb.active and not frequency else NOWHERE
-    words = clause(
+    said = clause(
         subject, verb, [thing, place, time], tense, negative, frequency, question=question
     )
     name = f"{'question' if question else 'statement'} {tense}{' not' * negative}"
-    combinations = _combinations(subject, verb, thing, place)
-    return _sentence(name, [subject, thing, place], *words, "?" if question else ".", combinations)
+    return _sentence(name, said, "?" if question else ".")
 
 
 def with_object_pronoun(rng: Random) -> Sentence:
@@ -332,15 +283,10 @@ def with_object_pronoun(rng: Random) -> Sentence:
     negative = rng.random() < 0.3
     subject = draw_subject(rng, verb.subjects)
     place = draw_place(rng) if verb.base != "like" and rng.random() < 0.4 else NOWHERE
-    words = clause(
+    said = clause(
         subject, verb, [place], tense, negative, object_pronoun=rng.choice(sorted(lexicon.OBJECTS))
     )
-    return _sentence(
-        f"pronoun {tense}{' not' * negative}",
-        [subject, place],
-        *words,
-        extra=_combinations(subject, verb, place),
-    )
+    return _sentence(f"pronoun {tense}{' not' * negative}", said)
 
 
 def giving(rng: Random) -> Sentence:
@@ -348,12 +294,9 @@ def giving(rng: Random) -> Sentence:
     tense = _tense(rng, lexicon.GIVE)
     subject = draw_subject(rng, {"person", "kin"})
     thing = draw_noun_phrase(rng, lexicon.GIVE.objects, adjectives=0.3)
-    receiver = _prepositional(
-        "to", "à", "0-0", draw_noun_phrase(rng, {"person", "kin"}, "the", adjectives=0.1)
-    )
-    words = clause(subject, lexicon.GIVE, [thing, receiver], tense)
-    combinations = _combinations(subject, lexicon.GIVE, thing, receiver)
-    return _sentence(f"give {tense}", [subject, thing, receiver], *words, extra=combinations)
+    receiver = draw_noun_phrase(rng, {"person", "kin"}, "the", adjectives=0.1)
+    rest = [thing, fixed("to", "à", "0-0") + receiver]
+    return _sentence(f"give {tense}", clause(subject, lexicon.GIVE, rest, tense))
 
 
 def going(rng: Random) -> Sentence:
@@ -362,14 +305,11 @@ def going(rng: Random) -> Sentence:
     tense = rng.choice(("present", "future")) if verb is lexicon.GO else "present"
     negative, asks = rng.choice(((False, False), (False, False), (True, False), (False, True)))
     subject = draw_subject(rng, {"person", "kin"}, ASKED if asks else tuple(lexicon.SUBJECTS))
-    place = _prepositional(
-        english, french, "0-0", draw_noun_phrase(rng, lexicon.REACHED, "the", adjectives=0.3)
-    )
-    words = clause(subject, verb, [place, draw_time(rng, tense)], tense, negative, question=asks)
+    place = draw_noun_phrase(rng, lexicon.REACHED, "the", adjectives=0.3)
+    rest = [fixed(english, french, "0-0") + place, draw_time(rng, tense)]
+    said = clause(subject, verb, rest, tense, negative, question=asks)
     name = f"{verb.base} {tense}{' not' * negative}{' asks' * asks}"
-    return _sentence(
-        name, [subject, place], *words, "?" if asks else ".", _combinations(subject, verb, place)
-    )
+    return _sentence(name, said, "?" if asks else ".")
 
 
 def being(rng: Random) -> Sentence:
@@ -393,28 +333,22 @@ def being(rng: Random) -> Sentence:
     else:
         complement = _predicate(rng, noun, subject)
     form, french_form = (lexicon.BE if tense == "is" else lexicon.WAS)[subject.person]
-    verb = Word(form)
-    deny = Word("not")
-    pieces = [Piece(french_form, (verb,))]
-    if negative:
-        pieces = [Piece("ne", (deny,)), *pieces, Piece("pas", (deny,))]
-    middle = [deny] if negative else []
+    be = _be(form, french_form, negative)
     if asks:
-        english = [verb, *subject.english]
-        pieces = [Piece("est-ce", (verb,)), Piece("que", (verb,)), *subject.french, *pieces]
+        opening = [Piece(text, (be.english[0],)) for text in ("est-ce", "que")]
+        said = Phrase(be.english, opening) + subject + Phrase([], be.french)
     else:
-        english = [*subject.english, verb]
-        pieces = [*subject.french, *pieces]
+        said = subject + be
     name = f"be {tense}{' there' * located}{' not' * negative}{' asks' * asks}"
     combinations = {(subject.head, complement.head)} if subject.head else set()
-    return _sentence(
-        name,
-        [subject, complement],
-        english + middle + complement.english,
-        pieces + complement.french,
-        "?" if asks else ".",
-        combinations,
-    )
+    return _sentence(name, said + complement, "?" if asks else ".", combinations)
+
+
+def _be(english: str, french: str, negative: bool) -> Phrase:
+    """A form of `be`: `is`, `est`; or its negation: `is not`, `n'est pas`."""
+    if negative:
+        return fixed(f"{english} not", f"ne {french} pas", "1-0 0-1 1-2")
+    return fixed(english, french, "0-0")
 
 
 def _predicates(noun: Noun) -> list[Adjective]:
@@ -433,20 +367,10 @@ def _predicate(rng: Random, noun: Noun, subject: Phrase) -> Phrase:
     choices = [a for a in _predicates(noun) if a.english not in used]
     adjective = rng.choice(choices)
     word = Word(adjective.english)
-    very = Word("very")
     form = grammar.adjective_form(adjective, subject.gender, subject.plural)
     phrase = Phrase([word], [Piece(form, (word,))], head=adjective.english)
-    if rng.random() < 0.25 and adjective.english not in (
-        "empty",
-        "red",
-        "blue",
-        "green",
-        "black",
-        "white",
-    ):
-        phrase = Phrase(
-            [very, word], [Piece("très", (very,)), *phrase.french], head=adjective.english
-        )
+    if rng.random() < 0.25 and adjective.english not in ("empty", *lexicon.COLOURS):
+        return fixed("very", "très", "0-0") + phrase
     return phrase
 
 
@@ -464,13 +388,7 @@ def there_is(rng: Random) -> Sentence:
         and noun.singular not in ("horse", "cow", "car"),
     )
     opening = fixed("there are" if plural else "there is", "il y a", "0-0 0-1 1-2")
-    return _sentence(
-        "there is",
-        [thing, place],
-        opening.english + thing.english + place.english,
-        opening.french + thing.french + place.french,
-        extra={(thing.head, place.head)},
-    )
+    return _sentence("there is", opening + thing + place, extra={(thing.head, place.head)})
 
 
 def this_is(rng: Random) -> Sentence:
@@ -483,15 +401,9 @@ def this_is(rng: Random) -> Sentence:
     fits = noun.kind not in ("kin",) and (noun.kind == "place" or rng.random() < 0.5)
     before, after = draw_adjectives(rng, noun, 0.7)
     thing = grammar.noun_phrase(noun, article if fits else owner, plural, before, after)
-    pronoun = Word("these" if plural else "this")
-    verb = Word("are" if plural else "is")
-    deny = Word("not")
-    french = [Piece("sont" if plural else "est", (verb,))]
-    if negative:
-        french = [Piece("ne", (deny,)), *french, Piece("pas", (deny,))]
-    english = [pronoun, verb] + [deny] * negative + thing.english
-    name = f"this is{' not' * negative}{' plural' * plural}"
-    return _sentence(name, [thing], english, [Piece("ce", (pronoun,)), *french, *thing.french])
+    pronoun = fixed("these" if plural else "this", "ce", "0-0")
+    be = _be("are" if plural else "is", "sont" if plural else "est", negative)
+    return _sentence(f"this is{' not' * negative}{' plural' * plural}", pronoun + be + thing)
 
 
 def where_is(rng: Random) -> Sentence:
@@ -499,19 +411,9 @@ def where_is(rng: Random) -> Sentence:
     thing = draw_noun_phrase(
         rng, {"kin", "animal", "thing", "clothes", "place", "person", "child"}, "the"
     )
-    opening = fixed(
-        "where are" if thing.plural else "where is",
-        "où sont" if thing.plural else "où est",
-        "0-0 1-1",
-    )
-    return _sentence(
-        "where",
-        [thing],
-        opening.english + thing.english,
-        opening.french + thing.french,
-        "?",
-        {("where", thing.head)},
-    )
+    be, french_be = ("are", "sont") if thing.plural else ("is", "est")
+    opening = fixed(f"where {be}", f"où {french_be}", "0-0 1-1")
+    return _sentence("where", opening + thing, "?", {("where", thing.head)})
 
 
 def how_much(rng: Random) -> Sentence:
@@ -522,14 +424,8 @@ def how_much(rng: Random) -> Sentence:
     opening = fixed("how much do" if thing.plural else "how much does", "combien", "0-0 1-0")
     cost = Word("cost")
     verb = Piece("coûtent" if thing.plural else "coûte", (cost,))
-    return _sentence(
-        "how much",
-        [thing],
-        [*opening.english, *thing.english, cost],
-        [*opening.french, verb, *thing.french],
-        "?",
-        {("cost", thing.head)},
-    )
+    said = opening + Phrase([], [verb]) + thing + Phrase([cost], [])
+    return _sentence("how much", said, "?", {("cost", thing.head)})
 
 
 def who(rng: Random) -> Sentence:
@@ -537,8 +433,8 @@ def who(rng: Random) -> Sentence:
     verb = rng.choice([verb for verb in lexicon.VERBS if verb.objects])
     tense = rng.choice(("present", "past")) if verb.past else "present"
     thing = draw_noun_phrase(rng, verb.objects, "the")
-    words = clause(fixed("who", "qui", "0-0"), verb, [thing], tense)
-    return _sentence(f"who {tense}", [thing], *words, "?", _combinations(NOWHERE, verb, thing))
+    said = clause(fixed("who", "qui", "0-0"), verb, [thing], tense)
+    return _sentence(f"who {tense}", said, "?")
 
 
 PATTERNS: dict[str, tuple[int, Callable[[Random], Sentence]]] = {
