@@ -117,8 +117,8 @@ NEWCOMER = [
     Mutant(
         "data/inspection/doctor.py",
         "lost development pairs are a warning",
-        '"error",\n            (\n                f"{_share(lost',
-        '"warning",\n            (\n                f"{_share(lost',
+        '"error", f"{share} of the pairs are lost',
+        '"warning", f"{share} of the pairs are lost',
         (f"{CHECK}::test_a_development_text_that_loses_its_pairs_is_an_error",),
     ),
 ]

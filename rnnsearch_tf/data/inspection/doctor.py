@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rnnsearch_tf.config import Config, DataConfig, TextConfig
 from rnnsearch_tf.data.corpus import open_corpus
@@ -15,7 +15,7 @@ from rnnsearch_tf.data.inspection.fitting import LOSS, quantile
 from rnnsearch_tf.data.inspection.foreign import LIBRARY
 from rnnsearch_tf.data.inspection.rules import PAIRS, REMEMBERED_PAIRS, is_tokenized
 from rnnsearch_tf.data.inspection.swapped import swapped
-from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.data.pairs import SIDES, LinePair, Pairs
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.tables import split
 from rnnsearch_tf.runtime.optional import install
@@ -86,14 +86,9 @@ def check_data(
         try:
             pairs = open_corpus(config, part)
             if pairs is None:
-                findings[part].append(
-                    Finding(
-                        "warning",
-                        part,
-                        "no development files are named: no BLEU while training, no best"
-                        " checkpoint",
-                    )
-                )
+                lacking = "no BLEU while training, no best checkpoint"
+                message = f"no development files are named: {lacking}"
+                findings[part].append(Finding("warning", part, message))
                 continue
             listed = part == "train" and refusal(config) is None
             looked_for = sources if part == "train" else None
@@ -141,66 +136,35 @@ def _findings(counts: Counts, pairs: Pairs, config: Config, part: str) -> Messag
             yield bad_line, f"{_of_the_pairs(kind, counts, counts.lines)}{encodings}"
     lost = sum(counts.found[kind] for kind in ("invalid", "empty", "unpaired", "malformed"))
     if data.on_bad_line == "skip" and lost > LOSS[part] * (counts.good + lost):
-        yield (
-            "error",
-            (
-                f"{_share(lost, counts.good + lost)} of the pairs are lost to bad lines: correct"
-                " the files"
-            ),
-        )
+        share = _share(lost, counts.good + lost)
+        yield "error", f"{share} of the pairs are lost to bad lines: correct the files"
     if not counts.good:
-        yield (
-            "error",
-            (
-                f"{pairs.name('source')}, {pairs.name('target')}: expected at least one sentence"
-                " pair, got none"
-            ),
-        )
+        names = f"{pairs.name('source')}, {pairs.name('target')}"
+        yield "error", f"{names}: expected at least one sentence pair, got none"
         return
-    for side, lengths in zip(("source", "target"), counts.lengths):
-        yield (
-            "note",
-            (
-                f"{side} lengths in {counts.unit}: median {quantile(lengths, 0.5)}, 95 % within"
-                f" {quantile(lengths, 0.95)}, longest {max(lengths)}"
-            ),
-        )
+    for side, lengths in zip(SIDES, counts.lengths):
+        median, long = (quantile(lengths, share) for share in (0.5, 0.95))
+        found = f"median {median}, 95 % within {long}, longest {max(lengths)}"
+        yield "note", f"{side} lengths in {counts.unit}: {found}"
     if part == "train" and counts.dropped:
-        severity = (
-            "error"
-            if counts.dropped == counts.good
-            else "warning"
-            if counts.dropped > 0.05 * counts.good
-            else "note"
-        )
-        limits = (
-            f"data.maximum_source_length={counts.limits[0]} and"
-            f" data.maximum_target_length={counts.limits[1]}"
-        )
-        yield (
-            severity,
-            (
-                f"{_share(counts.dropped, counts.good)} of the pairs are longer than {limits}, in"
-                f" {counts.unit}, and left out of training"
-            ),
-        )
+        severity = "warning" if counts.dropped > 0.05 * counts.good else "note"
+        if counts.dropped == counts.good:
+            severity = "error"
+        source, target = counts.limits
+        limits = f"data.maximum_source_length={source} and data.maximum_target_length={target}"
+        share = _share(counts.dropped, counts.good)
+        longer = f"{share} of the pairs are longer than {limits}, in {counts.unit}"
+        yield severity, f"{longer}, and left out of training"
     yield from _oddities(counts)
     yield from _lines(counts)
     yield from _swapped_sides(pairs, counts)
     if part == "train":
-        yield from _small_vocabularies(counts, config)
-    for side, text in zip(("source", "target"), counts.texts):
+        yield from _small_vocabularies(counts)
+    for side, text, unknown, tokens in zip(SIDES, counts.texts, counts.unknown, counts.tokens):
         if text is not None:
-            unknown = counts.unknown[side == "target"]
-            tokens = counts.tokens[side == "target"]
             severity = "warning" if unknown > 0.1 * tokens else "note"
-            yield (
-                severity,
-                (
-                    f"{side} vocabulary of {text.vocabulary.size:,}: {_share(unknown, tokens)} of"
-                    " the tokens are unknown"
-                ),
-            )
+            found = f"{_share(unknown, tokens)} of the tokens are unknown"
+            yield severity, f"{side} vocabulary of {text.vocabulary.size:,}: {found}"
 
 
 def _encodings(counts: Counts, config: Config) -> str:
@@ -208,7 +172,7 @@ def _encodings(counts: Counts, config: Config) -> str:
     that has some.
     """
     words = ""
-    for side, lines in zip(("source", "target"), counts.invalid):
+    for side, lines in zip(SIDES, counts.invalid):
         encoding = lines and guess([line for _, line in lines], getattr(config, side).language)
         if encoding:
             path = shlex.quote(split(lines[0][0])[0])
@@ -221,31 +185,27 @@ def _encodings(counts: Counts, config: Config) -> str:
 def _swapped_sides(pairs: Pairs, counts: Counts) -> Messages:
     """A finding about pairs whose sides are swapped."""
 
-    def good() -> Iterator[tuple[str, Sequence[str]]]:
-        return ((pair.places[0], pair.texts) for pair in pairs.scan() if pair.kind is None)
+    def good() -> Iterator[LinePair]:
+        return (pair for pair in pairs.scan() if pair.kind is None)
 
     def numbered() -> Iterator[tuple[int, str, str]]:
-        return ((number, texts[0], texts[1]) for number, (_, texts) in enumerate(good()))
+        return ((number, *pair.texts) for number, pair in enumerate(good()))
 
     numbers = sorted({*swapped(numbered, REMEMBERED_PAIRS), *counts.crossed})
     if numbers:
         counts.found["swapped"] = len(numbers)
         first = numbers[:PLACES]
         lines = itertools.islice(good(), first[-1] + 1)
-        counts.places["swapped"] = [place for k, (place, _) in enumerate(lines) if k in first]
+        counts.places["swapped"] = [pair.places[0] for k, pair in enumerate(lines) if k in first]
         yield "warning", _of_the_pairs("swapped", counts, min(counts.good, REMEMBERED_PAIRS))
 
 
-def _small_vocabularies(counts: Counts, config: Config) -> Messages:
+def _small_vocabularies(counts: Counts) -> Messages:
     """Findings about vocabularies smaller than configured."""
-    for side, text in zip(("source", "target"), counts.texts):
-        settings = getattr(config, side)
-        message = None if text is None else shortfall(text.vocabulary, side, settings)
-        if text is not None and message is not None:
-            far = (
-                settings.tokenization == "sentencepiece"
-                and text.vocabulary.size < 0.75 * settings.vocabulary_size
-            )
+    for text, (side, settings) in zip(counts.texts, counts.sides.items()):
+        if text is not None and (message := shortfall(text.vocabulary, side, settings)):
+            pieces = settings.tokenization == "sentencepiece"
+            far = pieces and text.vocabulary.size < 0.75 * settings.vocabulary_size
             yield "warning" if far else "note", message
 
 
@@ -255,27 +215,17 @@ def _oddities(counts: Counts) -> Messages:
         yield "warning", _of_the_pairs("unequal", counts, counts.good)
     correlation = counts.correlation()
     if counts.good >= 100 and correlation is not None and correlation < 0.3:
-        yield (
-            "warning",
-            (
-                f"lengths of the two sides hardly correlate (correlation {correlation:.2f}): the"
-                " lines may be shifted or shuffled"
-            ),
-        )
+        hardly = f"hardly correlate (correlation {correlation:.2f})"
+        yield "warning", f"lengths of the two sides {hardly}: the lines may be shifted or shuffled"
     for kind, many in (("copy", 0.01), ("duplicate", 0.05)):
         if counts.found[kind]:
             pairs = min(counts.good, REMEMBERED_PAIRS) if kind == "duplicate" else counts.good
             severity = "warning" if counts.found[kind] > many * pairs else "note"
             yield severity, _of_the_pairs(kind, counts, pairs)
     if counts.found["line ends"]:
+        contain = "contain a character that some programs treat as a line end"
         places = "; ".join(counts.places["line ends"])
-        yield (
-            "note",
-            (
-                f"{counts.found['line ends']:,} pairs contain a character that some programs treat"
-                f" as a line end: {places}"
-            ),
-        )
+        yield "note", f"{counts.found['line ends']:,} pairs {contain}: {places}"
 
 
 def _lines(counts: Counts) -> Messages:
@@ -291,14 +241,9 @@ def _lines(counts: Counts) -> Messages:
             if not count or kind == "tokenized" and not is_tokenized(share, settings):
                 continue
             severity, aside, advice = _advice(kind, side, settings, share)
-            yield (
-                severity,
-                (
-                    f"{_share(count, total)} of the {side} lines{_among(total, counts)}"
-                    f" {words}{aside}:"
-                    f" {_places(f'{kind} {side}', counts)}{advice}"
-                ),
-            )
+            found = f"{_share(count, total)} of the {side} lines{_among(total, counts)}"
+            places = _places(f"{kind} {side}", counts)
+            yield severity, f"{found} {words}{aside}: {places}{advice}"
 
 
 def _advice(kind: str, side: str, settings: TextConfig, share: float) -> tuple[str, str, str]:
@@ -364,11 +309,8 @@ def _leaks(both: int, different: int) -> Iterator[Finding]:
     """A finding about development sentences that also occur in the training text."""
     if both:
         severity = "warning" if both > 0.02 * different else "note"
-        message = (
-            f"{_share(both, different)} of the distinct source sentences also occur in the training"
-            " text"
-        )
-        yield Finding(severity, "development", message)
+        sentences = f"{_share(both, different)} of the distinct source sentences"
+        yield Finding(severity, "development", f"{sentences} also occur in the training text")
 
 
 def _share(count: int, total: int) -> str:
