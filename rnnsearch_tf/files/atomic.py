@@ -55,14 +55,16 @@ def replacing(
     """
     path = pathlib.Path(path)
     partial = path.with_name(_temporary_name(path.name, one_writer))
-    _remove_leftover(partial)
+    refuse_link(partial)
+    with naming(partial):
+        # a file that a killed process left may be a hard link: writing would change another file
+        partial.unlink(missing_ok=True)
     try:
-        yield partial
-        sync(partial)
-        (rename or os.replace)(partial, path)
-        sync(path.parent)
-    except OSError as error:
-        raise cannot_write(path, error) from None
+        with naming(path):
+            yield partial
+            sync(partial)
+            (rename or os.replace)(partial, path)
+            sync(path.parent)
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
@@ -90,17 +92,6 @@ def _cut(name: str, added: int) -> str:
     return name
 
 
-def _remove_leftover(partial: pathlib.Path) -> None:
-    """Remove the temporary file of a killed process. If it is a hard link, writing to it would
-    change another file.
-    """
-    refuse_link(partial)
-    try:
-        partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise cannot_write(partial, error) from None
-
-
 @contextlib.contextmanager
 def new_folder(path: AnyPath, one_writer: bool = True) -> Iterator[pathlib.Path]:
     """Yield a temporary folder to fill; after the block, it is renamed to ``path`` atomically.
@@ -116,14 +107,13 @@ def new_folder(path: AnyPath, one_writer: bool = True) -> Iterator[pathlib.Path]
     path = pathlib.Path(path)
     partial = path.with_name(_temporary_name(path.name, one_writer))
     try:
-        shutil.rmtree(partial, ignore_errors=True)  # left by a killed process
-        partial.mkdir(parents=True)
-        yield partial
-        sync_all(partial)
-        os.rename(partial, path)
-        sync(path.parent)
-    except OSError as error:
-        raise cannot_write(path, error) from None
+        with naming(path):
+            shutil.rmtree(partial, ignore_errors=True)  # left by a killed process
+            partial.mkdir(parents=True)
+            yield partial
+            sync_all(partial)
+            os.rename(partial, path)
+            sync(path.parent)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
@@ -146,10 +136,8 @@ def locked(
     Raises:
         UserError: another process holds the lock, or the folder cannot be created.
     """
-    try:
+    with naming(folder):
         descriptor = os.open(make_folder(folder), os.O_RDONLY)
-    except OSError as error:
-        raise cannot_write(folder, error) from None
     try:
         yield _lock(descriptor, name or folder, waiting)
     finally:
