@@ -27,7 +27,7 @@ from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text import languages
 
-log = logging.getLogger("rnnsearch_tf")
+_warn_once = functools.cache(logging.getLogger("rnnsearch_tf").warning)
 
 References = Iterable[str] | Iterable[Sequence[str]]
 """One reference for each sentence, or several lists of such references."""
@@ -179,7 +179,13 @@ def bleu_of_model(
     """
     references, changed = in_target_form(references, config)
     if changed:
-        _warn_of_changed(changed, len(references))
+        _warn_once(
+            "warning: %d of %d references were brought to the form in which the model writes"
+            " (target.unicode_form, target.remove_invisible); sacreBLEU gives another score on the"
+            " original references",
+            changed,
+            len(references),
+        )
     return bleu(translations, references, tokenizer_for(config), config.lowercase)
 
 
@@ -253,36 +259,16 @@ def check_references(hypotheses: Sequence[str], references: References) -> list[
             )
     if not hypotheses:
         raise UserError("expected at least one sentence to evaluate, got none")
-    if (
-        len(
-            {
-                all(unicodedata.is_normalized("NFC", line) for line in lines)
-                for lines in (hypotheses, *lists)
-            }
+    composed = {
+        all(unicodedata.is_normalized("NFC", line) for line in lines)
+        for lines in (hypotheses, *lists)
+    }
+    if len(composed) > 1:
+        _warn_once(
+            "warning: translations and references differ in their Unicode normal form, so é as one"
+            " and as two code points count as different; convert both to NFC first"
         )
-        > 1
-    ):
-        _warn_of_forms()
     return lists
-
-
-@functools.cache
-def _warn_of_changed(changed: int, lines: int) -> None:
-    log.warning(
-        "warning: %d of %d references were brought to the form in which the model writes"
-        " (target.unicode_form, target.remove_invisible); sacreBLEU gives another score on the"
-        " original references",
-        changed,
-        lines,
-    )
-
-
-@functools.cache
-def _warn_of_forms() -> None:
-    log.warning(
-        "warning: translations and references differ in their Unicode normal form, so é as one and"
-        " as two code points count as different; convert both to NFC first"
-    )
 
 
 def _score(metric: Any, name: str, hypotheses: Sequence[str], references: References) -> Score:

@@ -174,7 +174,7 @@ def test_references_are_brought_to_the_models_form(caplog):
     """As development BLEU and the export's check compare: é of two code points is é."""
     composed = ["L'été est là.", "Elle a été élue.", "Rien."]
     references = [unicodedata.normalize("NFD", line) for line in composed]
-    bleu_module._warn_of_changed.cache_clear()
+    bleu_module._warn_once.cache_clear()
     for lowercase in (False, True):
         config = TextConfig(language="fr", lowercase=lowercase)
         score = bleu_of_model(composed, references, config)
@@ -203,7 +203,7 @@ def test_references_lose_the_invisible_characters_that_the_model_lacks():
 def test_other_normal_forms_are_said_once(caplog):
     composed = ["L'été est là.", "Elle a été élue."]
     decomposed = [unicodedata.normalize("NFD", line) for line in composed]
-    bleu_module._warn_of_forms.cache_clear()
+    bleu_module._warn_once.cache_clear()
     bleu(composed, composed), bleu(decomposed, decomposed), chrf(["a b"], ["a b"])
     assert not caplog.records
     bleu(composed, decomposed), chrf(decomposed, composed), bleu(composed, [composed, decomposed])

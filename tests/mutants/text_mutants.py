@@ -224,8 +224,8 @@ EVALUATION = [
     Mutant(
         "evaluation/bleu.py",
         "no word about normal forms",
-        "        > 1\n    ):\n        _warn",
-        "        > 2\n    ):\n        _warn",
+        "len(composed) > 1:",
+        "len(composed) > 2:",
         (f"{BLEU}::test_other_normal_forms_are_said_once",),
     ),
     Mutant(
