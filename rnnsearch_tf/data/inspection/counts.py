@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config
+from rnnsearch_tf.data.inspection.fitting import Lengths
 from rnnsearch_tf.data.inspection.foreign import side_languages
 from rnnsearch_tf.data.inspection.rules import (
     REMEMBERED_PAIRS,
@@ -32,10 +33,8 @@ LANGUAGE_PAIRS = 200_000
 
 _LINES = 512
 _INVALID = 200  # lines used to guess an encoding
-_LINE_ENDS = (  # characters at which str.splitlines and some editors break lines
-    "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-)
-
+# characters at which str.splitlines and some editors break lines
+_LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 Places = tuple[str, str]
 """FILE:LINE of both sides of a pair."""
@@ -97,10 +96,7 @@ class Counts:
         self.places: dict[str, list[str]] = collections.defaultdict(list)
         self.crossed: list[int] = []
         self.invalid: tuple[list[tuple[str, bytes]], ...] = ([], [])
-        self.lengths: tuple[collections.Counter[int], collections.Counter[int]] = (
-            collections.Counter(),
-            collections.Counter(),
-        )
+        self.lengths: tuple[Lengths, Lengths] = (Lengths(), Lengths())
         self.tokens = [0, 0]
         self.unknown = [0, 0]
         # sums of 1, x, y, xx, yy, xy over the lengths x, y of pairs within the limits

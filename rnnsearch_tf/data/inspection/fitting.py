@@ -208,7 +208,7 @@ def _inspected(pairs: Pairs, codes: tuple[str, str]) -> Inspection:
     """Read the pairs once."""
     source, target = pairs.name("source"), pairs.name("target")
     unsegmented = [languages.base(code) in languages.UNSEGMENTED for code in codes]
-    lengths: tuple[Lengths, Lengths] = (collections.Counter(), collections.Counter())
+    lengths: tuple[Lengths, Lengths] = (Lengths(), Lengths())
     characters: tuple[set[str], set[str]] = (set(), set())
     for texts in progress(iter(pairs), doing="reading the text", unit="pairs"):
         for side, text in enumerate(texts):
