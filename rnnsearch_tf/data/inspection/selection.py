@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import array
 import dataclasses
+import math
 import os
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -67,9 +68,7 @@ class Selection:
     @property
     def cut_off(self) -> float:
         """The highest score that is kept; NaN if none is."""
-        return (
-            float(self.scores[self.kept].max(initial=-np.inf)) if self.kept.any() else float("nan")
-        )
+        return float(self.scores[self.kept].max()) if self.kept.any() else math.nan
 
 
 class SideScorer:
@@ -122,9 +121,8 @@ class SideScorer:
     def _ids(self, lines: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """(ids of all lines, including end symbols; number of ids of each line)."""
         encoded = [self._text.encode(batch) for batch in batches(lines)]
-        return np.concatenate([ids.values for ids in encoded]), np.concatenate(
-            [ids.row_lengths() for ids in encoded]
-        )
+        ids, lengths = zip(*((rows.values, rows.row_lengths()) for rows in encoded))
+        return np.concatenate(ids), np.concatenate(lengths)
 
 
 def select(
@@ -241,11 +239,8 @@ def _selection(
     """
     best = np.argsort(scores, kind="stable")[: round(keep * len(scores))]
     if target_words is not None:
-        best = best[
-            : np.searchsorted(
-                np.cumsum(np.asarray(lengths, np.int64)[best]), target_words, side="right"
-            )
-        ]
+        words = np.cumsum(np.asarray(lengths, np.int64)[best])
+        best = best[: np.searchsorted(words, target_words, side="right")]
     kept = np.zeros(len(scores), bool)
     kept[best] = True
     return Selection(scores, kept & (scores < LEFT_OUT))
