@@ -27,8 +27,7 @@ iterator in a few kilobytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -39,6 +38,9 @@ from rnnsearch_tf.data.prepared.store import PreparedPairs
 
 WINDOW_ROWS = 256
 """Batches that are sorted together with batching: bucketed."""
+
+# runs a function without AutoGraph, which is not needed and takes seconds
+_plain = tf.autograph.experimental.do_not_convert
 
 # purposes of random numbers
 _ORDER = 0
@@ -236,8 +238,3 @@ class _Segments:
             )
             within = tf.where(tf.gather(self.share, segment), drawn, within)
         return within + tf.gather(self.first, segment)
-
-
-def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function without AutoGraph, which is not needed and takes seconds."""
-    return tf.autograph.experimental.do_not_convert(function)

@@ -99,12 +99,10 @@ class PreparedPairs(Pairs):
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._damaged(f"{MANIFEST} has invalid corpora or report ({error})") from None
         self._check_sizes()
-        self._compare(
-            [name for name in self.manifest["files"] if name not in (IDS, OFFSETS, LENGTHS)]
-        )
-        if "sha256" in self.manifest and self.manifest["sha256"] != digest_of_manifest(
-            self.manifest
-        ):
+        large = (IDS, OFFSETS, LENGTHS)
+        self._compare([name for name in self.manifest["files"] if name not in large])
+        digest = digest_of_manifest(self.manifest)
+        if self.manifest.get("sha256", digest) != digest:
             raise self._damaged(f"{MANIFEST} does not match its own checksum")
 
     def __len__(self) -> int:
@@ -177,12 +175,8 @@ class PreparedPairs(Pairs):
             np.memmap(self.folder / name, np.dtype(kind).newbyteorder("<"), "c").reshape(shape)
             for name, kind, shape in files
         )
-        return Tables(
-            *(
-                tf.experimental.dlpack.from_dlpack(np.asarray(array).__dlpack__())
-                for array in arrays
-            )
-        )
+        from_dlpack = tf.experimental.dlpack.from_dlpack
+        return Tables(*(from_dlpack(np.asarray(array).__dlpack__()) for array in arrays))
 
     def verify(self) -> None:
         """Compare all files with their checksums; UserError names the first damaged one."""
@@ -261,13 +255,8 @@ def _size(kind: str) -> int:
 def _read_manifest(folder: pathlib.Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if not path.is_file():
-        found = (
-            "a folder without one"
-            if folder.is_dir()
-            else "a file"
-            if folder.exists()
-            else "nothing there"
-        )
+        found = "a file" if folder.exists() else "nothing there"
+        found = "a folder without one" if folder.is_dir() else found
         raise UserError(
             f"{path}: expected the manifest of a corpus of `rnnsearch prepare`, got {found}; check"
             " data.prepared"
@@ -285,11 +274,8 @@ def _read_manifest(folder: pathlib.Path) -> dict[str, Any]:
             " again with this version"
         )
     wrong = [name for name, kind in _KEYS.items() if type(manifest.get(name)) is not kind]
-    wrong += [
-        name
-        for name in ("id_type", "length_type")
-        if manifest.get(name) not in ("uint16", "uint32")
-    ]
+    types = ("id_type", "length_type")
+    wrong += [name for name in types if manifest.get(name) not in ("uint16", "uint32")]
     if "files" not in wrong:
         wrong += [name for name in (IDS, OFFSETS, LENGTHS) if name not in manifest["files"]]
     if wrong:
