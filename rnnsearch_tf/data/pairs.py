@@ -268,9 +268,7 @@ class Pairs:
         )
 
     def _unpaired(self, number: int, lines: int, source_ended: bool) -> str:
-        shorter, longer = ("source", "target") if source_ended else ("target", "source")
-        shorter = self.name(shorter)
-        longer = self.name(longer)
+        shorter, longer = self._names if source_ended else self._names[::-1]
         return (
             f"{longer}:{number}: expected as many lines as in {shorter}, which has {number - 1:,}; "
             f"{longer} has {number - 1 + lines:,}, this is the first without a partner"

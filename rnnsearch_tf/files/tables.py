@@ -369,19 +369,17 @@ def _is_header(row: Sequence[bytes]) -> bool:
 
 
 def _json_rows(path: str) -> Iterator[Mapping[str, Any]]:
-    number = 0
-    for lines in line_batches(path, _LINES):
-        for line in lines:
-            number += 1
-            try:
-                record = json.loads(line) if line.strip() else {}
-            except (ValueError, RecursionError) as error:
-                raise UserError(
-                    f"{path}:{number}: expected a JSON object, got {_shown(line)} ({error})"
-                ) from None
-            if not isinstance(record, dict):
-                raise UserError(f"{path}:{number}: expected a JSON object, got {_shown(line)}")
-            yield record
+    lines = itertools.chain.from_iterable(line_batches(path, _LINES))
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line) if line.strip() else {}
+        except (ValueError, RecursionError) as error:
+            raise UserError(
+                f"{path}:{number}: expected a JSON object, got {_shown(line)} ({error})"
+            ) from None
+        if not isinstance(record, dict):
+            raise UserError(f"{path}:{number}: expected a JSON object, got {_shown(line)}")
+        yield record
 
 
 def _dataset_rows(path: str) -> Iterable[Mapping[str, Any]]:
