@@ -154,8 +154,8 @@ _FAULTS = [
     (
         "data/prepared/writing.py",
         "all parts are written again",
-        'if not _part(partial, number)("json").exists()]',
-        "]",
+        '        if not _part(partial, number)("json").exists()\n',
+        "",
         GOES_ON,
     ),
     (

@@ -25,7 +25,7 @@ from rnnsearch_tf.config import Config, as_dictionary, load_config
 from rnnsearch_tf.data.corpus import open_corpus, training_corpora
 from rnnsearch_tf.data.counting import build_corpus_texts, corpus_shards, processes_for
 from rnnsearch_tf.data.dataset import EncodedPairs, no_pair_fits
-from rnnsearch_tf.data.pairs import Pairs, Report
+from rnnsearch_tf.data.pairs import SIDES, Pairs, Report
 from rnnsearch_tf.data.prepared.store import (
     FORMAT,
     IDS,
@@ -121,11 +121,8 @@ def _plan(config: Config) -> dict[str, Any]:
     """Everything that finished parts depend on: the configuration, the state of the files, the
     version of the program.
     """
-    settings = {
-        name: value
-        for name, value in as_dictionary(config).items()
-        if name in ("source", "target", "data")
-    }
+    all_settings = as_dictionary(config)
+    settings = {name: all_settings[name] for name in ("source", "target", "data")}
     texts = [
         side for corpus in training_corpora(config.data) for side in (corpus.source, corpus.target)
     ] + [config.data.phrase_table]
@@ -177,10 +174,10 @@ def _write_shards(
 ) -> None:
     """Write all parts that do not exist yet."""
     _encoded.cache_clear()  # another preparation has other vocabularies
-    left = [number for number in range(len(shards)) if not _part(partial, number)("json").exists()]
     requests = [
         {"settings": as_dictionary(config), "number": number, "folder": str(partial)}
-        for number in left
+        for number in range(len(shards))
+        if not _part(partial, number)("json").exists()
     ]
     processes.call(f"{__name__}:write_shard", requests, "writing ids")
 
@@ -236,10 +233,8 @@ def _finish(config: Config, shards: Shards, texts: Sequence[Text], partial: path
     reports = [Report(**json.loads(part)["report"]) for part in written]
     kept = [report.kept - report.too_long for report in reports]
     if not sum(kept):
-        names = [
-            f"{shards[0][1].name(side)}{' …' if len(shards) > 1 else ''}"
-            for side in ("source", "target")
-        ]
+        more = " …" if len(shards) > 1 else ""
+        names = [f"{shards[0][1].name(side)}{more}" for side in SIDES]
         raise no_pair_fits(names, [getattr(config.data, name) for name in LENGTH_LIMITS])
     id_kind, length_kind = _types(texts, config)
     with announced("joining the parts"):
@@ -248,12 +243,9 @@ def _finish(config: Config, shards: Shards, texts: Sequence[Text], partial: path
     corpora: list[dict[str, Any]] = []
     for number, corpus in enumerate(training_corpora(config.data)):
         parts = [(count, pairs) for count, (owner, pairs) in zip(kept, shards) if owner == number]
-        files_by_side = {
-            side: [pairs.name(side) for _, pairs in parts] for side in ("source", "target")
-        }
-        corpora.append(
-            {"weight": corpus.weight, "pairs": sum(n for n, _ in parts), **files_by_side}
-        )
+        files_by_side = {side: [pairs.name(side) for _, pairs in parts] for side in SIDES}
+        size = sum(count for count, _ in parts)
+        corpora.append({"weight": corpus.weight, "pairs": size, **files_by_side})
     final = [
         *(partial / name for name in (IDS, OFFSETS, LENGTHS)),
         *Run(partial).text_files(),
@@ -312,9 +304,8 @@ def _join(partial: pathlib.Path, parts: int, length_kind: str) -> int:
             with open(part(LENGTHS), "rb") as file:
                 while block := file.read(1 << 20):
                     lengths.write(block)
-                    end = end[-1] + np.cumsum(
-                        np.frombuffer(block, length_kind).reshape(-1, 2).sum(axis=1, dtype=np.int64)
-                    )
+                    sides = np.frombuffer(block, length_kind).reshape(-1, 2)
+                    end = end[-1] + np.cumsum(sides.sum(axis=1, dtype=np.int64))
                     offsets.write(end.astype("<i8").tobytes())
     return int(end[-1])
 
