@@ -161,11 +161,8 @@ def _mixed(config: Config, before: Config, run: Run, times: float) -> Config:
     """
     for name, data in (("the new training text", config.data), (f"that of {run}", before.data)):
         if data.corpus != "files" or data.prepared is not None:
-            found = (
-                f"data.corpus={data.corpus}"
-                if data.prepared is None
-                else f"data.prepared={data.prepared}"
-            )
+            option = "corpus" if data.prepared is None else "prepared"
+            found = f"data.{option}={getattr(data, option)}"
             raise UsageError(
                 f"--mix: expected {name} to be in text files, got {found}; train without --mix"
             )
@@ -189,19 +186,12 @@ def _mixed(config: Config, before: Config, run: Run, times: float) -> Config:
         source, target = (
             paths[0] if len(paths) == 1 else paths for paths in _paths(before.data, corpus)
         )
-        kept.append(
-            dataclasses.replace(
-                corpus, source=source, target=target, weight=float(f"{factor * corpus.weight:.4g}")
-            )
-        )
+        weight = float(f"{factor * corpus.weight:.4g}")
+        kept.append(dataclasses.replace(corpus, source=source, target=target, weight=weight))
     if before.data.held_out:
         kept[0] = dataclasses.replace(kept[0], held_out=before.data.held_out)
-    return _with_data(
-        config,
-        train_source=None,
-        train_target=None,
-        corpora=(*training_corpora(config.data), *kept),
-    )
+    corpora = (*training_corpora(config.data), *kept)
+    return _with_data(config, train_source=None, train_target=None, corpora=corpora)
 
 
 def _pairs_per_epoch(pairs: Pairs) -> float:

@@ -59,11 +59,9 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
         size = data.phrasebook_size if part == "train" else HELD_OUT_SIZE
         drawn = size, data.phrasebook_seed, part
         pairs = Pairs(*phrasebook(*drawn), data.on_bad_line)
-        return (
-            LinkedPairs(pairs, [as_pharaoh(links) for links in phrasebook_alignments(*drawn)])
-            if guided
-            else pairs
-        )
+        if not guided:
+            return pairs
+        return LinkedPairs(pairs, [*map(as_pharaoh, phrasebook_alignments(*drawn))])
     if part not in ("train", "development"):
         raise UsageError(
             f"data: expected part train or development of a corpus in files, got {part!r}; only"
@@ -86,12 +84,8 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
         prepared.check_config(config)
         return prepared if part == "train" else prepared.development()
     if data.corpora is not None and part == "train":
-        return MixedPairs(
-            [
-                (_corpus(data, corpus, number), corpus.weight)
-                for number, corpus in enumerate(data.corpora, start=1)
-            ]
-        )
+        numbered = enumerate(data.corpora, start=1)
+        return MixedPairs((_corpus(data, each, number), each.weight) for number, each in numbered)
     names = [f"{part}_source", f"{part}_target"]
     paths = [getattr(data, name) for name in names]
     if part == "development" and paths == [None, None]:
@@ -166,7 +160,7 @@ def _split(pairs: Pairs, size: int, part: str) -> Pairs:
     if part == "development" or not isinstance(pairs, MixedPairs):
         return SplitPairs(first, held_out, part)
     return MixedPairs(
-        [(SplitPairs(corpus, held_out, part), weight) for corpus, weight in pairs.corpora]
+        (SplitPairs(corpus, held_out, part), weight) for corpus, weight in pairs.corpora
     )
 
 

@@ -9,15 +9,15 @@ import math
 import os
 from collections.abc import Iterator
 
-from rnnsearch_tf.data.pairs import Pairs, LinePair
+from rnnsearch_tf.data.pairs import SIDES, LinePair, Pairs
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.reading import read_raw
 from rnnsearch_tf.text.escapes import unescape_bytes
 
 SEPARATOR = b" ||| "
-SOURCE = 0
-TARGET = 1
 SCORES = 2
+"""Place of the scores among the fields; source and target come before."""
+
 _EXPECTED = "expected `source ||| target ||| scores …`"
 
 
@@ -30,7 +30,7 @@ class PhrasePair:
     @property
     def phrases(self) -> tuple[bytes, bytes]:
         """(source, target), raw."""
-        return self.fields[SOURCE], self.fields[TARGET]
+        return self.fields[0], self.fields[1]
 
 
 def read_table(path: str | os.PathLike[str]) -> Iterator[PhrasePair]:
@@ -58,8 +58,8 @@ def parse_pair(line: bytes) -> PhrasePair:
     fields = tuple(line.split(SEPARATOR))
     if len(fields) <= SCORES:
         raise UserError(f"{_EXPECTED}, got {len(fields)} field(s)")
-    for place, side in ((SOURCE, "source"), (TARGET, "target")):
-        if not fields[place].strip():
+    for phrase, side in zip(fields, SIDES):
+        if not phrase.strip():
             raise UserError(f"{_EXPECTED}, got an empty {side} phrase")
     for score in fields[SCORES].split():
         if not is_number(score):

@@ -62,6 +62,7 @@ class Change:
 def changes(settings: TextConfig) -> list[Change]:
     """The changes to lines of a side, in the order in which they are made."""
     form: Any = "NFC" if settings.unicode_form == "none" else settings.unicode_form
+    other_form = f"are not in the Unicode normal form {form}"
     return [
         Change("markup", "have markup", "removed it, kept its text", _each(_without_markup)),
         Change("entities", "have HTML entities", "decoded", _each(_decoded)),
@@ -70,10 +71,7 @@ def changes(settings: TextConfig) -> list[Change]:
             "spaces", "have white space other than single spaces", "made spaces", _each(_spaced)
         ),
         Change(
-            "form",
-            f"are not in the Unicode normal form {form}",
-            "converted",
-            _each(functools.partial(unicodedata.normalize, form)),
+            "form", other_form, "converted", _each(functools.partial(unicodedata.normalize, form))
         ),
     ]
 
