@@ -119,11 +119,8 @@ def check_continues(config: Config, before: Config, run: Run | str) -> None:
 
 
 def new_pairs(config: Config, before: Config) -> list[Pairs]:
-    """The corpora of a training that a RUN was not trained on; all of them if there are none.
-
-    Args:
-        config: Config of the new training.
-        before: Config of the RUN.
+    """The corpora of a training that a RUN, whose Config is `before`, was not trained on; all of
+    them if there are none.
     """
     corpora = open_corpus(config, "train").corpora
     known = {_paths(before.data, corpus) for corpus in training_corpora(before.data)}
@@ -136,11 +133,8 @@ def new_pairs(config: Config, before: Config) -> list[Pairs]:
 
 
 def _with_development_text(config: Config, given: Any) -> Config:
-    """Hold out a development text of the new training text, and print a note about it.
-
-    Args:
-        config: the configuration.
-        given: the text, if it is held in Python; None: the configuration names it.
+    """Hold out a development text of the new training text, and print a note about it. `given` is
+    the text, if it is held in Python; None: the configuration names it.
     """
     pairs = (
         open_corpus(config, "train") if given is None else as_pairs(given, config.data.on_bad_line)

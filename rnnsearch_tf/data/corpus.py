@@ -115,11 +115,7 @@ def check_files(config: Config) -> None:
 
 
 def check_development(config: Config) -> None:
-    """Raise UsageError if an option of the evaluations is set without a development text.
-
-    Args:
-        config: Config of a new training.
-    """
+    """Raise UsageError if an option of the evaluations is set without a development text."""
     for name, default in _idle_without_development_text(config).items():
         raise UsageError(
             f"training.{name}: has no effect without a development text; set"

@@ -26,11 +26,7 @@ class Shard(Pairs):
 
 
 class ShardedPairs(Pairs):
-    """The pairs of several shards, one after the other; bad lines are reported with their file.
-
-    Args:
-        shards: the pairs of each shard.
-    """
+    """The pairs of several shards, one after the other; bad lines are reported with their file."""
 
     def __init__(self, shards: Sequence[Pairs]):
         super().__init__(None, None, shards[0].on_bad_line)

@@ -86,10 +86,8 @@ def _may_write(ids: list[int], source_length: int, config: SearchConfig) -> bool
 
 
 def check_scores(config: SearchConfig) -> None:
-    """Check that translations and references are scored alike.
-
-    Raises:
-        UsageError: the search has a coverage penalty or a shortlist.
+    """Raise UsageError if the search has a coverage penalty or a shortlist, with which it scores
+    translations differently from references.
     """
     if config.coverage_penalty:
         raise UsageError(

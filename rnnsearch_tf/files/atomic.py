@@ -161,11 +161,7 @@ def _lock(descriptor: int, name: object, waiting: Callable[[], object] | None) -
 
 
 def make_folder(path: AnyPath) -> pathlib.Path:
-    """Create a folder and its parents if missing.
-
-    Raises:
-        UserError: it cannot be created.
-    """
+    """Create a folder and its parents if missing; UserError if it cannot be created."""
     path = pathlib.Path(path)
     try:
         path.mkdir(parents=True, exist_ok=True)

@@ -277,10 +277,8 @@ def _widths(lines: Sequence[bytes], delimiter: str) -> list[int]:
 
 
 def check_sentences(path: AnyPath, lines: Sequence[bytes]) -> None:
-    """Check that the first lines of a text are sentences, not the rows of a table.
-
-    Raises:
-        UserError: nearly all have tabs, and it is no column of a table.
+    """Raise UserError if the first lines of a text are the rows of a table, not sentences: nearly
+    all have tabs, and it is no column of a table.
     """
     tabs = sum(b"\t" in line.strip() for line in lines)
     if tabs >= max(FEWEST, MOSTLY * len(lines)) and not is_column(path):

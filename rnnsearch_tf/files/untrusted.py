@@ -101,11 +101,7 @@ def check_preset(folder: AnyPath) -> None:
 
 
 def check_inside(path: AnyPath, folder: AnyPath) -> None:
-    """Refuse a link to a file outside the folder.
-
-    Raises:
-        UserError: the path is such a link.
-    """
+    """Raise UserError if a path is a link to a file outside the folder."""
     # realpath, since Path.resolve() fails on a loop of links
     if not pathlib.Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         raise _refused(
@@ -117,11 +113,7 @@ def check_inside(path: AnyPath, folder: AnyPath) -> None:
 
 
 def refuse_link(path: AnyPath) -> None:
-    """Refuse a path to write to that is a link.
-
-    Raises:
-        UserError: the path is a link.
-    """
+    """Raise UserError if a path to write to is a link."""
     if os.path.islink(path):
         raise UserError(
             f"{path}: refused: expected no link, got one to {os.path.realpath(path)}; delete it if"
@@ -130,12 +122,8 @@ def refuse_link(path: AnyPath) -> None:
 
 
 def check_links(folder: AnyPath) -> None:
-    """Refuse a folder to write to that contains, at any depth, a link to a place outside it.
-
+    """Raise UserError if a folder to write to contains, at any depth, a link to a place outside it.
     The folder itself may be reached through a link.
-
-    Raises:
-        UserError: there is such a link.
     """
     for path, folders, files in os.walk(folder):
         for name in sorted(folders + files):

@@ -171,12 +171,7 @@ class _Item:
 
 
 class _Cleaning:
-    """The cleaning of one text.
-
-    Args:
-        config: the configuration.
-        pairs: the text; read several times.
-    """
+    """The cleaning of one text, which is read several times."""
 
     def __init__(self, config: Config, pairs: Pairs):
         self._pairs = pairs
