@@ -92,10 +92,7 @@ class Calibration:
             translations, references = (
                 [line.lower() for line in lines] for lines in (translations, references)
             )
-        chrf = [
-            sentence_chrf(text, reference) / 100
-            for text, reference in zip(translations, references)
-        ]
+        chrf = [score / 100 for score in map(sentence_chrf, translations, references)]
         hits = [
             hit
             for text, reference in zip(translations, references)
@@ -257,9 +254,8 @@ def _logistic_regression(
     for _ in range(steps):
         p = _sigmoid(features @ weights)
         gradient = features.T @ (target - p) - ridge * weights
-        curvature = (features * (p * (1 - p))[:, np.newaxis]).T @ features + ridge * np.eye(
-            len(weights)
-        )
+        weighted = features * (p * (1 - p))[:, np.newaxis]
+        curvature = weighted.T @ features + ridge * np.eye(len(weights))
         change = np.linalg.solve(curvature, gradient)
         weights = weights + change / max(1.0, np.abs(change).max() / 5)  # limits the step size
         if np.abs(change).max() < 1e-9:

@@ -56,17 +56,14 @@ def search_errors(
         if len(rows[k]) <= translator.maximum_lengths["target"] + 1
         and _may_write(rows[k], len(scored.source_tokens) + 1, config)
     ]
+    tokenize = tokenizer_for(translator.config.target)
     beams = []
     for size in beam_sizes:
         found = translator.translate(sources, **{**search, "beam_size": size, "nbest": 1})
         errors = sum(_is_error(scored, found[k], config.length_penalty) for k, scored in compared)
         share = errors / len(compared) if compared else 0.0
-        score = bleu(
-            [translation.text for translation in found],
-            references,
-            tokenizer_for(translator.config.target),
-            lowercase,
-        ).score
+        texts = [translation.text for translation in found]
+        score = bleu(texts, references, tokenize, lowercase).score
         beams.append({"beam_size": size, "search_errors": errors, "share": share, "bleu": score})
     return {"sentences": len(compared), "beams": beams}
 

@@ -105,17 +105,15 @@ def paired_test(
     signatures, results = PairedTest(systems, tested, lists, kind, samples or default_samples)()
     # {sacreBLEU's name, such as chrF2: our name}
     names = dict(zip((name for name in results if name in signatures), tested))
-    return {name: _pair(results[title], signatures[title]) for title, name in names.items()}
-
-
-def _pair(results: Sequence[Any], signature: Any) -> dict[str, Any]:
-    baseline, system = results
-    # Equal scores have p = 1. sacreBLEU counts the resamples above the difference, and would give
-    # the smallest p-value.
-    p = float(system.p_value) if system.score != baseline.score else 1.0
-    return {
-        "score": system.score,
-        "baseline": baseline.score,
-        "p_value": p,
-        "signature": str(signature),
-    }
+    found = {}
+    for title, name in names.items():
+        of_baseline, of_system = results[title]
+        found[name] = {
+            "score": of_system.score,
+            "baseline": of_baseline.score,
+            # Equal scores have p = 1. sacreBLEU counts the resamples above the difference, and
+            # would give the smallest p-value.
+            "p_value": 1.0 if of_system.score == of_baseline.score else float(of_system.p_value),
+            "signature": str(signatures[title]),
+        }
+    return found

@@ -173,18 +173,14 @@ class WarningSigns:
     def summary(self) -> str | None:
         """What was found, in a sentence; None: nothing."""
         usual = MANY * (1 - SHARE_BELOW) * self.lines if self.training_text else 0
-        longer = (
-            f"{100 * SHARE_BELOW:.0f} % of the training text"
-            if self.training_text
-            else "the longest sentences of the training"
-        )
+        longer = "the longest sentences of the training"
+        if self.training_text:
+            longer = f"{100 * SHARE_BELOW:.0f} % of the training text"
         said = []
         if self.loops:
             repeat = "repeats" if self.loops == 1 else "repeat"
-            said.append(
-                f"{self.loops:,} of {self.lines:,} translations {repeat} a phrase {TIMES} times or"
-                " more"
-            )
+            loops = f"{self.loops:,} of {self.lines:,} translations {repeat} a phrase"
+            said.append(f"{loops} {TIMES} times or more")
         if self.long > usual:
             said.append(f"{_lines(self.long)} longer than {longer} ({self._longest()} tokens)")
         if self.unknown:
