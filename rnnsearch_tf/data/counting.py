@@ -41,11 +41,8 @@ def processes_for(shards: Sequence[Pairs]) -> int:
 
 def corpus_shards(pairs: Pairs) -> list[tuple[int, Pairs]]:
     """(number of the corpus, Pairs) of each shard of each corpus, in their order."""
-    return [
-        (number, shard)
-        for number, (corpus, _) in enumerate(pairs.corpora)
-        for shard in corpus.shards
-    ]
+    numbered = enumerate(corpus for corpus, _ in pairs.corpora)
+    return [(number, shard) for number, corpus in numbered for shard in corpus.shards]
 
 
 def build_corpus_texts(
@@ -87,9 +84,8 @@ def build_corpus_texts(
         side: _total_counts(getattr(config, side), side, shards, reports, folder) for side in built
     }
     for number, (corpus, _) in enumerate(pairs.corpora):
-        corpus.set_report(
-            sum((report for owner, report in zip(owners, reports) if owner == number), Report())
-        )
+        own = (report for owner, report in zip(owners, reports) if owner == number)
+        corpus.set_report(sum(own, Report()))
     pairs.set_report(sum(reports, Report()))
     return [
         text_of_counts(getattr(config, side), counts.get(side), f"{side} training text")

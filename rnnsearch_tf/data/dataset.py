@@ -7,6 +7,7 @@ the order of epoch k and the pieces drawn by subword regularization depend only 
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -19,7 +20,7 @@ from rnnsearch_tf.data import batching
 from rnnsearch_tf.data.batching import Batch, IdPair
 from rnnsearch_tf.data.mixture import mixed
 from rnnsearch_tf.data.prepared.batches import NumberedBatches
-from rnnsearch_tf.data.pairs import Pairs, as_pairs
+from rnnsearch_tf.data.pairs import SIDES, Pairs, as_pairs
 from rnnsearch_tf.data.prepared.store import PreparedPairs
 from rnnsearch_tf.alignment.tokens import WordLinks
 from rnnsearch_tf.errors import UsageError, UserError
@@ -110,10 +111,8 @@ def training_dataset(
         batches, output_signature=_SIGNATURE | (_LINKS if pairs.linked else {})
     )
     if workers > 1:
-        worker_share = tf.autograph.experimental.do_not_convert(
-            lambda batch: batching.share(batch, worker, workers)
-        )
-        dataset = dataset.map(worker_share)
+        share = functools.partial(batching.share, worker=worker, workers=workers)
+        dataset = dataset.map(tf.autograph.experimental.do_not_convert(share))
     return batching.single_threaded(dataset.prefetch(2))
 
 
@@ -200,9 +199,7 @@ class EncodedPairs:
         stream = iter(self)
         first = next(stream, None)
         if first is None:
-            raise no_pair_fits(
-                [self.pairs.name(side) for side in ("source", "target")], self.limits.numpy()
-            )
+            raise no_pair_fits([*map(self.pairs.name, SIDES)], self.limits.numpy())
         self.first_pass = itertools.chain([first], stream)
 
     def check_links(self) -> None:
@@ -244,11 +241,9 @@ class EncodedPairs:
         return source, target, found
 
     def _lines(self) -> Iterator[tuple[np.ndarray, ...]]:
-        pairs: Iterator[tuple[Any, ...]] = (
-            self.pairs.lines()
-            if self.word_links is None
-            else ((each.source, each.target, each.links) for each in self.pairs.good())
-        )
+        pairs: Iterator[tuple[Any, ...]] = self.pairs.lines()
+        if self.word_links is not None:
+            pairs = ((each.source, each.target, each.links) for each in self.pairs.good())
         while group := list(itertools.islice(pairs, _LINES)):
             yield tuple(np.array(side, dtype=object) for side in zip(*group))
 
