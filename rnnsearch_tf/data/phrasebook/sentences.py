@@ -125,24 +125,15 @@ def draw_noun_phrase(
             choices += lexicon.NUMBERS
         if not uncounted:
             choices += ["these" if plural else "this"]
-        if noun.kind not in ("person", "place", *lexicon.UNCOUNTED) or noun.singular in (
-            "house",
-            "garden",
-            "teacher",
-        ):
+        unowned = ("person", "place", *lexicon.UNCOUNTED)
+        if noun.kind not in unowned or noun.singular in ("house", "garden", "teacher"):
             choices += rng.sample(sorted(lexicon.POSSESSIVES), 2)
     before, after = draw_adjectives(rng, noun, adjectives)
     determiner = rng.choice(choices)
     phrase = grammar.noun_phrase(noun, determiner, plural, before, after, negated)
-    if (
-        determiner == "the"
-        and not uncounted
-        and noun.kind in ("thing", "clothes")
-        and rng.random() < 0.2
-    ):
-        owner = draw_noun_phrase(
-            rng, {"kin", "teacher", "doctor", "man", "woman"}, "the", adjectives=0
-        )
+    if determiner == "the" and noun.kind in ("thing", "clothes") and rng.random() < 0.2:
+        owners = {"kin", "teacher", "doctor", "man", "woman"}
+        owner = draw_noun_phrase(rng, owners, "the", adjectives=0)
         if not owner.plural:
             phrase = grammar.possessive(phrase, owner)
     return phrase
@@ -272,13 +263,8 @@ def statement(rng: Random, question: bool = False) -> Sentence:
 
 def with_object_pronoun(rng: Random) -> Sentence:
     """`The dog does not see him.` → `Le chien ne le voit pas.`"""
-    verb = rng.choice(
-        [
-            verb
-            for verb in lexicon.VERBS
-            if verb.base in ("see", "look for", "look at", "help", "wait for", "like")
-        ]
-    )
+    verbs = ("see", "look for", "look at", "help", "wait for", "like")
+    verb = rng.choice([verb for verb in lexicon.VERBS if verb.base in verbs])
     tense = rng.choice(("present", "present", "future"))
     negative = rng.random() < 0.3
     subject = draw_subject(rng, verb.subjects)
@@ -382,11 +368,8 @@ def there_is(rng: Random) -> Sentence:
     )
     before, after = draw_adjectives(rng, noun, 0.6)
     thing = grammar.noun_phrase(noun, determiner, plural, before, after)
-    place = draw_place(
-        rng,
-        furniture=noun.kind not in ("person", "furniture")
-        and noun.singular not in ("horse", "cow", "car"),
-    )
+    small = noun.singular not in ("horse", "cow", "car")
+    place = draw_place(rng, furniture=small and noun.kind not in ("person", "furniture"))
     opening = fixed("there are" if plural else "there is", "il y a", "0-0 0-1 1-2")
     return _sentence("there is", opening + thing + place, extra={(thing.head, place.head)})
 
