@@ -231,9 +231,6 @@ def cannot_write(path: AnyPath, error: OSError) -> UserError:
     """The UserError to raise for an OSError during a write."""
     reason = error.strerror or one_line(error)
     full = error.errno in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error)
-    hint = (
-        "free some space there, or write elsewhere"
-        if full
-        else "check the folder and its permissions, or write elsewhere"
-    )
-    return UserError(f"{path}: expected a file that can be written, got: {reason}; {hint}")
+    hint = "free some space there" if full else "check the folder and its permissions"
+    expected = "expected a file that can be written"
+    return UserError(f"{path}: {expected}, got: {reason}; {hint}, or write elsewhere")

@@ -68,9 +68,8 @@ def check_archive(path: AnyPath, endings: Sequence[str], what: str = "an archive
         if not entry.filename.endswith(tuple(endings)) or any(
             part in entry.filename for part in ("/", "\\", "..")
         ):
-            raise _refused(
-                path, f"files *{', *'.join(endings)} without folders", repr(entry.filename)
-            )
+            expected = f"files *{', *'.join(endings)} without folders"
+            raise _refused(path, expected, repr(entry.filename))
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise _refused(path, "plain files", f"a link, {entry.filename!r}")
     size = sum(entry.file_size for entry in entries)
@@ -102,14 +101,10 @@ def check_preset(folder: AnyPath) -> None:
 
 def check_inside(path: AnyPath, folder: AnyPath) -> None:
     """Raise UserError if a path is a link to a file outside the folder."""
-    # realpath, since Path.resolve() fails on a loop of links
-    if not pathlib.Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
-        raise _refused(
-            path,
-            f"a file of {folder}",
-            f"a link to {os.path.realpath(path)}, outside it; put the file itself there if it is"
-            " yours",
-        )
+    place = os.path.realpath(path)  # Path.resolve() fails on a loop of links
+    if not pathlib.Path(place).is_relative_to(os.path.realpath(folder)):
+        link = f"a link to {place}, outside it; put the file itself there if it is yours"
+        raise _refused(path, f"a file of {folder}", link)
 
 
 def refuse_link(path: AnyPath) -> None:
@@ -164,11 +159,8 @@ def _check_objects(tree: Any, where: AnyPath) -> None:
             and module not in MODULES
             or name in ("__lambda__", "function", "Lambda")
         ):
-            raise _refused(
-                where,
-                "classes of rnnsearch_tf, optimizers and number types",
-                f"{module}.{name} ({registered})",
-            )
+            known = "classes of rnnsearch_tf, optimizers and number types"
+            raise _refused(where, known, f"{module}.{name} ({registered})")
     for value in tree.values():
         _check_objects(value, where)
 
