@@ -47,8 +47,8 @@ EVIDENCE = [
     Mutant(
         "data/inspection/selection.py",
         "the difference the other way round",
-        "for model in reversed(self._models))",
-        "for model in self._models)",
+        "for model in reversed(self._models)\n",
+        "for model in self._models\n",
         (
             f"{SELECTION}::test_scores_are_the_difference_of_cross_entropies",
             f"{SELECTION}::test_the_lowest_are_kept_in_their_order",

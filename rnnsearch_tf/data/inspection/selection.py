@@ -112,10 +112,10 @@ class SideScorer:
             (H_in − H_out float64 [B], number of tokens without the end symbol int64 [B]).
         """
         ids, lengths = self._ids(lines)
-        # log p_out − log p_in
-        difference = np.subtract(
-            *(model.log_probabilities(ids, lengths) for model in reversed(self._models))
+        log_out, log_in = (
+            model.log_probabilities(ids, lengths) for model in reversed(self._models)
         )
+        difference = log_out - log_in
         return np.add.reduceat(difference, np.cumsum(lengths) - lengths) / lengths, lengths - 1
 
     def _ids(self, lines: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -164,9 +164,10 @@ def select(
             or in-domain text in which no word occurs twice.
     """
     lines = count_lines(files)  # of both
+    both = " and ".join(map(str, files))
     if lines is None:
         raise UserError(
-            f"{' and '.join(map(str, files))}: expected files, which are read several times, got a"
+            f"{both}: expected files, which are read several times, got a"
             " pipe; write it to a file first"
         )
     domain: list[TextPair] = list(_pairs(in_domain))
@@ -186,8 +187,7 @@ def select(
         )
         if not drawn:
             raise UserError(
-                f"{' and '.join(map(str, files))}: expected pairs with text on both sides, got"
-                " none; check the paths"
+                f"{both}: expected pairs with text on both sides, got none; check the paths"
             )
         with announced("learning the n-gram models"):
             scorers = [
@@ -269,9 +269,8 @@ def _pairs(files: Files) -> Iterator[TextPair]:
 
 def _drawn(pairs: Iterable[TextPair], number: int, generator: random.Random) -> list[TextPair]:
     """A random sample of the pairs with text on both sides."""
-    return sampled(
-        (pair for pair in pairs if all(text.strip() for text in pair)), number, generator
-    )
+    with_text = (pair for pair in pairs if all(text.strip() for text in pair))
+    return sampled(with_text, number, generator)
 
 
 def sampled(items: Iterable[Item], number: int, generator: random.Random) -> list[Item]:

@@ -49,13 +49,11 @@ def swapped(pairs: NumberedPairs, most: int) -> list[int]:
     offset = np.log(np.maximum(counts.sum(axis=1), 1))
     found: list[int] = []
     for numbers, *sides in _chunks(pairs, most):
-        source, target = (
+        ratios = (
             _log_ratios(lines, counts[side], counts[1 - side], offset[1 - side] - offset[side])
             for side, lines in enumerate(sides)
         )
-        found += [
-            number for number, s, t in zip(numbers, source, target) if s < -CERTAIN and t < -CERTAIN
-        ]
+        found += [number for number, *both in zip(numbers, *ratios) if max(both) < -CERTAIN]
     return found
 
 
