@@ -68,14 +68,8 @@ METHODS = {
 
 
 def check_same_words(translator: Any, reverse: Any) -> None:
-    """Check that two models split each language into the same words.
-
-    Args:
-        translator: Translator of one direction.
-        reverse: Translator of the other direction.
-
-    Raises:
-        UsageError: they split a side differently.
+    """Raise UsageError unless the Translators of the two directions split each language into the
+    same words.
     """
     for side, text, other in (
         ("source", translator.source_text, reverse.target_text),

@@ -59,9 +59,7 @@ def check_export(
     different places of a batch.
 
     Args:
-        folder: path of the SavedModel.
         translator: Translator with exactly the weights that are stored.
-        profile: Profile.
         sentences: sentences of the model's own words.
         calibration: Calibration; None if the model has no signature ``confidence``.
 

@@ -27,8 +27,6 @@ def cost_in_bleu(translator: Translator, weights: StoredWeights, profile: Profil
 
     Args:
         translator: Translator with the trained weights and the search of the profile.
-        weights: StoredWeights.
-        profile: Profile.
 
     Returns:
         A sentence with both scores, or with the reason why there are none; None if nothing is lost
@@ -71,7 +69,6 @@ def cost_sentence(
 
     Args:
         what: what the export does to save space or time.
-        translator: Translator of the model.
         pairs: development pairs.
         before, after: translations of their sources without and with it.
     """

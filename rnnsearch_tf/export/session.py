@@ -59,10 +59,6 @@ class SessionModel:
 def run_requests(folder: str | os.PathLike[str], requests: Sequence[Request]) -> list[Answer | str]:
     """Answer requests with a SavedModel in a new process.
 
-    Args:
-        folder: path of the SavedModel.
-        requests: the requests.
-
     Returns:
         the answers; for a refused request, the error message.
 

@@ -66,9 +66,7 @@ class Served:
     holds the Keras model, which must not be saved.)
 
     Args:
-        translator: Translator; its model may be an ensemble.
-        profile: Profile.
-        calibration: Calibration, for the signature ``confidence``; None: without it.
+        calibration: for the signature ``confidence``; None: without it.
     """
 
     def __init__(

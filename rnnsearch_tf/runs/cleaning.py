@@ -33,7 +33,6 @@ def clean(run: Run, settings: Any) -> int:
     resumed any more, nor its evaluations averaged.
 
     Args:
-        run: the RUN.
         settings: its TrainingConfig; None if this version cannot read it.
 
     Raises:

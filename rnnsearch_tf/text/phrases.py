@@ -38,7 +38,6 @@ def read_phrases(text: Text, lines: tf.Tensor) -> PhraseTokens:
     """Read the phrases of each sentence.
 
     Args:
-        text: Text of the target side.
         lines: string [B], the phrases of each sentence, separated by tabs; phrases without tokens
             are skipped.
     """

@@ -369,7 +369,6 @@ def build_texts(config: Config, pairs: Iterable[tuple[Line, Line]]) -> list[Text
     """Like :func:`build_text`, for both sides in one pass over their training text.
 
     Args:
-        config: Config.
         pairs: (source, target) lines, read to the end unless both vocabularies are given.
 
     Returns:

@@ -19,12 +19,7 @@ from rnnsearch_tf.text import bpe, truecase
 
 
 class WordRules(tf.Module):
-    """What becomes of words after tokenization: true case, then pieces; and back.
-
-    Args:
-        truecaser: Truecaser, or None.
-        codes: BytePairCodes, or None.
-    """
+    """What becomes of words after tokenization: true case, then pieces; and back."""
 
     def __init__(
         self, truecaser: truecase.Truecaser | None = None, codes: bpe.BytePairCodes | None = None

@@ -17,11 +17,6 @@ class Agreement(keras.callbacks.Callback):
 
     It waits for all workers, including the chief's evaluation. Its place is after the callbacks
     that decide, and before Interruption.
-
-    Args:
-        workers: the workers of this training.
-        state: TrainingState.
-        interruption: Interruption.
     """
 
     def __init__(

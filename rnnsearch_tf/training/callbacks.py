@@ -267,10 +267,6 @@ class ProgressLine(keras.callbacks.Callback):
     epoch, speed.
 
     On a terminal the line is redrawn every half second; in a log a line is written every minute.
-
-    Args:
-        state: TrainingState.
-        config: TrainingConfig, for the share done and the learning rate.
     """
 
     def __init__(self, state: TrainingState, config: TrainingConfig) -> None:

@@ -42,15 +42,11 @@ class Development(keras.callbacks.Callback):
     end, the weights of the last ``training.average`` evaluations are averaged, and kept if they
     score better.
 
+    A signal stops an evaluation at once, and it is repeated when training resumes.
+
     Args:
-        run: Run.
-        state: TrainingState.
-        clock: Clock, which counts the time of an evaluation.
-        translator: Translator of the model.
+        clock: counts the time of an evaluation.
         sentences: the development text; None: the last weights are the best.
-        metrics_log: MetricsLog, for the scores.
-        interruption: Interruption; a signal stops an evaluation at once, and it is repeated when
-            training resumes.
     """
 
     def __init__(

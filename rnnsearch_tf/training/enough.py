@@ -57,9 +57,7 @@ class Course:
     """How far a training has come.
 
     Attributes:
-        settings: TrainingConfig, which limits it.
-        updates: updates so far.
-        seconds: training time so far.
+        updates, seconds: updates and training time so far.
         updates_of_epoch: updates in one pass over the text, about.
     """
 
@@ -102,9 +100,6 @@ class TooShort(keras.callbacks.Callback):
     A training that starts from another model needs no minimum.
 
     Args:
-        run: Run, for the command that goes on.
-        state: TrainingState.
-        settings: TrainingConfig.
         updates_of_epoch: updates in one pass over the text, about.
     """
 
@@ -156,9 +151,6 @@ def verdict(run: Run, state: TrainingState, config: Config, updates_of_epoch: fl
     """What is to be said at the end of a training that has no usable model; None: it has one.
 
     Args:
-        run: Run, for the command that goes on.
-        state: TrainingState at the end.
-        config: Config.
         updates_of_epoch: updates in one pass over the text, about.
     """
     settings = config.training

@@ -25,7 +25,6 @@ def naming_given(config: Config, run: Run, given: dict[str, Any], resume: bool) 
 
     Args:
         config: the configuration, which names no other text of these parts.
-        run: the folder.
         given: {"train": pairs, "development": pairs}; None: none are given.
         resume: whether the training is resumed, with the pairs that the RUN has.
 
@@ -83,7 +82,6 @@ def write_given(run: Run, given: dict[str, Any], on_bad_line: str) -> None:
     becomes a space.
 
     Args:
-        run: the folder.
         given: as of :func:`naming_given`.
         on_bad_line: "error" or "skip", for an empty text.
 

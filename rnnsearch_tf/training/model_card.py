@@ -16,14 +16,7 @@ from rnnsearch_tf.translation.saving import described, made_with, write_card
 def write_model_card(
     run: Run, config: Config, model: TranslationModel, state: TrainingState
 ) -> None:
-    """Write a page with the model, its training text, training time and scores.
-
-    Args:
-        run: Run.
-        config: Config.
-        model: the trained TranslationModel.
-        state: TrainingState at the end.
-    """
+    """Write a page with the model, its training text, training time and scores."""
     data = config.data
     training = config.training
 

@@ -26,8 +26,6 @@ class TensorBoard(keras.callbacks.Callback):
 
     Args:
         folder: folder of the event files.
-        state: TrainingState.
-        translator: Translator of the model.
         sentences: the development text; None: no pictures.
     """
 

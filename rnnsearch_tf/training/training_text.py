@@ -47,9 +47,7 @@ def record_training_text(
     """Write RUN/training_text.json.
 
     Args:
-        run: Run.
         text: the source Text.
-        pairs: Pairs to train on.
         longest: tokens of a source sentence; longer ones are left out of training.
         start_from: path of the RUN that the training starts from, whose text the model knows too.
     """

@@ -85,10 +85,6 @@ def samples_and_seed(number: int, seed: int) -> tuple[int, int]:
 def constraint_lines(constraints: Iterable[Iterable[Line]], texts: Sequence[Line]) -> list[bytes]:
     """For each text, its phrases separated by tabs.
 
-    Args:
-        constraints: for each text, its phrases.
-        texts: the texts.
-
     Raises:
         UsageError: `constraints` has another type, or another length than `texts`.
     """
