@@ -8,6 +8,7 @@ The same can be done by hand in a notebook with the same functions and classes.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -144,41 +145,29 @@ def train(
         return training.lead(not resume or skip_batch, given_callbacks)
 
 
+@dataclasses.dataclass
 class _Training:
-    """A training from its first update to its end.
+    """A training from its first update to its end."""
 
-    Args:
-        run: Run, the folder.
-        workers: the workers that train together.
-        config: Config.
-        texts: (source Text, target Text).
-        pairs: Pairs to train on.
-        model: TranslationModel, compiled.
-        state: TrainingState.
-    """
+    run: Run
+    workers: SingleWorker
+    config: Config
+    texts: tuple[Text, Text]  # source, target
+    pairs: Pairs
+    model: TranslationModel  # compiled
+    state: TrainingState
 
-    def __init__(
-        self,
-        run: Run,
-        workers: SingleWorker,
-        config: Config,
-        texts: tuple[Text, Text],
-        pairs: Pairs,
-        model: TranslationModel,
-        state: TrainingState,
-    ) -> None:
-        self.run = run
-        self.workers = workers
-        self.config = config
-        self.texts = texts
-        self.pairs = pairs
-        self.model = model
-        self.state = state
+    def __post_init__(self) -> None:
+        workers = self.workers
+        config = self.config
+        state = self.state
+        model = self.model
         self.clock = Clock(state)
         self.schedule = Schedule(state, config.training)
         self.limits = Limits(state, config.training)
         self.interruption = Interruption(workers)
-        self.agreement = Agreement(workers, state, self.interruption) if workers.count > 1 else None
+        several = workers.count > 1
+        self.agreement = [Agreement(workers, state, self.interruption)] if several else []
         exact = config.training.worker_gradients == "exact"
         workers.exchange_dtype = None if exact else tf.bfloat16
         model.workers = workers
@@ -230,12 +219,11 @@ class _Training:
 
     def follow(self) -> dict[str, Any]:
         """Train as a worker that is not the chief and writes nothing; return the summary."""
-        agreement = [self.agreement] if self.agreement else []
         callbacks: list[keras.callbacks.Callback] = [
             self.clock,
             self.schedule,
             self.limits,
-            *agreement,
+            *self.agreement,
             self.interruption,
         ]
         for callback in callbacks:
@@ -283,28 +271,23 @@ class _Training:
         development = Development(
             run, state, self.clock, translator, sentences, log, self.interruption
         )
-        saving = SaveState(run, state, config)
-        callbacks = [
+        tensorboard = []
+        if config.training.tensorboard:
+            from rnnsearch_tf.training.tensorboard import TensorBoard
+
+            tensorboard = [TensorBoard(run.tensorboard, state, translator, sentences)]
+        return development, [
             self.clock,
             self.schedule,
             self.limits,
             log,
             ProgressLine(state, config.training),
             TooShort(run, state, config.training, self._updates_of_epoch()),
-        ]
-        tensorboard = []
-        if config.training.tensorboard:
-            from rnnsearch_tf.training.tensorboard import TensorBoard
-
-            tensorboard = [TensorBoard(run.tensorboard, state, translator, sentences)]
-        agreement = [self.agreement] if self.agreement else []
-        return development, [
-            *callbacks,
             development,
             *tensorboard,  # after it: it shows its scores
             given,
-            saving,
-            *agreement,
+            SaveState(run, state, config),
+            *self.agreement,
             self.interruption,
         ]
 
@@ -318,8 +301,8 @@ class _Training:
         model = self.model
         state = self.state
         model.stop_training = False
-        if self.agreement:
-            self.agreement.synchronize()
+        for agreement in self.agreement:
+            agreement.synchronize()
         if reached_limit(state, self.config.training):
             return
         rest_of_epoch = self._batches(self.workers)

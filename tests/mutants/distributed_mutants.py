@@ -63,10 +63,10 @@ _FAULTS = [
     (
         "training/fit.py",
         "another worker writes",
-        ("            self.limits,\n            *agreement,"),
+        ("            self.limits,\n            *self.agreement,"),
         (
             "            self.limits,\n            MetricsLog(self.run.metrics, self.state),"
-            "\n            *agreement,"
+            "\n            *self.agreement,"
         ),
         KILLED,
     ),
