@@ -34,7 +34,11 @@ def write_about(folder: pathlib.Path, run: Run) -> None:
     """
     path = folder / FILE
     path.parent.mkdir(exist_ok=True)
-    said = about(run) | _of_training(run)
+    text = TrainingText.load(run)
+    said = about(run) | {
+        "training_text": None if text is None else dataclasses.asdict(text),
+        "longest_source": saved_config(run.config).data.maximum_source_length,
+    }
     path.write_text(json.dumps(said, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -46,15 +50,6 @@ def about(run: Run) -> dict[str, Any]:
         "source": config.source.language,
         "target": config.target.language,
         "examples": [line for line in examples if line.strip()][:MOST_EXAMPLES],
-    }
-
-
-def _of_training(run: Run) -> dict[str, Any]:
-    """The length of the training sentences, if it is known, and their limit in tokens."""
-    text = TrainingText.load(run)
-    return {
-        "training_text": None if text is None else dataclasses.asdict(text),
-        "longest_source": saved_config(run.config).data.maximum_source_length,
     }
 
 
