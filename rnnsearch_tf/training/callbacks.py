@@ -15,7 +15,7 @@ import pathlib
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -154,8 +154,7 @@ class Limits(keras.callbacks.Callback):
         self.state = state
         self.config = config
         self._dropouts: list[Dropout] = []
-        self._random: list[tuple[Dropout, Any]] = []
-        self._means: list[tuple[keras.Variable, tf.Tensor]] = []
+        self._before: list[tuple[Callable[[Any], object], Any]] = []
 
     def on_train_begin(self, logs: Logs = None) -> None:
         self._dropouts = self.dropouts()
@@ -167,19 +166,19 @@ class Limits(keras.callbacks.Callback):
         ]
 
     def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
-        self._random = [(layer, layer.random_state()) for layer in self._dropouts]
         averages = [variable for metric in epoch_means(self.model) for variable in metric.variables]
-        self._means = [(variable, tf.identity(variable)) for variable in averages]
+        self._before = [
+            *((layer.set_random_state, layer.random_state()) for layer in self._dropouts),
+            *((variable.assign, tf.identity(variable)) for variable in averages),
+        ]
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         self.undo_batch()
 
     def undo_batch(self) -> None:
         """Undo an unfinished batch: restore dropout's random state and the means over the epoch."""
-        for layer, value in self._random:
-            layer.set_random_state(value)
-        for variable, value in self._means:
-            variable.assign(value)
+        for restore, value in self._before:
+            restore(value)
 
     def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
         norm = float(self.model.optimizer.gradient_norm.numpy())
@@ -190,8 +189,7 @@ class Limits(keras.callbacks.Callback):
                 f"training: expected a finite gradient, got norm {norm} in batch"
                 f" {self.state.batches + 1}"
             )
-        self._random = []
-        self._means = []
+        self._before = []
         if share_done(self.state, self.config) >= 1.0:
             self.model.stop_training = True
 

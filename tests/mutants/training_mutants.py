@@ -24,8 +24,8 @@ TRAINING = [
     Mutant(
         "training/callbacks.py",
         "a batch that was not learned from counts in the means",
-        "        for variable, value in self._means:\n",
-        "        for variable, value in ():\n",
+        "            *((variable.assign, tf.identity(variable)) for variable in averages),\n",
+        "",
         ("model/test_fit.py::test_a_batch_that_was_begun_and_not_learned_from_leaves_the_means",),
     ),
     Mutant(
