@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pathlib
 import shutil
@@ -12,7 +11,7 @@ from typing import Any
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import PARTIAL, locked, naming
 from rnnsearch_tf.files.untrusted import check_links
-from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runs.folder import Run, saved_numbers
 from rnnsearch_tf.runs.limits import reached_limit
 
 
@@ -76,11 +75,7 @@ def clean(run: Run, settings: Any) -> int:
 
 def saved_progress(run: Run) -> dict[str, Any]:
     """The numbers of a RUN's last checkpoint; empty if there is none, or a damaged one."""
-    try:
-        saved = json.loads(run.state.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return saved if isinstance(saved, dict) else {}
+    return saved_numbers(run.state)
 
 
 def _is_finished(run: Run, settings: Any) -> bool:

@@ -210,7 +210,8 @@ class Run:
         """Raise UsageError if a new training would overwrite a model, a training that has learned
         from at least one batch, or files in a folder without checksums, which no training wrote.
         """
-        if any(path.exists() and _batches(path) != 0 for path in (self.state, self.previous_state)):
+        states = [path for path in (self.state, self.previous_state) if path.exists()]
+        if any(saved_numbers(path).get("batches") != 0 for path in states):
             raise UsageError(
                 f"{self}: expected a folder without a training, found one; add --resume, or choose"
                 " another --output"
@@ -524,11 +525,10 @@ def digest_of(path: AnyPath, opened: Callable[..., Any] = open) -> str:
     return digest.hexdigest()
 
 
-def _batches(state: pathlib.Path) -> Any:
-    """Number of batches that a training has learned from, by its state.json; None if that is
-    damaged.
-    """
+def saved_numbers(state: pathlib.Path) -> dict[str, Any]:
+    """The values of a checkpoint's state.json; empty if there is none, or a damaged one."""
     try:
-        return json.loads(state.read_text(encoding="utf-8")).get("batches")
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return None
+        saved = json.loads(state.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return saved if isinstance(saved, dict) else {}

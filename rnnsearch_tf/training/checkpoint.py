@@ -29,7 +29,7 @@ from rnnsearch_tf.errors import UserError, one_line
 from rnnsearch_tf.files.atomic import make_folder, replacing, write_file
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.runs.folder import Run, digest_of
+from rnnsearch_tf.runs.folder import Run, digest_of, saved_numbers
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.files.untrusted import MODEL_FILES, UNREADABLE, check_archive
@@ -146,7 +146,7 @@ def save_state(
     if run.state.exists():
         write_file(run.previous_state, run.state.read_bytes())
     write_file(run.state, json.dumps(values | {"sha256": _digest(values)}, indent=1))
-    needed = {_model_named_by(run.previous_state), path.name}
+    needed = {saved_numbers(run.previous_state).get("model"), path.name}
     for old in run.checkpoints.glob("*.keras"):
         if old.name not in needed:
             old.unlink()
@@ -311,13 +311,6 @@ def _unused(folder: pathlib.Path, batches: int) -> pathlib.Path:
         (f"batch-{batches}-{number}.keras" for number in itertools.count(2)),
     )
     return next(folder / name for name in names if not (folder / name).exists())
-
-
-def _model_named_by(path: pathlib.Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))["model"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def _digest(values: Mapping[str, Any]) -> str:

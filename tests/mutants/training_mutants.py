@@ -87,8 +87,8 @@ TRAINING = [
     Mutant(
         "runs/folder.py",
         "trains over a training",
-        "_batches(path) != 0 for path in (self.state, self.previous_state)",
-        "False for path in (self.state,)",
+        'saved_numbers(path).get("batches") != 0 for path in states',
+        "False for path in states",
         (f"{DRIVER}::test_a_trained_folder_is_not_trained_over",),
     ),
     Mutant(
