@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runs.limits import reached_limit
-from rnnsearch_tf.training.callbacks import Logs, Schedule
+from rnnsearch_tf.training.callbacks import Clock, Logs, Schedule
 from rnnsearch_tf.training.checkpoint import TrainingState
 from rnnsearch_tf.training.optimizers import check_training_section
 
@@ -38,10 +36,10 @@ class TrainingSchedule(Schedule):
     def __init__(self, config: TrainingConfig) -> None:
         check_training_section("TrainingSchedule", config)
         super().__init__(TrainingState(), config)
-        self._last = time.monotonic()
+        self._clock = Clock(self.state)
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        self._last = time.monotonic()
+        self._clock = Clock(self.state)  # the time between two trainings is not counted
         steps = self.model.steps_per_execution
         if steps > 1:
             raise UsageError(
@@ -50,11 +48,7 @@ class TrainingSchedule(Schedule):
             )
 
     def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
-        self.state.batches += 1
-        self.state.batches_of_epoch += 1
-        now = time.monotonic()
-        self.state.seconds += now - self._last
-        self._last = now
+        self._clock.on_train_batch_end(batch)
         self._stop_at_limit()
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
