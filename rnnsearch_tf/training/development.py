@@ -161,7 +161,7 @@ class Development(keras.callbacks.Callback):
         state.evaluated = state.batches
         self.remember()
         if self.sentences is None:
-            self.keep()
+            self.run.write_weights(self.model)
             return
         if self.score_weights(f"after {state.batches} batches, {state.seconds / 60:.1f} min"):
             state.evaluations_since_best = 0
@@ -202,7 +202,7 @@ class Development(keras.callbacks.Callback):
             state.best_bleu = values.get("bleu")
             state.best_loss = values.get("loss")
             if not are_kept:
-                self.keep()
+                self.run.write_weights(self.model)
         self.clock.tick()
         scores = {"best_bleu": state.best_bleu, "best_loss": state.best_loss}
         self.metrics_log.write(
@@ -232,14 +232,10 @@ class Development(keras.callbacks.Callback):
         if state.evaluated != state.batches:
             self.evaluate()
         if state.best_bleu is None and state.best_loss is None:
-            self.keep()
+            self.run.write_weights(self.model)
         if number and self.sentences is not None and state.averaged != state.batches:
             state.averaged = state.batches
             self._average(number)
-
-    def keep(self) -> None:
-        """Write the current weights to RUN/best."""
-        self.run.write_weights(self.model)
 
     def remember(self) -> None:
         """Write the current weights to RUN/evaluated, and delete the oldest there if there are more
