@@ -30,7 +30,6 @@ from rnnsearch_tf.export.quality import cost_sentence, development_pairs, shortc
 from rnnsearch_tf.export.warmup import sentences_of
 from rnnsearch_tf.export.writer import (
     Exported,
-    Runs,
     calibration_of,
     card,
     loaded,
@@ -43,6 +42,7 @@ from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import Text
 from rnnsearch_tf.text.vocabulary import padded
 from rnnsearch_tf.translation import Translator
+from rnnsearch_tf.translation.loading import Paths
 
 INPUT = "source_ids"
 OUTPUTS = BeamResult._fields
@@ -104,7 +104,7 @@ class GraphExport:
         self,
         what: str,
         format: Format,
-        runs: Runs,
+        runs: Paths,
         output: str | os.PathLike[str],
         version: int | None,
         profile: str | os.PathLike[str] | None,

@@ -11,7 +11,6 @@ import tensorflow as tf
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.config import save_config, saved_config
-from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.export.about import write_about
 from rnnsearch_tf.export.check import check_export
@@ -23,10 +22,7 @@ from rnnsearch_tf.export.warmup import sentences_of, write_warmup
 from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.translation import Translator
-
-
-Runs = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
-"""Path of a RUN, or paths of several."""
+from rnnsearch_tf.translation.loading import Paths, listed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +48,7 @@ class Exported:
 
 
 def export_model(
-    runs: Runs,
+    runs: Paths,
     output: str | os.PathLike[str],
     version: int | None = None,
     profile: str | os.PathLike[str] | None = None,
@@ -107,15 +103,9 @@ def export_model(
     return exported
 
 
-def opened_runs(runs: Runs) -> list[Run]:
+def opened_runs(runs: Paths) -> list[Run]:
     """The RUNs of an export: at least one."""
-    paths = [runs] if isinstance(runs, (str, os.PathLike)) else runs
-    folders = [Run.open(path) for path in paths]
-    if not folders:
-        raise UsageError(
-            "runs: expected the path of a RUN, or of several, got an empty list; name one"
-        )
-    return folders
+    return [Run.open(path) for path in listed(runs)]
 
 
 def calibration_of(runs: Sequence[Run]) -> Calibration | None:

@@ -31,11 +31,7 @@ def load_runs(
     Returns:
         (model or Ensemble, the distinct source Texts, target Text, Config of the first RUN).
     """
-    runs = [runs] if isinstance(runs, (str, os.PathLike)) else list(runs)
-    if not runs:
-        raise UsageError(
-            "runs: expected the path of a RUN, or of several, got an empty list; name one"
-        )
+    runs = listed(runs)
     check_combine(len(runs), combine)
     models, source_texts, target_texts, configs = zip(*(load_run(run, precision) for run in runs))
     if len(runs) == 1:
@@ -43,6 +39,16 @@ def load_runs(
     _check_targets(runs, target_texts)
     distinct, source_indices = _distinct(source_texts)
     return Ensemble(list(models), combine, source_indices), distinct, target_texts[0], configs[0]
+
+
+def listed(runs: Paths) -> list[str | os.PathLike[str]]:
+    """The paths of RUNs, at least one; UsageError if there is none."""
+    paths = [runs] if isinstance(runs, (str, os.PathLike)) else list(runs)
+    if not paths:
+        raise UsageError(
+            "runs: expected the path of a RUN, or of several, got an empty list; name one"
+        )
+    return paths
 
 
 def check_combine(models: int, combine: str) -> None:

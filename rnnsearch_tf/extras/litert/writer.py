@@ -9,15 +9,16 @@ from collections.abc import Sequence
 
 from rnnsearch_tf.export.graph_export import Format, GraphExport
 from rnnsearch_tf.export.publishing import new_version
-from rnnsearch_tf.export.writer import Exported, Runs
+from rnnsearch_tf.export.writer import Exported
 from rnnsearch_tf.runs.folder import LITERT_FILE
 from rnnsearch_tf.runtime.optional import require
+from rnnsearch_tf.translation.loading import Paths
 
 SETTINGS = "model.json"
 
 
 def export_litert(
-    runs: Runs,
+    runs: Paths,
     output: str | os.PathLike[str],
     version: int | None = None,
     profile: str | os.PathLike[str] | None = None,

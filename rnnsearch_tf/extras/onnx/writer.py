@@ -9,16 +9,17 @@ from collections.abc import Sequence
 
 from rnnsearch_tf.export.graph_export import Format, GraphExport
 from rnnsearch_tf.export.publishing import new_version
-from rnnsearch_tf.export.writer import Exported, Runs
+from rnnsearch_tf.export.writer import Exported
 from rnnsearch_tf.runs.folder import ONNX_FILE
 from rnnsearch_tf.runtime.optional import require
+from rnnsearch_tf.translation.loading import Paths
 
 KEY = "rnnsearch"
 """Name of the metadata entry with the settings."""
 
 
 def export_onnx(
-    runs: Runs,
+    runs: Paths,
     output: str | os.PathLike[str],
     version: int | None = None,
     profile: str | os.PathLike[str] | None = None,

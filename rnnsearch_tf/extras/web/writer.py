@@ -14,12 +14,13 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export.about import about
 from rnnsearch_tf.export.graph_export import GraphExport
 from rnnsearch_tf.export.publishing import new_version
-from rnnsearch_tf.export.writer import Exported, Runs
+from rnnsearch_tf.export.writer import Exported
 from rnnsearch_tf.extras.onnx.writer import ONNX
 from rnnsearch_tf.extras.server.attention_page import TYPES as FILES_OF_THE_SERVER
 from rnnsearch_tf.extras.web.library import read_library
 from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.text import subwords
+from rnnsearch_tf.translation.loading import Paths
 
 WHAT = "export --format web"
 SETTINGS = "model.json"
@@ -35,7 +36,7 @@ CHARSET = '<meta charset="utf-8">'
 
 
 def export_web(
-    runs: Runs,
+    runs: Paths,
     output: str | os.PathLike[str],
     version: int | None = None,
     profile: str | os.PathLike[str] | None = None,
