@@ -25,7 +25,7 @@ from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.check import LONG, TRICKY, check_ties
 from rnnsearch_tf.export.graph_check import compare, run_batches
 from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
-from rnnsearch_tf.export.publishing import version_folder
+from rnnsearch_tf.export.publishing import new_version, version_folder
 from rnnsearch_tf.export.quality import cost_sentence, development_pairs, shortcuts
 from rnnsearch_tf.export.warmup import sentences_of
 from rnnsearch_tf.export.writer import (
@@ -35,6 +35,7 @@ from rnnsearch_tf.export.writer import (
     loaded,
     opened_runs,
 )
+from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.search.beam import BeamResult
 from rnnsearch_tf.search.graphs import search_graph
@@ -64,7 +65,7 @@ class Format:
     Attributes:
         name: in messages, such as "ONNX".
         file: name of the file in ``DIR/N``.
-        convert: function (GraphExport, path) that writes the file.
+        convert: function (GraphExport, path) that writes the file, and others beside it.
         checker: module that answers in a new process; see
             :func:`~rnnsearch_tf.export.graph_check.run_batches`.
         batch_size: sentences in a batch of the check.
@@ -77,6 +78,38 @@ class Format:
     checker: str
     batch_size: int
     use: str
+
+
+def export_graph(
+    what: str,
+    packages: Sequence[str],
+    format: Format,
+    runs: Paths,
+    output: str | os.PathLike[str],
+    version: int | None = None,
+    profile: str | os.PathLike[str] | None = None,
+    overrides: Sequence[str] = (),
+    combine: str = "probabilities",
+) -> Exported:
+    """Export a RUN, or an ensemble of several, as one file with the beam search as a graph, from
+    source ids to n-best lists with attention.
+
+    Args:
+        what, format: as of :class:`GraphExport`.
+        packages: modules that the format needs, see runtime/optional.py.
+        runs, output, version, profile, overrides, combine: as of
+            :func:`~rnnsearch_tf.export.writer.export_model`.
+
+    Raises:
+        UserError: a RUN is incomplete, an optional package is missing, the model has no form as one
+            file, or the answers of a fresh process differ from the Python model's; nothing is
+            published then.
+        UsageError: the profile has an option without effect here.
+    """
+    require(what, *packages)
+    export = GraphExport(what, format, runs, output, version, profile, overrides, combine)
+    with new_version(output, version, graph=True) as (target, folder):
+        return export.write(target, folder)
 
 
 class GraphExport:

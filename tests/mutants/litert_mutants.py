@@ -86,8 +86,8 @@ LITERT = [
     Mutant(
         "extras/litert/writer.py",
         "the settings are not written",
-        "(folder / SETTINGS).write_text(settings",
-        "(folder / 'other.json').write_text(settings",
+        "path.with_name(SETTINGS).write_text(settings",
+        "path.with_name('other.json').write_text(settings",
         VERSION,
     ),
     Mutant(

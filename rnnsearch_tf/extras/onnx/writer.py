@@ -2,50 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
-import os
 import pathlib
-from collections.abc import Sequence
 
-from rnnsearch_tf.export.graph_export import Format, GraphExport
-from rnnsearch_tf.export.publishing import new_version
-from rnnsearch_tf.export.writer import Exported
+from rnnsearch_tf.export.graph_export import Format, GraphExport, export_graph
 from rnnsearch_tf.runs.folder import ONNX_FILE
-from rnnsearch_tf.runtime.optional import require
-from rnnsearch_tf.translation.loading import Paths
 
 KEY = "rnnsearch"
 """Name of the metadata entry with the settings."""
-
-
-def export_onnx(
-    runs: Paths,
-    output: str | os.PathLike[str],
-    version: int | None = None,
-    profile: str | os.PathLike[str] | None = None,
-    overrides: Sequence[str] = (),
-    combine: str = "probabilities",
-) -> Exported:
-    """Export a RUN, or an ensemble of several, as one ONNX file.
-
-    The file has the beam search as a graph, from source ids to n-best lists with attention, and in
-    its metadata the text settings: the runtime in ``runtime/`` translates with it alone.
-
-    Args:
-        runs, output, version, profile, overrides, combine: as of
-            :func:`~rnnsearch_tf.export.writer.export_model`; the file is OUTPUT/N/model.onnx.
-
-    Raises:
-        UserError: a RUN is incomplete, an optional package is missing, the model has no ONNX form,
-            or the answers of a fresh process differ from the Python model's; nothing is published
-            then.
-        UsageError: the profile has an option without effect here.
-    """
-    what = "export --format onnx"
-    require(what, "tf2onnx", "onnx", "onnxruntime")
-    export = GraphExport(what, ONNX, runs, output, version, profile, overrides, combine)
-    with new_version(output, version, graph=True) as (target, folder):
-        return export.write(target, folder)
 
 
 def _convert(export: GraphExport, path: pathlib.Path) -> None:
@@ -71,3 +36,10 @@ ONNX = Format(
     8,
     f"rnnsearch-translate --model {ONNX_FILE} translates",
 )
+
+export_onnx = functools.partial(
+    export_graph, "export --format onnx", ("tf2onnx", "onnx", "onnxruntime"), ONNX
+)
+"""Write OUTPUT/N/model.onnx. Its metadata have the text settings: the runtime in ``runtime/``
+translates with it alone.
+"""

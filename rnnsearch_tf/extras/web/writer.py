@@ -51,12 +51,12 @@ def export_web(
 
     Args:
         runs, output, version, profile, overrides, combine: as of
-            :func:`~rnnsearch_tf.extras.onnx.writer.export_onnx`.
+            :func:`~rnnsearch_tf.export.graph_export.export_graph`.
         library: path of the npm package onnxruntime-web, a .tgz or its folder.
 
     Raises:
-        UserError: as of :func:`~rnnsearch_tf.extras.onnx.writer.export_onnx`; `library` is missing
-            or damaged; the tokenization is neither sentencepiece nor space.
+        UserError: as of :func:`~rnnsearch_tf.export.graph_export.export_graph`; `library` is
+            missing or damaged; the tokenization is neither sentencepiece nor space.
         UsageError: the profile has an option without effect here.
     """
     require(WHAT, "tf2onnx", "onnx", "onnxruntime", "sentencepiece")
