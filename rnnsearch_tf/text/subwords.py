@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-import pathlib
+import os
 import tempfile
 from collections.abc import Mapping
 from typing import Any
@@ -147,6 +147,9 @@ def train(counts: Mapping[str, int], size: int, where: AnyPath = "training text"
     written = io.BytesIO()
     try:
         with tempfile.TemporaryDirectory() as folder:
+            rules = os.path.join(folder, "rules.tsv")
+            # "_" for U+2581, which would be decoded as a space
+            write_file(rules, "2581\t5F\n")
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=lines,
                 input_format="tsv",
@@ -164,7 +167,7 @@ def train(counts: Mapping[str, int], size: int, where: AnyPath = "training text"
                 character_coverage=1.0,
                 byte_fallback=False,
                 add_dummy_prefix=True,
-                normalization_rule_tsv=_rules(folder),
+                normalization_rule_tsv=rules,
                 num_threads=1,
                 input_sentence_size=MOST_LINES,
                 shuffle_input_sentence=False,
@@ -244,12 +247,3 @@ def unigram(model: bytes, purpose: str) -> Any:
             f" {spec.ModelType.Name(spec.model_type).lower()}; leave it out, or train another model"
         )
     return proto
-
-
-def _rules(folder: str) -> str:
-    """Write SentencePiece's normalization rules; the path of the file. The only rule replaces
-    U+2581, which would be decoded as a space, by "_".
-    """
-    path = pathlib.Path(folder) / "rules.tsv"
-    write_file(path, "2581\t5F\n")
-    return str(path)
