@@ -41,7 +41,7 @@ from rnnsearch_tf.search.beam import BeamResult
 from rnnsearch_tf.search.graphs import search_graph
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import Text
-from rnnsearch_tf.text.vocabulary import padded
+from rnnsearch_tf.text.vocabulary import batches, padded
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.loading import Paths
 
@@ -203,8 +203,8 @@ class GraphExport:
         """
         sentences = sentences_of(self.translator.source_text)
         lines = [*TRICKY, LONG, *(line.encode() for line in sentences)]
-        batches = self._batches(lines)
-        got = run_batches(self._format.checker, file, batches)
+        requests = self._batches(lines)
+        got = run_batches(self._format.checker, file, requests)
         cost = self._cost(file)
         if self.options.weights != "float32":
             return 0, cost
@@ -212,7 +212,7 @@ class GraphExport:
         graph = search_graph(self.translator.model, self.search, shortlist=shortlist)
         expected = [
             {name: np.asarray(value) for name, value in graph(batch)._asdict().items()}
-            for batch in batches
+            for batch in requests
         ]
         compared, ties = compare(file, got, expected)
         check_ties(file, ties, compared)
@@ -245,8 +245,7 @@ class GraphExport:
         ids = self.translator.source_text.encode(tf.constant(lines, tf.string)).to_list()
         rows = [row for row in ids if len(row) > 1]
         rows = [row if len(row) <= limit + 1 else [*row[:limit], END_ID] for row in rows]
-        size = self._format.batch_size
-        return [padded(rows[start : start + size]) for start in range(0, len(rows), size)]
+        return [padded(batch) for batch in batches(rows, self._format.batch_size)]
 
     def _card(self, exported: Exported, use: str) -> str:
         """The model card: the training, from the cards of the RUNs, and the export."""

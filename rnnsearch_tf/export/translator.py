@@ -21,6 +21,7 @@ from rnnsearch_tf.export.lazy_session import LazySession
 from rnnsearch_tf.search.topk import exists
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import list_of_texts
+from rnnsearch_tf.text.vocabulary import batches
 from rnnsearch_tf.translation import Hypothesis, Translation
 from rnnsearch_tf.translation.arguments import constraint_lines, search_options, too_many_tokens
 
@@ -134,8 +135,7 @@ class ExportedTranslator:
             translate = self._nbest
         else:
             translate = self._plain
-        batches = (texts[start : start + size] for start in range(0, len(texts), size))
-        return [each for batch in batches for each in translate(batch, config)]
+        return [each for batch in batches(texts, size) for each in translate(batch, config)]
 
     def texts(self, texts: Sequence[Line]) -> list[str | None]:
         """Translate texts as one batch with ``translate``; return only their texts, None for a

@@ -14,6 +14,7 @@ from rnnsearch_tf.data.prepared.store import PreparedPairs
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.text.pipeline import Text
+from rnnsearch_tf.text.vocabulary import batches
 
 MOST_LINE_NUMBERS = 100
 """Line numbers in a message, at most; the file has all of them."""
@@ -67,8 +68,7 @@ def _find(
 ) -> Iterator[LinePair]:
     """Yield every pair of the text that is in the batch."""
     wanted = set(zip(*(_keys(text, ids) for text, ids in zip(texts, _ids(batch)))))
-    good = pairs.good()
-    while group := list(itertools.islice(good, _BATCH)):
+    for group in batches(pairs.good(), _BATCH):
         lines = ([scanned.source for scanned in group], [scanned.target for scanned in group])
         keys = zip(
             *(_keys(text, text.encode(tf.constant(side))) for text, side in zip(texts, lines))

@@ -5,7 +5,6 @@ the training can be resumed, and started by several workers, like any other.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import os
 from typing import Any
 
@@ -15,8 +14,7 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.atomic import make_folder, replacing
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.progress import say
-
-_LINES = 1024  # written at once
+from rnnsearch_tf.text.vocabulary import batches
 
 
 def naming_given(config: Config, run: Run, given: dict[str, Any], resume: bool) -> Config:
@@ -97,7 +95,7 @@ def write_given(run: Run, given: dict[str, Any], on_bad_line: str) -> None:
         lines = as_pairs(pairs, on_bad_line).lines()
         with replacing(paths[0]) as source, replacing(paths[1]) as target:
             with open(source, "wb") as sources, open(target, "wb") as targets:
-                while batch := list(itertools.islice(lines, _LINES)):
+                for batch in batches(lines):
                     for file, side in zip((sources, targets), zip(*batch)):
                         file.writelines(_one_line(text) for text in side)
 
