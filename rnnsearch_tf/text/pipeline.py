@@ -261,7 +261,6 @@ class TracedText:
     """A Text with traced operations: running many small operations one by one is slower.
 
     Args:
-        text: Text.
         translations: whether lines are the output of a model, see
             :meth:`Text.tokenize_translations`.
     """

@@ -32,7 +32,6 @@ def save_model(
     """Write a RUN folder, complete or not at all; see ``Translator.save``.
 
     Args:
-        path: the folder.
         model, source, target, config: parts of a Translator.
         origin: rows of the model card that say where the weights are from; None: they were trained
             in Python.

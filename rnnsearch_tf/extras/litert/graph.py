@@ -6,7 +6,6 @@ with LiteRT's built-in operations alone. A history of tensors takes the place of
 
 from __future__ import annotations
 
-
 import tensorflow as tf
 
 from rnnsearch_tf.config import SearchConfig
@@ -29,7 +28,6 @@ def search_litert(
     Args:
         model: a TranslationModel or Ensemble in float32, whose source ids are one tensor.
         config: the search options; they become constants of the graph.
-        shortlist: Shortlist, or None.
         weights: "float32"; "float16": stored so, computed in float32; "int8": LiteRT's dynamic
             range quantization, which computes products in eight bits.
 

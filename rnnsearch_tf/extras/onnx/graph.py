@@ -34,7 +34,6 @@ def search_onnx(
     Args:
         model: a TranslationModel or Ensemble in float32, whose source ids are one tensor.
         config: the search options; they become constants of the graph.
-        shortlist: Shortlist, or None.
 
     Returns:
         ModelProto with the input ``source_ids``, int32 [B, J], and the outputs of

@@ -129,7 +129,6 @@ def write_page(
     """Write the files of the page, but for the model, to an existing folder.
 
     Args:
-        folder: the folder.
         settings: content of model.json.
         library: files of onnxruntime-web, {name: content}.
     """
