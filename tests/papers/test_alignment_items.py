@@ -158,4 +158,5 @@ def test_every_item_that_needs_aligners_says_so():
         "alignment-phrasebook",
         "alignment-multi30k",
         "rare-words",
+        "bahdanau2015-scaling",  # phrase-based systems of its own
     }
