@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from rnnsearch_tf.data.pairs import LinePair, Pairs, Report
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.reading import exists
-from rnnsearch_tf.files.streams import missing
 from rnnsearch_tf.files.tables import split
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def open_files(
     for name, paths in zip(names, sides):
         for path in paths:
             if not exists(path):
-                raise missing(f"{name}: {path}")
+                raise UserError(f"{name}: {path}: expected a text file, found none; check the path")
     counts = [len(paths) for paths in sides]
     if counts[0] != counts[1]:
         found = " and ".join(f"{len(paths):,} ({_shown(paths)})" for paths in sides)

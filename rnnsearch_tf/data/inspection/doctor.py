@@ -86,8 +86,9 @@ def check_data(
         try:
             pairs = open_corpus(config, part)
             if pairs is None:
-                lacking = "no BLEU while training, no best checkpoint"
-                message = f"no development files are named: {lacking}"
+                message = (
+                    "no development files are named: no BLEU while training, no best checkpoint"
+                )
                 findings[part].append(Finding("warning", part, message))
                 continue
             listed = part == "train" and refusal(config) is None
@@ -215,8 +216,11 @@ def _oddities(counts: Counts) -> Messages:
         yield "warning", _of_the_pairs("unequal", counts, counts.good)
     correlation = counts.correlation()
     if counts.good >= 100 and correlation is not None and correlation < 0.3:
-        hardly = f"hardly correlate (correlation {correlation:.2f})"
-        yield "warning", f"lengths of the two sides {hardly}: the lines may be shifted or shuffled"
+        message = (
+            f"lengths of the two sides hardly correlate (correlation {correlation:.2f}): the lines"
+            " may be shifted or shuffled"
+        )
+        yield "warning", message
     for kind, many in (("copy", 0.01), ("duplicate", 0.05)):
         if counts.found[kind]:
             pairs = min(counts.good, REMEMBERED_PAIRS) if kind == "duplicate" else counts.good
