@@ -299,7 +299,7 @@ def table_2(work, models) -> Page:
 
 def _table_2_of(work, name, seed):
     from rnnsearch_tf.data.corpus import open_corpus
-    from rnnsearch_tf.training.callbacks import epochs_done
+    from rnnsearch_tf.training.learning_rate import epochs_done
 
     translator = work.translator(name, seed)
     state = work.trained(name, seed)

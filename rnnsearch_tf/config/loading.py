@@ -44,7 +44,7 @@ from rnnsearch_tf.config.effects import (
 from rnnsearch_tf.config.option import LIMITS, Section, Tree
 from rnnsearch_tf.config.options import Config
 from rnnsearch_tf.config.presets import PRESETS
-from rnnsearch_tf.config.training_text import names_development_text
+from rnnsearch_tf.config.text_checks import names_development_text
 from rnnsearch_tf.config.yaml_files import parse_value, read_with_bases, read_yaml
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import AnyPath

@@ -14,7 +14,7 @@ from rnnsearch_tf.config.effects import GIVEN, check_effects, sections_of
 from rnnsearch_tf.config.model_options import ModelConfig, check_model
 from rnnsearch_tf.config.option import option
 from rnnsearch_tf.config.presets import ATTENDING, TRANSLATING
-from rnnsearch_tf.config.training_text import (
+from rnnsearch_tf.config.text_checks import (
     check_guided_alignment,
     check_sampling,
     check_training_text,

@@ -18,7 +18,7 @@ from rnnsearch_tf.data.shards import open_files
 from rnnsearch_tf.config.effects import evaluation_defaults
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.config.data_options import CorpusConfig
-from rnnsearch_tf.config.training_text import names_development_text
+from rnnsearch_tf.config.text_checks import names_development_text
 
 HELD_OUT_SIZE = 500
 """Pairs in the development and in the test part of the built-in corpus."""

@@ -328,7 +328,7 @@ def _advance(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam
     history = beam.history.write(beam.time, sentences.rows, parents, chosen, alignment)
 
     length = beam.time + 1
-    continuing, finished = _fill_beam(beam.finished, ending, continuing, length, width, rules)
+    continuing, finished = _prune_beam(beam.finished, ending, continuing, length, width, rules)
     live = tf.where(beam.done[:, tf.newaxis], beam.live, continuing)
     done = beam.done | is_done(live, finished, length, sentences.maximum, rules)
     state, written = tf.nest.map_structure(
@@ -369,7 +369,7 @@ def ending_now(words: NextWords, live: tf.Tensor, beam: Beam, sentences: Sentenc
     return tf.where(early, NO_HYPOTHESIS, continuations_by(words, live, END_ID))
 
 
-def _fill_beam(
+def _prune_beam(
     finished: Finished,
     ending: tf.Tensor,
     continuing: tf.Tensor,

@@ -252,7 +252,7 @@ def _advance(
     )
 
     ending_keys, keys = (penalize(x, length, rules.penalty) for x in (ending, totals))
-    kept = _allocate(
+    kept = _prune_by_phrases(
         finished_ranks(beam.finished, rules), ending_keys, keys, needed, rules.config.beam_size
     )
     ending_kept = kept[:, :width]
@@ -388,7 +388,7 @@ def _extend(
     return Progress(prefix_matched & word_matches, progress.met | (just_complete & ~lost))
 
 
-def _allocate(
+def _prune_by_phrases(
     finished_keys: tf.Tensor,
     ending_keys: tf.Tensor,
     keys: tf.Tensor,

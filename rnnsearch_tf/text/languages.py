@@ -1,7 +1,8 @@
 """Language codes, and the Moses rules that exist for them.
 
-To add a language, add its abbreviations as ``prefixes/CODE.txt``; apostrophes are in moses.py, the
-letters by which `doctor` recognizes a language in characters.py.
+To add a language, add its abbreviations as ``prefixes/CODE.txt``. Its rules for apostrophes and for
+joining tokens, where they differ from those of English, are in moses.py. UNSEGMENTED lists the
+languages without spaces.
 """
 
 from __future__ import annotations

@@ -18,9 +18,10 @@ from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runs.limits import reached_limit
 from rnnsearch_tf.runtime.progress import announced, coloured, say
 from rnnsearch_tf.training.averaging import assign_mean
-from rnnsearch_tf.training.callbacks import Clock, Logs, MetricsLog, updates_done
+from rnnsearch_tf.training.callbacks import Clock, Logs, MetricsLog
 from rnnsearch_tf.training.checkpoint import TrainingState
 from rnnsearch_tf.training.interruption import Interruption
+from rnnsearch_tf.training.learning_rate import updates_done
 from rnnsearch_tf.translation import Translator
 
 Sides = tuple[Sequence[str], Sequence[str]]

@@ -40,7 +40,7 @@ from rnnsearch_tf.runs.limits import reached_limit
 from rnnsearch_tf.text.pipeline import Text, load_texts
 from rnnsearch_tf.text.vocabulary import shortfall
 from rnnsearch_tf.training import warm_start
-from rnnsearch_tf.training.agreement import Agreement
+from rnnsearch_tf.training.worker_sync import Agreement
 from rnnsearch_tf.training.arguments import check_arguments, listed_callbacks
 from rnnsearch_tf.training.callbacks import (
     Clock,
@@ -52,7 +52,7 @@ from rnnsearch_tf.training.callbacks import (
     Schedule,
 )
 from rnnsearch_tf.training.development import Development, Sides
-from rnnsearch_tf.training.enough import TooShort, verdict
+from rnnsearch_tf.training.length_advice import TooShort, verdict
 from rnnsearch_tf.training.given_pairs import naming_given, write_given
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.model_card import write_model_card
@@ -104,8 +104,8 @@ def train(
     Returns:
         dict: ``best_bleu``, ``best_loss`` (float or None), of the best weights by
             training.best_by; ``batches``, ``minutes``, ``run`` (str).
-            ``enough`` (bool): whether the model is worth using, see training/enough.py. This and
-            the scores are None in a worker that is not the chief.
+            ``enough`` (bool): whether the model is worth using, see training/length_advice.py.
+            This and the scores are None in a worker that is not the chief.
 
     Raises:
         UsageError: the folder holds a training already and ``resume`` is not set, or

@@ -1,4 +1,6 @@
-"""The schedule and the limits of a configuration for ``model.fit``."""
+"""The schedule and the limits of a configuration for ``model.fit``. The rates are computed in
+learning_rate.py.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from rnnsearch_tf.config import (
     saved_config,
     shipped_configs,
 )
-from rnnsearch_tf.config.training_text import names_development_text
+from rnnsearch_tf.config.text_checks import names_development_text
 from rnnsearch_tf.data.continuing import continued_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.profile import load_profile

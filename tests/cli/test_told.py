@@ -14,9 +14,9 @@ from rnnsearch_tf.data.phrasebook import phrasebook
 PROGRAM = """
 import json, sys
 from rnnsearch_tf.cli.main import run
-from rnnsearch_tf.training import enough
+from rnnsearch_tf.training import length_advice
 
-enough.SECONDS_OF_MEASURING = 0  # not a minute
+length_advice.SECONDS_OF_MEASURING = 0  # not a minute
 for words in json.loads(sys.argv[1]):
     code = run(words)
     for stream in (sys.stdout, sys.stderr):

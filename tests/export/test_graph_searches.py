@@ -44,7 +44,7 @@ def assert_equal_searches(form, model, config, shortlist=None):
     )
 
 
-@every_format
+@pytest.mark.parametrize("form", ["onnx", pytest.param("litert", marks=pytest.mark.slow)])
 def test_a_model_with_attention(form):
     assert_equal_searches(form, *searches.model_of_many_lengths())
 

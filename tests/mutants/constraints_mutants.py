@@ -77,8 +77,8 @@ CONSTRAINTS = [
     Mutant(
         "search/constrained.py",
         "finished hypotheses give their places back",
-        "_allocate(\n        finished_ranks(beam.finished, rules),",
-        "_allocate(NO_HYPOTHESIS + 0 * beam.finished.keys,",
+        "_prune_by_phrases(\n        finished_ranks(beam.finished, rules),",
+        "_prune_by_phrases(NO_HYPOTHESIS + 0 * beam.finished.keys,",
         (PLAIN,),
     ),
     Mutant(

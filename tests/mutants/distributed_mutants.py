@@ -106,7 +106,7 @@ _FAULTS = [
         REPLICAS,
     ),
     (
-        "training/agreement.py",
+        "training/worker_sync.py",
         "every worker has its own clock",
         "if self.workers.chief else (0, 0, 0)",
         "if True else (0, 0, 0)",

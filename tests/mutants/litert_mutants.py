@@ -37,8 +37,8 @@ LITERT = [
     Mutant(
         "extras/litert/writer.py",
         "several sentences are checked at once",
-        '    "rnnsearch_tf.extras.litert.check",\n    1,',
-        '    "rnnsearch_tf.extras.litert.check",\n    8,',
+        '    "rnnsearch_tf.extras.litert.answers",\n    1,',
+        '    "rnnsearch_tf.extras.litert.answers",\n    8,',
         ("export/test_litert.py::test_a_wrong_answer_is_not_published",),
     ),
     Mutant(

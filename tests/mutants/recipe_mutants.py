@@ -183,7 +183,7 @@ DROPOUT = [
 
 DRIVING = [
     Mutant(
-        "training/callbacks.py",
+        "training/learning_rate.py",
         "schedules run ahead of the updates",
         "return state.batches // config.accumulate",
         "return state.batches / config.accumulate",
@@ -193,7 +193,7 @@ DRIVING = [
         ),
     ),
     Mutant(
-        "training/callbacks.py",
+        "training/learning_rate.py",
         "warm-up by batches",
         "(updates_done(state, config) + 1) / max(1, config.warmup_updates)",
         "(state.batches + 1) / max(1, config.warmup_updates)",

@@ -97,10 +97,10 @@ SEARCH = [
     Mutant(
         "search/beam.py",
         "a finished hypothesis loses probability at later steps",
-        "    continuing, finished = _fill_beam(beam.finished,",
+        "    continuing, finished = _prune_beam(beam.finished,",
         "    fading = beam.finished._replace(keys=beam.finished.keys - 0.5,"
         " log_probabilities=beam.finished.log_probabilities - 0.5)\n    continuing, finished ="
-        " _fill_beam(fading,",
+        " _prune_beam(fading,",
         (f"{BEAM}::test_a_finished_hypothesis_keeps_its_score",),
     ),
     Mutant(

@@ -130,7 +130,7 @@ SYSTEMS = [
         (f"{START}::test_uniform_everywhere",),
     ),
     Mutant(
-        "training/callbacks.py",
+        "training/learning_rate.py",
         "halved every epoch",
         "math.floor(2 * (epochs_done",
         "math.floor(1 * (epochs_done",

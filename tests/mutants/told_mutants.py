@@ -4,7 +4,7 @@ from mutants import Mutant
 
 SIGNS = "evaluation/test_warning_signs.py"
 EXPORTED = "export/test_exported_as_run.py"
-ENOUGH = "training/test_enough.py"
+ENOUGH = "training/test_length_advice.py"
 BEAM = "search/test_beam.py"
 
 TOLD = [
@@ -75,21 +75,21 @@ TOLD = [
         (f"{EXPORTED}::test_an_export_names_the_training_text",),
     ),
     Mutant(
-        "training/enough.py",
+        "training/length_advice.py",
         "the graph of the first update counts as its speed",
         "self._measured_from = now, updates",
         "self._measured_from = now - 30, updates",
         (f"{ENOUGH}::test_it_is_said_once_after_a_minute",),
     ),
     Mutant(
-        "training/enough.py",
+        "training/length_advice.py",
         "a good model of few updates is called too short",
         "bleu >= USABLE_BLEU or bleu",
         "bleu",
         (f"{ENOUGH}::test_a_usable_model_is_passed",),
     ),
     Mutant(
-        "training/enough.py",
+        "training/length_advice.py",
         "a score of the start is no reason",
         "or best != state.began_at",
         "or best >= state.began_at",

@@ -169,14 +169,14 @@ TRAINING = [
         (f"{DRIVER}::test_a_gradient_that_is_not_finite_stops_with_a_message",),
     ),
     Mutant(
-        "training/callbacks.py",
+        "training/learning_rate.py",
         "the nearer limit counts",
         "min(1.0, max(shares, default=0.0))",
         "min(1.0, min(shares, default=0.0))",
         (f"{SCHEDULE}::test_the_limit_that_is_further_along_counts",),
     ),
     Mutant(
-        "training/callbacks.py",
+        "training/learning_rate.py",
         "the cosine goes round",
         "math.cos(math.pi * share_done",
         "math.cos(2 * math.pi * share_done",

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.training.callbacks import learning_rate, share_done
+from rnnsearch_tf.training.learning_rate import learning_rate, share_done
 from rnnsearch_tf.training.checkpoint import TrainingState
 
 

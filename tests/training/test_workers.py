@@ -12,7 +12,7 @@ from rnnsearch_tf.distributed import workers
 from rnnsearch_tf.distributed.addresses import worker_variable
 from rnnsearch_tf.errors import PeerLost, UserError
 from rnnsearch_tf.layers.dropout import Dropout, vary_dropout
-from rnnsearch_tf.training.agreement import Agreement
+from rnnsearch_tf.training.worker_sync import Agreement
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.checkpoint import TrainingState
 from rnnsearch_tf.distributed.workers import losing_peers

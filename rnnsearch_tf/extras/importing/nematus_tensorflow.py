@@ -49,9 +49,7 @@ UNIT_PARTS = {  # the variable, and the scope of the normalization of its produc
     "b": ("gates_bias", ""),
     "bx": ("proposal_bias", ""),
 }
-AFTER_ATTENTION = {
-    "U_nl": "U", "Ux_nl": "Ux", "Wc": "W", "Wcx": "Wx", "b_nl": "b", "bx_nl": "bx"
-}  # fmt: skip
+AFTER_ATTENTION = {"U_nl": "U", "Ux_nl": "Ux", "Wc": "W", "Wcx": "Wx", "b_nl": "b", "bx_nl": "bx"}
 """Names of the parts of a unit of the decoder that reads no word."""
 
 _LAYER = re.compile(rf"({'|'.join(LAYERS)})_({'|'.join(LAYER_ENDS)})")

@@ -37,14 +37,26 @@ BRIDGES = {
 }
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "RNNEncoder": dict(
-        num_layers=None, num_units=None, bidirectional=False, residual_connections=False,
-        dropout=0.3, reducer="ConcatReducer", cell_class="LSTMCell"),
+        num_layers=None,
+        num_units=None,
+        bidirectional=False,
+        residual_connections=False,
+        dropout=0.3,
+        reducer="ConcatReducer",
+        cell_class="LSTMCell",
+    ),
     "AttentionalRNNDecoder": dict(
-        num_layers=None, num_units=None, bridge_class="ZeroBridge",
-        attention_mechanism_class="LuongAttention", cell_class="LSTMCell", dropout=0.3,
-        residual_connections=False, first_layer_attention=False,
-        attention_layer_activation="tanh"),
-}  # fmt: skip
+        num_layers=None,
+        num_units=None,
+        bridge_class="ZeroBridge",
+        attention_mechanism_class="LuongAttention",
+        cell_class="LSTMCell",
+        dropout=0.3,
+        residual_connections=False,
+        first_layer_attention=False,
+        attention_layer_activation="tanh",
+    ),
+}
 """The classes of encoder and decoder, and their arguments in their order with the defaults."""
 
 

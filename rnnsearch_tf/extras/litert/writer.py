@@ -26,7 +26,7 @@ LITERT = Format(
     "LiteRT",
     LITERT_FILE,
     _convert,
-    "rnnsearch_tf.extras.litert.check",
+    "rnnsearch_tf.extras.litert.answers",
     1,
     f"{SETTINGS} has the text settings",
 )

@@ -32,7 +32,7 @@ ONNX = Format(
     "ONNX Runtime",
     ONNX_FILE,
     _convert,
-    "rnnsearch_tf.extras.onnx.check",
+    "rnnsearch_tf.extras.onnx.answers",
     8,
     f"rnnsearch-translate --model {ONNX_FILE} translates",
 )

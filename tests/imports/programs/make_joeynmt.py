@@ -88,11 +88,18 @@ def models(size):
         ),
         "lstm-zero": model_of("lstm", size, 1, "bahdanau", input_feeding=False, init_hidden="zero"),
         "gru-tied": {
-            **model_of("gru", size, 2, "luong", input_feeding=True, init_hidden="bridge",
-                       decoder_size=size - 1),
+            **model_of(
+                "gru",
+                size,
+                2,
+                "luong",
+                input_feeding=True,
+                init_hidden="bridge",
+                decoder_size=size - 1,
+            ),
             "tied_softmax": True,
         },
-    }  # fmt: skip
+    }
 
 
 def train(name, large):

@@ -7,9 +7,9 @@ import pytest
 
 from rnnsearch_tf.config import Config, TrainingConfig
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.training import enough
+from rnnsearch_tf.training import length_advice
 from rnnsearch_tf.training.checkpoint import TrainingState
-from rnnsearch_tf.training.enough import Course, TooShort, updates_needed, verdict
+from rnnsearch_tf.training.length_advice import Course, TooShort, updates_needed, verdict
 
 RUN = Run("my run")
 GO_ON = "rnnsearch train --output 'my run' --resume"
@@ -39,7 +39,7 @@ def said(monkeypatch, capsys):
 
     def train(seconds, batches, updates_of_epoch=50.0, state=None, **settings):
         now = 1000.0
-        monkeypatch.setattr(enough, "time", types.SimpleNamespace(monotonic=lambda: now))
+        monkeypatch.setattr(length_advice, "time", types.SimpleNamespace(monotonic=lambda: now))
         state = state or TrainingState()
         watch = TooShort(RUN, state, TrainingConfig(**settings), updates_of_epoch)
         for batch in range(batches):
@@ -111,7 +111,7 @@ def test_too_few_updates():
     )
 
 
-def test_enough_updates_and_no_model():
+def test_length_advice_updates_and_no_model():
     """Then twice as many; or, after early stopping, other text."""
     assert ended(4.99, 2000, minutes=60.0) == (
         "2,000 updates, 20.0 epochs; development BLEU 4.99: mostly unusable: too little text, or"

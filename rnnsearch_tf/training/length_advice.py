@@ -11,8 +11,9 @@ from rnnsearch_tf.evaluation.bleu import meaning
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.progress import duration, say
-from rnnsearch_tf.training.callbacks import Logs, updates_done
+from rnnsearch_tf.training.callbacks import Logs
 from rnnsearch_tf.training.checkpoint import TrainingState
+from rnnsearch_tf.training.learning_rate import updates_done
 
 FEWEST_UPDATES = 1_000
 """Updates that a model needs before its translations have to do with the source, whatever the text.

@@ -1,6 +1,6 @@
 """Answer with an ONNX file in a new process.
 
-    python -m rnnsearch_tf.extras.onnx.check FILE REQUESTS ANSWERS
+    python -m rnnsearch_tf.extras.onnx.answers FILE REQUESTS ANSWERS
 
 REQUESTS and ANSWERS: see :func:`~rnnsearch_tf.export.graph_check.answer_requests`.
 """

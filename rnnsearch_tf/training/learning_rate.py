@@ -1,0 +1,46 @@
+"""The learning rate of the next update, and how far a training is: in updates, in epochs, and as a
+share of its limits.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.training.checkpoint import TrainingState
+
+
+def updates_done(state: TrainingState, config: TrainingConfig) -> int:
+    """Number of updates so far; training.accumulate batches make one update."""
+    return state.batches // config.accumulate
+
+
+def share_done(state: TrainingState, config: TrainingConfig) -> float:
+    """Completed share of the training in [0, 1], by updates or by minutes, whichever is larger."""
+    shares = (
+        [updates_done(state, config) / config.maximum_updates] if config.maximum_updates else []
+    )
+    shares += [state.seconds / 60 / config.maximum_minutes] if config.maximum_minutes else []
+    return min(1.0, max(shares, default=0.0))
+
+
+def epochs_done(state: TrainingState) -> float:
+    """Number of passes over the training text so far, fractions included from the second on: the
+    first one shows how many batches an epoch has.
+    """
+    in_whole_epochs = state.batches - state.batches_of_epoch
+    if not in_whole_epochs:
+        return 0.0
+    return state.epoch + min(1.0, state.batches_of_epoch * state.epoch / in_whole_epochs)
+
+
+def learning_rate(state: TrainingState, config: TrainingConfig) -> float:
+    """Learning rate of the next update: linear warm-up from 0, then by ``training.schedule``."""
+    rate = config.learning_rate * min(
+        1.0, (updates_done(state, config) + 1) / max(1, config.warmup_updates)
+    )
+    if config.schedule == "cosine":
+        rate *= 0.5 * (1 + math.cos(math.pi * share_done(state, config)))
+    if config.schedule == "halving":  # at halve_after, half an epoch later, ...
+        rate *= 0.5 ** max(0, math.floor(2 * (epochs_done(state) - config.halve_after)) + 1)
+    return rate
