@@ -11,6 +11,7 @@ symmetrized.
 
 from __future__ import annotations
 
+import logging
 import pathlib
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,8 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.alignment import Link
 from rnnsearch_tf.alignment.symmetrization import grow_diag_final_and
 from rnnsearch_tf.runtime.optional import THOT, require
+
+log = logging.getLogger("rnnsearch_tf")
 
 ALIGNERS = {"fast_align": "fast_align", "hmm": "HMM", "ibm4": "IBM Model 4"}
 """{name in Thot: display name}"""
@@ -37,7 +40,8 @@ def align(kind: str, train: Texts, texts: Texts) -> list[list[Link]]:
         texts: the text to align; may be the same text.
 
     Returns:
-        The sorted links of each pair: grow-diag-final-and of both directions.
+        The sorted links of each pair: grow-diag-final-and of both directions. Pairs with a side
+        that is longer than Thot takes (200 tokens) have none; their number is logged.
 
     Raises:
         UserError: the packages are missing.
@@ -80,6 +84,10 @@ def _trained(kind: str, sources: Sequence[str], targets: Sequence[str]) -> Any:
 
 def _aligned(model: Any, sources: Sequence[str], targets: Sequence[str]) -> Iterator[set[Link]]:
     """The links of each pair by a Thot model of one direction."""
-    for source, target in zip(sources, targets):
-        matrix = model.align(source.split(), target.split())
+    limit = model.thot_model.max_sentence_length
+    pairs = [(source.split(), target.split()) for source, target in zip(sources, targets)]
+    if long := sum(max(map(len, pair)) > limit for pair in pairs):
+        log.warning("warning: %s pairs of more than %s tokens have no links", f"{long:,}", limit)
+    for source, target in pairs:
+        matrix = model.align(source, target)
         yield {(pair.source_index, pair.target_index) for pair in matrix.to_aligned_word_pairs()}

@@ -62,7 +62,7 @@ from rnnsearch_tf.files.writing import (
     check_own_file,
 )
 from rnnsearch_tf.runtime.progress import progress, say
-from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runs.folder import Run, digest_of
 
 if TYPE_CHECKING:
     from rnnsearch_tf.translation import Translator
@@ -185,6 +185,7 @@ def run(arguments: Namespace) -> None:
     baseline = _baseline(arguments, len(sources))
     _check_resamples(arguments, len(sources))
     _check_outputs(arguments)
+    weights = _digest_of_weights(arguments) if arguments.calibrate else None
     translator = load_translator(arguments)
     if arguments.tokenized:
         _check_words(translator.config.target)
@@ -215,7 +216,7 @@ def run(arguments: Namespace) -> None:
         )
     if arguments.calibrate or arguments.confidence:
         report["confidence"] = _confidence(
-            translator, sources, texts, references, arguments, calibration, name
+            translator, sources, texts, references, arguments, calibration, name, weights
         )
     if translator.search_config(**changes).shortlist:
         without = {key: value for key, value in changes.items() if not key.startswith("shortlist")}
@@ -482,8 +483,15 @@ def _calibration(arguments, sources, name):
     return None
 
 
+def _digest_of_weights(arguments) -> str:
+    """SHA-256 of the model's weights, which its calibration belongs to; empty without weights."""
+    run = Run.open(arguments.model[0])
+    found = [path for path in (run.best_weights, run.eight_bit_weights) if path.exists()]
+    return digest_of(found[0]) if found else ""
+
+
 def _confidence(
-    translator, sources, translations, references, arguments, calibration, name
+    translator, sources, translations, references, arguments, calibration, name, weights
 ) -> dict:
     """Correlation of confidence and sentence chrF; with --calibrate, fit the calibration first."""
     from rnnsearch_tf.evaluation.bleu import sentence_chrf
@@ -494,6 +502,11 @@ def _confidence(
         calibration = Calibration.fit(
             translator, sources, translations, references[0], name, lowercase
         )
+        if _digest_of_weights(arguments) != weights:
+            raise UserError(
+                f"{arguments.model[0]}: expected the weights that were evaluated, got others, which"
+                " a training has written meanwhile; calibrate when it has ended"
+            )
         calibration.save(Run.open(arguments.model[0]))
     confidences = calibration(translator, sources, translations)
     texts = [translations, *references]

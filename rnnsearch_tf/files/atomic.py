@@ -70,13 +70,22 @@ def replacing(
             partial.unlink(missing_ok=True)
 
 
-def leftovers(path: AnyPath) -> list[pathlib.Path]:
+def leftovers(*paths: AnyPath) -> list[pathlib.Path]:
     """The temporary files of :func:`replacing` with ``one_writer=False`` that killed processes
-    have left; if no process writes the file now.
+    have left beside these files; if no process writes them now. Lists each folder once.
     """
-    path = pathlib.Path(path)
-    name = re.compile(rf"\.{re.escape(_cut(path.name, 34))}\.[0-9a-f]{{32}}")
-    return [other for other in path.parent.iterdir() if name.fullmatch(other.name)]
+    names: dict[pathlib.Path, set[str]] = {}
+    for path in map(pathlib.Path, paths):
+        names.setdefault(path.parent, set()).add(_cut(path.name, 34))
+    return [
+        other
+        for folder, wanted in names.items()
+        for other in folder.iterdir()
+        if (found := _TEMPORARY.fullmatch(other.name)) and found.group(1) in wanted
+    ]
+
+
+_TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{32}", re.DOTALL)
 
 
 def _temporary_name(name: str, one_writer: bool) -> str:

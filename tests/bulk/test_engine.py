@@ -10,7 +10,7 @@ from rnnsearch_tf.extras.bulk import corpus
 from rnnsearch_tf.extras.bulk.engine import identity_of, load_engine, settings_of
 from rnnsearch_tf.extras.bulk.folder import CorpusFolder
 from rnnsearch_tf.extras.bulk.shard import translate_shard
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +70,11 @@ def test_a_word_list_from_a_pipe_is_refused(run, option):
         settings = settings_of([run], search={option: f"/dev/fd/{reading}"})
         with pytest.raises(UserError, match="expected a file, which is read several times, got a"):
             identity_of(settings)
+
+
+def test_one_model_is_not_combined(run):
+    with pytest.raises(UsageError, match="combine: expected several models for log_probabilities"):
+        settings_of([run], combine="log_probabilities")
 
 
 def test_an_engine_is_of_the_files_that_are_there(tmp_path):

@@ -4,6 +4,7 @@ import dataclasses
 import gzip
 import os
 import pathlib
+import unicodedata
 
 import numpy as np
 import pytest
@@ -59,6 +60,16 @@ def test_words_are_characters_where_there_are_no_spaces():
     limits = rt.config_for_pairs(pairs, "ja", "en").data
     assert limits.maximum_source_length == limits.maximum_target_length == 180
     assert rt.config_for_pairs(pairs, "en", "en").data.maximum_source_length == 50
+
+
+def test_characters_are_counted_in_the_form_that_training_reads():
+    """600 syllables of Korean are some 60 letters in decomposed form; each needs a subword."""
+    syllables = [chr(0xAC00 + 17 * k) for k in range(600)]
+    lines = [" ".join(syllables[k : k + 4]) for k in range(0, 600, 4)]
+    decomposed = [unicodedata.normalize("NFD", line) for line in lines]
+    for some in (lines, decomposed):
+        config = rt.config_for_pairs([(line, "a b c") for line in some], "ko", "en")
+        assert config.source.vocabulary_size >= 700
 
 
 @pytest.mark.skipif(not CAPTIONS.exists(), reason="needs the captions of Multi30k")

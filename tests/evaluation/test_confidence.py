@@ -312,6 +312,29 @@ def test_what_is_missing_or_damaged_is_said(calibrated, tmp_path, capsys):
     assert "expected one --model" in capsys.readouterr().err
 
 
+def test_weights_that_a_training_writes_meanwhile_are_not_calibrated(
+    calibrated, tmp_path, monkeypatch, capsys
+):
+    """The calibration would stand beside weights that it does not belong to."""
+    _, folder, _ = calibrated
+    run = Run(write_run(tmp_path / "run", seed=18))
+    fit = Calibration.fit
+
+    def fit_while_it_trains(translator, *texts):
+        found = fit(translator, *texts)
+        translator.model.trainable_variables[0].assign_add(
+            0.5 + translator.model.trainable_variables[0]
+        )
+        run.write_weights(translator.model)
+        return found
+
+    monkeypatch.setattr(Calibration, "fit", fit_while_it_trains)
+    files = ["--source", str(folder / "source"), "--reference", str(folder / "reference")]
+    assert rnnsearch(["evaluate", "--model", str(run), *files, "--calibrate"]) == 1
+    assert "expected the weights that were evaluated, got others" in capsys.readouterr().err
+    assert not run.confidence.exists()
+
+
 @pytest.mark.slow
 def test_it_is_calibrated_on_the_development_text_by_itself(tmp_path, capsys):
     """Without files: the pairs that data.held_out took out of training, none of them a training

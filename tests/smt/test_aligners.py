@@ -52,3 +52,11 @@ def test_an_unknown_aligner_is_refused():
         UsageError, match=r"aligner: expected one of fast_align, hmm, ibm4, got 'ibm5'"
     ):
         align("ibm5", (["a"], ["b"]), (["a"], ["b"]))
+
+
+@needs_thot
+def test_pairs_that_are_too_long_have_no_links_and_are_counted(caplog):
+    lines = ["a " * 200, "a " * 201]
+    found = align("ibm4", (["a b"] * 9, ["c d"] * 9), (lines, lines))
+    assert found[0] and not found[1]
+    assert "1 pairs of more than 200 tokens have no links" in caplog.text

@@ -92,6 +92,36 @@ def test_a_system_that_is_trained_again_is_not_tuned(tmp_path):
     assert system.weights[-1] == 0
 
 
+def test_any_white_space_separates_tokens_as_in_training(system):
+    source = held_out(1)[0][0]
+    spaced = source.replace(" ", "\u00a0", 1).replace(" ", "\t", 1) + "\n"
+    assert system.nbest([spaced], 5) == system.nbest([source], 5)
+
+
+def test_a_failed_tuning_or_training_changes_nothing(system, monkeypatch):
+    before = system.weights.copy()
+    lines = [entries[0] for entries in system.nbest(held_out(5)[0], 1)]
+
+    def fails(*_):
+        raise KeyboardInterrupt
+
+    rounds = iter([phrase_based.tune, fails])
+    with monkeypatch.context() as patch:
+        patch.setattr(phrase_based, "tune", lambda *arguments: next(rounds)(*arguments))
+        with pytest.raises(KeyboardInterrupt):
+            system.tune(*held_out(8), size=10, rounds=2)
+    assert system.weights.tolist() == before.tolist()
+    files = [system.folder.parent / side for side in ("source", "target")]
+    with monkeypatch.context() as patch:
+        patch.setattr(PhraseBased, "_train", fails)
+        with pytest.raises(KeyboardInterrupt):
+            PhraseBased.train(system.folder, *files)
+    again = PhraseBased(system.folder)
+    assert again.weights.tolist() == before.tolist()
+    assert [entries[0] for entries in again.nbest(held_out(5)[0], 1)] == lines
+    assert {path.name for path in system.folder.iterdir()} <= {*phrase_based.PARTS, "weights.json"}
+
+
 def test_the_table_is_of_relative_frequencies_and_word_translations(system, tmp_path):
     path = tmp_path / "table"
     path.write_text("".join(system.table()), encoding="utf-8")
@@ -130,6 +160,13 @@ def test_a_line_of_the_nbest_list_is_moses_s(tmp_path):
     (tmp_path / "nbest").write_text(line, encoding="utf-8")
     [[entry]] = read_nbest(tmp_path / "nbest")
     assert entry.text == "le chat noir" and entry.score == 7.0 and entry.fields[4] == b"0=0 1-2=1-2"
+
+
+def test_the_separator_of_the_fields_is_no_word_of_a_line(tmp_path):
+    derivation = Derivation("a ||| b", (0.0,) * 8, (((0, 2), (0, 2)),))
+    (tmp_path / "nbest").write_text(derivation.nbest_line(0, [1.0] * 8), encoding="utf-8")
+    [[entry]] = read_nbest(tmp_path / "nbest")
+    assert entry.text == "a | | | b" and entry.fields[4] == b"0-2=0-2"
 
 
 def test_missing_packages_are_named_with_their_extra(tmp_path, monkeypatch):

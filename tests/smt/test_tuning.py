@@ -102,3 +102,13 @@ def test_lists_of_one_hypothesis_leave_nothing_to_choose():
     )
     weights, score = tune(candidates, [0.5])
     assert weights.tolist() == [0.5] and 0 < score < 100
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_feature_that_is_constant_within_the_lists_keeps_its_weight(seed):
+    """It decides nothing here, so that any weight has the same BLEU; in another text it may."""
+    lists, references = random_lists(seed)
+    lists = [[(text, [*values, 2.0]) for text, values in entries] for entries in lists]
+    weights, score = tune(Candidates.from_lists(lists, references), [1.0, 1.0, 1.0, 0.25], 4, seed)
+    assert weights[3] == 0.25
+    assert score > corpus_bleu(lists, references, [1.0, 1.0, 1.0, 0.25])

@@ -9,6 +9,7 @@ import dataclasses
 import math
 import pathlib
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -212,6 +213,7 @@ def _inspected(pairs: Pairs, codes: tuple[str, str]) -> Inspection:
     characters: tuple[set[str], set[str]] = (set(), set())
     for texts in progress(iter(pairs), doing="reading the text", unit="pairs"):
         for side, text in enumerate(texts):
+            text = unicodedata.normalize("NFC", text)  # as training does (unicode_form)
             lengths[side][len(text) if unsegmented[side] else len(text.split())] += 1
             characters[side].update(text)
     report = pairs.check()

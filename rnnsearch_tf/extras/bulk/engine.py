@@ -17,6 +17,7 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.files.streams import check_readable_again
 from rnnsearch_tf.runs.folder import Run, digest_of
+from rnnsearch_tf.translation.loading import check_combine
 
 Engine = Callable[[Sequence[str]], list[str | None]]
 """Translates texts; None for a text with more tokens than the model's maximum length."""
@@ -38,7 +39,9 @@ def settings_of(
 
     Raises:
         UserError: a model does not exist.
+        UsageError: `combine` for a single model.
     """
+    check_combine(len(models), combine)
     exported = exported_version(models[0]) if len(models) == 1 else None
     paths = [exported] if exported else [Run.open(model) for model in models]
     search = {

@@ -96,13 +96,12 @@ class CorpusFolder:
         check_links(self.path)
         manifest = self.path / MANIFEST
         known = _read(manifest)
-        digests = {name: digest_of(path) for name, path in self.inputs.items()}
         done = [name for name in known.get("files", ()) if self._output(name).exists()]
+        own = {MANIFEST, PARTIAL + MANIFEST, BAD_LINES, *done}
         foreign = sorted(
             path.name
             for path in self.path.iterdir()
-            if path.name not in (MANIFEST, PARTIAL + MANIFEST, BAD_LINES, *done)
-            and not path.name.startswith(".")
+            if path.name not in own and not path.name.startswith(".")
         )
         if foreign:
             raise UsageError(
@@ -111,6 +110,7 @@ class CorpusFolder:
             )
         if done:
             self._require_same(known)
+        digests = {name: digest_of(path) for name, path in self.inputs.items()}
         for name in done:
             if digests.get(name, known["files"][name]) != known["files"][name]:
                 raise UserError(
@@ -119,11 +119,12 @@ class CorpusFolder:
                     " again"
                 )
         (self.path / BAD_LINES).mkdir(exist_ok=True)
-        for name in self.inputs.keys() - set(done):  # left by a killed process
+        unfinished = self.inputs.keys() - set(done)
+        for name in unfinished:  # left by a killed process
             self._bad(name).unlink(missing_ok=True)
-            for path in (self._output(name), self._bad(name)):
-                for partial in leftovers(path):
-                    partial.unlink()
+        outputs = (path(name) for name in unfinished for path in (self._output, self._bad))
+        for partial in leftovers(*outputs):
+            partial.unlink()
         files = {name: known["files"][name] for name in done} | digests
         write_file(manifest, to_json(self.identity | {"files": files}, indent=1))
 

@@ -15,6 +15,7 @@ import functools
 import json
 import os
 import pathlib
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -52,6 +53,9 @@ so far.
 
 INITIAL_WEIGHTS = (1.0,) * 7 + (0.0,)
 WEIGHTS = "weights.json"
+PARTS = "language", "translation"
+"""Folders of a system. A folder without the last one has no system."""
+
 SMALLEST = 1e-6
 """Smallest score in the phrase table; Moses takes its logarithm."""
 
@@ -82,8 +86,9 @@ class Derivation:
             "=".join(f"{first}-{last}" if first != last else str(first) for first, last in pair)
             for pair in self.phrases
         )
+        text = self.text.replace("|||", "| | |")  # the separator may not occur in a field
         return (
-            f"{sentence} ||| {self.text} ||| {features} |||"
+            f"{sentence} ||| {text} ||| {features} |||"
             f" {float(np.dot(self.features, weights)):.6f} ||| {spans}\n"
         )
 
@@ -123,7 +128,7 @@ class PhraseBased:
         """Train a system, except for the weights, which are set by :meth:`tune`.
 
         Args:
-            folder: created if missing.
+            folder: created if missing. A system in it is replaced when the new one is complete.
             source, target: text files, plain or compressed, aligned by line.
 
         Raises:
@@ -131,14 +136,20 @@ class PhraseBased:
                 is not UTF-8, or a token is the separator of phrase tables.
         """
         require("a phrase-based system", *THOT)
-        with tempfile.TemporaryDirectory(dir=make_folder(folder)) as texts:
-            copies = [pathlib.Path(texts, side) for side in ("source", "target")]
+        folder = pathlib.Path(folder)
+        with tempfile.TemporaryDirectory(dir=make_folder(folder)) as temporary:
+            new = cls(temporary)
+            copies = [new.folder / side for side in ("source", "target")]
             counts = [_write_tokens(*files) for files in zip((source, target), copies)]
             check_counts((source, target), counts)
-            (pathlib.Path(folder) / WEIGHTS).unlink(missing_ok=True)  # of an earlier system
-            system = cls(folder)
-            system._train(*copies)
-        return system
+            new._train(*copies)
+            (folder / WEIGHTS).unlink(missing_ok=True)  # of an earlier system
+            for part in reversed(PARTS):
+                if (folder / part).exists():
+                    shutil.rmtree(folder / part)
+            for part in PARTS:
+                os.rename(new.folder / part, folder / part)
+        return cls(folder)
 
     def _train(self, source: pathlib.Path, target: pathlib.Path) -> None:
         """Train on the files that _write_tokens wrote."""
@@ -168,7 +179,7 @@ class PhraseBased:
             .align_rows(TextFileTextCorpus(str(target)))
             .tokenize(WHITESPACE_TOKENIZER)
         )
-        for part in ("translation", "language"):
+        for part in PARTS:
             make_folder(self.folder / part)
         with Trainer("fast_align", corpus, self._parameters()) as trainer:
             trainer.train()
@@ -201,26 +212,25 @@ class PhraseBased:
             )
         known: list[dict[tuple[str, tuple[float, ...]], None]] = [{} for _ in sources]
         best: tuple[float, Any, Any] = (-1.0, None, None)
+        weights = self.weights
         for round_ in range(rounds + 1):
-            lists = self.nbest(sources, size)
+            lists = self._nbest(sources, size, weights)
             score = Candidates.from_lists(
                 [[(each.text, each.features) for each in entries] for entries in lists], references
-            ).bleu(self.weights)
-            best = max(best, (score, self.weights, lists), key=lambda each: each[0])
+            ).bleu(weights)
+            best = max(best, (score, weights, lists), key=lambda each: each[0])
             if round_ == rounds:
                 break
             for mine, entries in zip(known, lists):
                 mine.update(dict.fromkeys((each.text, each.features) for each in entries))
-            self.weights = _scaled(
-                tune(
-                    Candidates.from_lists([list(mine) for mine in known], references), self.weights
-                )[0]
-            )
-        _, self.weights, lists = best
+            candidates = Candidates.from_lists([list(mine) for mine in known], references)
+            weights = _scaled(tune(candidates, weights)[0])
+        _, weights, lists = best
         write_file(
             self._weights_file,
-            json.dumps(dict(zip(FEATURES, self.weights.tolist())), indent=1) + "\n",
+            json.dumps(dict(zip(FEATURES, weights.tolist())), indent=1) + "\n",
         )
+        self.weights = weights
         return lists
 
     def nbest(self, sources: Sequence[str], size: int = NBEST) -> list[list[Derivation]]:
@@ -237,7 +247,10 @@ class PhraseBased:
         Raises:
             UserError: the folder has no trained system, or sil-machine is not installed.
         """
-        self._model.weights = (self.weights * UNITS).tolist()
+        return self._nbest(sources, size, self.weights)
+
+    def _nbest(self, sources, size, weights):
+        self._model.weights = (weights * UNITS).tolist()
         from machine.translation.thot.thot_utils import load_smt_decoder
 
         decoder = load_smt_decoder(self._model, self._parameters())
@@ -345,7 +358,8 @@ class _Lexicon:
 
 
 def _derivations(decoder, source, size) -> list:
-    found = decoder.translate_n(source, size) if source.split() else []
+    tokens = " ".join(source.split())  # as _write_tokens separates those of the training text
+    found = decoder.translate_n(tokens, size) if tokens else []
     return list(map(_derivation, found)) or [Derivation("", (0.0,) * len(FEATURES), ())]
 
 

@@ -34,6 +34,9 @@ RANDOM_LINES = 8
 LEAST_GAIN = 1e-4
 """Smallest gain of a round in BLEU percent; a round that gains less is the last."""
 
+LEAST_SPREAD = 1e-9
+"""Mean standard deviation within the lists below which a feature counts as constant."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Candidates:
@@ -101,7 +104,7 @@ def tune(
 
     Returns:
         (weights float64 [F], BLEU in percent) of the best search, never worse than the initial
-        weights.
+        weights. A feature that is constant within all lists keeps its weight.
 
     Example:
         >>> lists = [[("a b c d e", [1.0, 0.0]), ("a b c d x", [0.0, 1.0])]]
@@ -110,14 +113,20 @@ def tune(
     """
     generator = np.random.default_rng(seed)
     weights = np.asarray(weights, np.float64)
-    spread = np.maximum(candidates.features.std(axis=1).mean(axis=0), 1e-9)  # [F], within a list
+    deviations = candidates.features.std(axis=1).mean(axis=0)  # [F], within a list
+    # a feature that is constant within the lists decides nothing here, but may in another text:
+    # its weight stays
+    spread = np.where(deviations > LEAST_SPREAD, deviations, np.inf)
     best = weights, candidates.bleu(weights)
     for start in range(starts):
         initial = (
             weights
             if start == 0
             else weights
-            + generator.normal(size=len(weights)) * np.abs(weights).mean() * spread.mean() / spread
+            + generator.normal(size=len(weights))
+            * np.abs(weights).mean()
+            * deviations.mean()
+            / spread
         )
         found = _climb(candidates, initial, 1 / spread, generator)
         best = max(best, found, key=lambda each: each[1])
