@@ -35,6 +35,7 @@ def page(work, models) -> Page:
         for size in SIZES
     }
     shown = {ALL: "all", KNOWN: "without UNK"}
+    sentences = {ALL: "all sentences", KNOWN: "sentences without UNK"}
     rows = []
     curves = {}
     for system in (*SYSTEMS, PHRASE_BASED):
@@ -46,15 +47,16 @@ def page(work, models) -> Page:
                 {"system": bahdanau2015.plain(system), "sentences": shown[group]}
                 | {f"{size:,} pairs": over_seeds(found) for size, found in zip(SIZES, scores)}
             )
-            curves.setdefault(f"training pairs; {shown[group]}", {})[system] = SIZES, scores
+            curves.setdefault(f"training pairs; {sentences[group]}", {})[system] = SIZES, scores
     text = [
         "Sentences of Tatoeba, about six words long; lower-cased Moses tokens, the 10,000 most"
         " frequent words of each side. Sampled training texts; development and test text are the"
         f" same for all. BLEU of tokens, beam {bahdanau2015.BEAM}. Sentences without UNK: "
         + ", ".join(f"{len(_known(work, size)):,} ({size:,} pairs)" for size in SIZES)
         + ".",
-        "The networks train for a number of updates that grows with the text, and keep the weights"
-        " with the best BLEU of the development text.",
+        "The networks train for a number of updates that grows with the text, though more slowly:"
+        f" {_passes(work)} passes over it. They keep the weights with the best BLEU of the"
+        " development text.",
         "The phrase-based system is weaker than the papers': it searches from left to right without"
         " reordering, and its language model is of trigrams of the same training text.",
     ]
@@ -66,19 +68,27 @@ def page(work, models) -> Page:
                 for size in SIZES
             )
             text.append(
-                f"{bahdanau2015.plain(better)} − {bahdanau2015.plain(worse)}, sentences"
-                f" {shown[group]}: {differences}; with the 95 % confidence interval over a"
+                f"{bahdanau2015.plain(better)} − {bahdanau2015.plain(worse)}, {sentences[group]}:"
+                f" {differences}; with the 95 % confidence interval over a"
                 " resampled test text (*)."
             )
     figure = bahdanau2015.curves_figure(curves)
     for axes in figure.axes:
         axes.set_xscale("log")
+        axes.set_xticks(SIZES, [f"{size:,}" for size in SIZES])
+        axes.minorticks_off()
     return Page(
         "Bahdanau et al. 2015, Table 1 by the size of the training text",
         rows,
         text=text,
         pictures={"curves": figure},
     )
+
+
+def _passes(work) -> str:
+    """The number of completed passes of RNNsearch over each text."""
+    names = (f"tatoeba-{SYSTEMS[0]}-{size}" for size in SIZES)
+    return ", ".join(str(work.trained(name, work.seeds[0])["epoch"]) for name in names)
 
 
 def _counts(work, system, size) -> list:

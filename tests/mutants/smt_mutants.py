@@ -218,6 +218,47 @@ TOGETHER = [
         (f"{TUNING}::test_a_feature_that_knows_the_best_hypotheses_is_found",),
     ),
     Mutant(
+        "extras/moses/tuning.py",
+        "a constant feature gets any weight",
+        "np.where(deviations > LEAST_SPREAD, deviations, np.inf)",
+        "np.maximum(deviations, LEAST_SPREAD)",
+        (f"{TUNING}::test_a_feature_that_is_constant_within_the_lists_keeps_its_weight",),
+    ),
+    Mutant(
+        "extras/moses/phrase_based.py",
+        "the separator stands in a field",
+        'self.text.replace("|||", "| | |")',
+        "self.text",
+        ("smt/test_phrase_based.py::test_the_separator_of_the_fields_is_no_word_of_a_line",),
+    ),
+    Mutant(
+        "cli/evaluate.py",
+        "other weights are calibrated",
+        "if _digest_of_weights(arguments) != weights:",
+        "if False:",
+        (
+            "evaluation/test_confidence.py"
+            "::test_weights_that_a_training_writes_meanwhile_are_not_calibrated",
+        ),
+    ),
+    Mutant(
+        "data/inspection/fitting.py",
+        "characters are counted in another form than that of training",
+        'unicodedata.normalize("NFC", text)',
+        "text",
+        (
+            "data/test_config_for_pairs.py"
+            "::test_characters_are_counted_in_the_form_that_training_reads",
+        ),
+    ),
+    Mutant(
+        "files/atomic.py",
+        "the leftovers of other files are found, too",
+        "and found.group(1) in wanted",
+        "and wanted",
+        ("cli/test_reading_and_writing.py::test_a_file_of_the_longest_name_is_written",),
+    ),
+    Mutant(
         "extras/moses/phrase_based.py",
         "phrases for nothing",
         "if count > 0:",

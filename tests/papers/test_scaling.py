@@ -55,7 +55,10 @@ def test_each_model_reads_its_sample(tmp_path):
 def test_bleu_of_all_and_of_known_sentences(tmp_path):
     work = Workspace(tmp_path, None, seeds=[1])
     texts = {"rnnsearch": (GOOD, REFERENCES), "rnnencdec": (BAD, BAD), "phrase-based": (BAD,)}
-    for size in scaling.SIZES:
+    for passes, size in enumerate(scaling.SIZES, start=3):
+        work.measured(
+            f"trained-tatoeba-rnnsearch-{size}-1", lambda passes=passes: {"epoch": passes}
+        )
         for system, found in texts.items():
             counts = [counts_of(each, REFERENCES) for each in found]
             if system == "phrase-based":
@@ -89,8 +92,9 @@ def test_bleu_of_all_and_of_known_sentences(tmp_path):
     ):
         assert row == {"system": system, "sentences": group} | dict.fromkeys(columns, expected)
     assert "3 (5,000 pairs)" in page.text[0]
+    assert "more slowly: 3, 4, 5, 6 passes over it" in page.text[1]
     good, bad = (page.ours[place][columns[0]] for place in (0, 2))
-    assert f"sentences all: {good - bad:+.2f} ± " in page.text[3]
+    assert f"all sentences: {good - bad:+.2f} ± " in page.text[3]
     assert [axes.get_xscale() for axes in page.pictures["curves"].axes] == ["log", "log"]
 
 
