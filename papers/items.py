@@ -25,7 +25,8 @@ BAHDANAU = "rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50"
 TRAINED_LONGER = "rnnsearch-50-longer"
 AUTHORS = tuple(
     f"{name}{ending}"
-    for name in ("phrasebook-rnnsearch", "captions-rnnsearch", "captions-rnnencdec")
+    for text in ("phrasebook", "captions")
+    for name in (f"{text}-rnnsearch", f"{text}-rnnencdec")
     for ending in ("-authors", "")
 )
 SUTSKEVER = "lstm-forward", "lstm-reversed"

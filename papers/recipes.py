@@ -129,9 +129,8 @@ BUILT_IN = (
         for side in ("source", "target")
     ),
     "data.folder=null",
-    "data.phrasebook_size=4000",
 )
-"""The text of phrasebook."""
+"""The built-in corpus, without its size."""
 
 
 AUTHORS_LIMITS = (
@@ -159,15 +158,15 @@ def _authors():
     built-in corpus at the sizes of phrasebook, and on captions. Trained until five evaluations
     bring no better BLEU of the development text, or until the limit of updates or minutes.
     """
-    yield (
-        "phrasebook-rnnsearch-authors",
-        Recipe(
-            "rnnsearch-50",
-            (*BUILT_IN, *_sizes(64, 96), *AUTHORS_LIMITS, "training.maximum_minutes=25"),
-            "phrasebook",
-            minutes=25,
-        ),
-    )
+    # text and sizes of our configurations: phrasebook, phrasebook-rnnencdec
+    for system, pairs, hidden in (("rnnsearch", 4000, 96), ("rnnencdec", 40_000, 192)):
+        sizes = _sizes(64, hidden, attends=system == "rnnsearch")
+        text = *BUILT_IN, f"data.phrasebook_size={pairs}"
+        changes = (*text, *sizes, *AUTHORS_LIMITS, "training.maximum_minutes=25")
+        yield (
+            f"phrasebook-{system}-authors",
+            Recipe(f"{system}-50", changes, "phrasebook", minutes=25),
+        )
     texts = tuple(
         f"data.{part}_{side}={file}.{language}.gz"
         for part, file in (("train", "train"), ("development", "val"))
@@ -305,6 +304,7 @@ def _luong():
 
 def _attending():
     yield "phrasebook-rnnsearch", Recipe("phrasebook", (), "phrasebook", minutes=2)
+    yield "phrasebook-rnnencdec", Recipe("phrasebook-rnnencdec", (), "phrasebook", minutes=8)
     yield (
         "phrasebook-coverage",
         Recipe("phrasebook", ("model.attention=coverage",), "phrasebook", minutes=3),
