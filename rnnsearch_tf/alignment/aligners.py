@@ -54,9 +54,9 @@ def align(kind: str, train: Texts, texts: Texts) -> list[list[Link]]:
     require("word aligners", *THOT)
     if kind not in ALIGNERS:
         raise UsageError(f"aligner: expected one of {', '.join(ALIGNERS)}, got {kind!r}")
-    forward, reverse = (
-        _aligned(_trained(kind, *train[::step]), *texts[::step]) for step in (1, -1)
-    )
+    models = [_trained(kind, *train[::step]) for step in (1, -1)]
+    _warn_of_long_pairs(models[0].thot_model.max_sentence_length, texts)
+    forward, reverse = (_aligned(model, *texts[::step]) for model, step in zip(models, (1, -1)))
     return [
         sorted(grow_diag_final_and(links, {(j, i) for i, j in other}))
         for links, other in zip(forward, reverse)
@@ -84,10 +84,17 @@ def _trained(kind: str, sources: Sequence[str], targets: Sequence[str]) -> Any:
 
 def _aligned(model: Any, sources: Sequence[str], targets: Sequence[str]) -> Iterator[set[Link]]:
     """The links of each pair by a Thot model of one direction."""
-    limit = model.thot_model.max_sentence_length
-    pairs = [(source.split(), target.split()) for source, target in zip(sources, targets)]
-    if long := sum(max(map(len, pair)) > limit for pair in pairs):
-        log.warning("warning: %s pairs of more than %s tokens have no links", f"{long:,}", limit)
-    for source, target in pairs:
-        matrix = model.align(source, target)
+    for source, target in zip(sources, targets):
+        matrix = model.align(source.split(), target.split())
         yield {(pair.source_index, pair.target_index) for pair in matrix.to_aligned_word_pairs()}
+
+
+def _warn_of_long_pairs(limit: int, texts: Texts) -> None:
+    long = sum(max(len(side.split()) for side in pair) > limit for pair in zip(*texts))
+    if long:
+        log.warning(
+            "warning: pairs with a side of more than %s tokens have no links, as Thot aligns none:"
+            " %s; split them to align them",
+            limit,
+            f"{long:,}",
+        )

@@ -59,4 +59,5 @@ def test_pairs_that_are_too_long_have_no_links_and_are_counted(caplog):
     lines = ["a " * 200, "a " * 201]
     found = align("ibm4", (["a b"] * 9, ["c d"] * 9), (lines, lines))
     assert found[0] and not found[1]
-    assert "1 pairs of more than 200 tokens have no links" in caplog.text
+    assert caplog.text.count("a side of more than 200 tokens have no links") == 1
+    assert "aligns none: 1; split them" in caplog.text
