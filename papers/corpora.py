@@ -89,7 +89,7 @@ class JoinedTexts:
         if recipe.corpus == "phrasebook":
             return []
         if recipe.corpus == "phrases":
-            return [f"data.folder={(self.folder.parent / 'phrase-based').resolve()}"]
+            return [f"data.folder={self.phrases.resolve()}"]
         if recipe.corpus == "documents":
             folder = self.documents
         elif recipe.corpus == "tatoeba":
@@ -141,6 +141,11 @@ class JoinedTexts:
             with new_folder(folder) as partial:
                 write_sample(self.data, partial, pairs)
         return folder
+
+    @property
+    def phrases(self) -> pathlib.Path:
+        """The folder of the phrase scorer's text, see phrase_based.write_phrases."""
+        return self.folder / "phrases"
 
     def _up_to(self, longest) -> pathlib.Path:
         """The folder of the joined texts, written if missing; only training text is limited in

@@ -15,11 +15,12 @@ from __future__ import annotations
 import gzip
 import logging
 import pathlib
+import random
 import typing
 
 from rnnsearch_tf.runtime.optional import THOT, require
 from rnnsearch_tf.files.atomic import new_folder, write_file
-from rnnsearch_tf.files.reading import read_all
+from rnnsearch_tf.files.reading import read_all, read_raw
 from rnnsearch_tf.files.writing import whole_file
 from papers.corpora import FILES, LANGUAGES, read_multi30k
 from rnnsearch_tf.extras.moses.phrase_based import PhraseBased
@@ -38,6 +39,11 @@ WEAKER = (
     " reordering, its language model is of trigrams, and both were learned from the captions alone."
 )
 """For the pages that show it."""
+
+DEVELOPMENT_PAIRS = 2000
+"""Phrase pairs that decide when the training of the phrase scorer stops."""
+
+SEED = 1
 
 MINUTES = 10
 """Approximate training time on one core."""
@@ -131,6 +137,33 @@ def rows(folder):
             float(pair.fields[SCORES].split()[2]),
             float(pair.fields[SCORES + 2].split()[1]),
         )
+
+
+def write_phrases(system, folder) -> None:
+    """Write the phrase pairs of the table in random order, if missing: DEVELOPMENT_PAIRS of them to
+    ``development.en`` and ``development.fr``, the others to a table.
+
+    A phrase of the development text may have other translations in the table, and share words with
+    phrases around it.
+
+    Args:
+        system: folder of the system, see made_in.
+        folder: folder to write to.
+    """
+    from rnnsearch_tf.data.phrase_table import parse_pair
+    from rnnsearch_tf.text.escapes import unescape_bytes
+
+    if folder.exists():
+        return
+    lines = list(read_raw(system / TABLE))
+    random.Random(SEED).shuffle(lines)
+    development = [parse_pair(line).phrases for line in lines[:DEVELOPMENT_PAIRS]]
+    with new_folder(folder) as partial:
+        for language, phrases in zip(LANGUAGES, zip(*development)):
+            text = b"".join(unescape_bytes(phrase) + b"\n" for phrase in phrases)
+            write_file(partial / f"development.{language}", text)
+        with whole_file(partial / TABLE) as output:
+            output.writelines(line + b"\n" for line in lines[DEVELOPMENT_PAIRS:])
 
 
 def text(folder, part, language) -> list:

@@ -32,7 +32,6 @@ import sys
 from collections.abc import Callable
 
 from rnnsearch_tf.config import load_config, shipped_config
-from rnnsearch_tf.data.corpus import with_default_evaluations
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runtime.optional import THOT, has
 from rnnsearch_tf.files.atomic import make_folder, write_file
@@ -176,9 +175,7 @@ class Workspace:
         ]
         if recipe.guided and guided:
             changes += self.texts.guided_settings(recipe)
-        config = load_config(shipped_config(recipe.configuration), overrides=changes)
-        # phrases have no development text, also if --set names one for all trainings
-        return with_default_evaluations(config, set())
+        return load_config(shipped_config(recipe.configuration), overrides=changes)
 
     def steps(self, models) -> list:
         """The remaining steps before these models, (name, seed), can be trained and measured.
@@ -380,7 +377,7 @@ class Workspace:
         self._check_may_make(f"the model {name} of seed {seed}")
         if not self.is_trained(name, seed):
             if self.scale.recipes[name].corpus == "phrases":
-                self.phrase_based()
+                phrase_based.write_phrases(self.phrase_based(), self.texts.phrases)
             log.warning("%s, seed %d: %s", name, seed, self.cost([(name, seed)]))
             with contextlib.redirect_stdout(sys.stderr):  # Keras prints there
                 train(self.config(name, seed), run, resume=run.state.exists())
