@@ -9,6 +9,7 @@ from papers import alignment
 from papers import bahdanau2015
 from papers import cho2014
 from papers import cho2014_figures
+from papers import cho2014_training
 from papers import documents
 from papers import hard_alignment
 from papers import index
@@ -155,6 +156,13 @@ ITEMS = {
         "the RNN Encoder–Decoder and a language model in a phrase-based system",
         CHO,
         cho2014.table_1,
+        phrase_based=True,
+        aligners=True,
+    ),
+    "cho2014-training": Item(
+        "how long both networks trained; the language model's perplexity",
+        CHO,
+        cho2014_training.page,
         phrase_based=True,
     ),
     "cho2014-table2": Item(

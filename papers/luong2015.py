@@ -113,7 +113,7 @@ def _translated(work, name, seed):
 def _score(work, name, seed):
     """{"BLEU" of the test captions, "development": the best BLEU in training}"""
     counts = Counts(_translated(work, name, seed)["counts"])
-    best = max(score for _, score in work.development_scores(name, seed))
+    best = max(each["bleu"] for each in work.development_records(name, seed))
     return {"BLEU": float(counts.bleu()[0]), "development": best}
 
 

@@ -1,5 +1,5 @@
-"""The phrase-based system of the small scale, trained once on Multi30k's captions as lower-cased
-Moses tokens.
+"""The phrase-based systems of the small scale, trained once on Multi30k's captions as lower-cased
+Moses tokens: on all of them, and on a tenth.
 
 ::
 
@@ -8,6 +8,7 @@ Moses tokens.
     DIR/phrase-based/nbest.development, nbest.test   in Moses's format, with the phrases after
                                                      the score
     DIR/phrase-based/phrase-table.gz                 in Moses's format
+    DIR/phrase-based-every-10/                       the same of every tenth caption
 """
 
 from __future__ import annotations
@@ -49,12 +50,13 @@ MINUTES = 10
 """Approximate training time on one core."""
 
 
-def made_in(folder, data) -> pathlib.Path:
+def made_in(folder, data, every: int = 1) -> pathlib.Path:
     """Create the missing files of the system; returns its folder.
 
     Args:
-        folder: DIR/phrase-based.
+        folder: as DIR/phrase-based.
         data: folder of the corpora.
+        every: 2 trains on every second caption, and so on.
 
     Raises:
         UserError: a file is missing, and sil-machine is not installed or the corpus is missing.
@@ -63,7 +65,7 @@ def made_in(folder, data) -> pathlib.Path:
     if lacking:
         check(folder, data)
         log.warning("the phrase-based system: about %d minutes of one core", MINUTES)
-        system = _trained(folder, lambda part: read_multi30k(data, part))
+        system = _trained(folder, lambda part: _captions(data, part, every))
         for part in PARTS:
             if f"nbest.{part}" in lacking:
                 _write_nbest(folder, part, system)
@@ -214,6 +216,11 @@ def _trained(folder, read) -> PhraseBased:
                 partial, *(folder / "texts" / f"train.{language}" for language in LANGUAGES)
             )
     return PhraseBased(folder / MODEL)
+
+
+def _captions(data, part, every):
+    step = every if part == "train" else 1
+    return [side[::step] for side in read_multi30k(data, part)]
 
 
 def _write_nbest(folder, part, system):

@@ -70,7 +70,7 @@ def _measure(work, name, seed):
     texts = work.translated("recipe", name, seed, lambda: (sources, references))["texts"]
     seconds = work.trained(name, seed)["seconds"]
     return {
-        "curve": work.development_scores(name, seed),
+        "curve": [[each["batches"], each["bleu"]] for each in work.development_records(name, seed)],
         "BLEU": bleu_of_model(texts, references, config.target).score,
         "batch_size": config.data.batch_size,
         "minutes": None if seconds is None else seconds / 60,

@@ -3,7 +3,7 @@
 ::
 
     DIR/texts/, DIR/ids/             the texts of the scale, see corpora.py and wmt14.py
-    DIR/phrase-based/                a phrase-based system and its files, see phrase_based.py
+    DIR/phrase-based…/               the phrase-based systems and their files, see phrase_based.py
     DIR/models/NAME-SEED/            a RUN for each model and seed
     DIR/outputs/….json.xz            outputs of the models: translations, links
     DIR/measured/….json              measurements
@@ -202,19 +202,21 @@ class Workspace:
         )
         return steps
 
-    def phrase_based(self) -> pathlib.Path:
-        """The folder of the phrase-based system's files, made if missing; see phrase_based.py.
+    def phrase_based(self, every: int = 1) -> pathlib.Path:
+        """The folder of a phrase-based system's files, made if missing; see phrase_based.made_in.
 
         Raises:
             UsageError: existing measurements are of another system; another machine may make a
                 different one.
         """
-        folder = phrase_based.made_in(self._phrase_based, self.data)
+        whole = self._phrase_based
+        folder = whole if every == 1 else whole.with_name(f"{whole.name}-every-{every}")
+        phrase_based.made_in(folder, self.data, every)
         digests = phrase_based.digests(folder)
-        if self.measured("phrase-based", lambda: digests) != digests:
+        if self.measured(folder.name, lambda: digests) != digests:
             raise UsageError(
                 f"{folder}: expected the phrase-based system of the measurements here, whose files"
-                f" have the SHA-256 of {self._measured('phrase-based')}, got another, as another"
+                f" have the SHA-256 of {self._measured(folder.name)}, got another, as another"
                 " machine may make it; copy that folder from the machine that made it, or choose"
                 " another --output"
             )
@@ -434,13 +436,11 @@ class Workspace:
 
         return self.output(f"{key}-{name}-{seed}", make)
 
-    def development_scores(self, name: str, seed: int) -> list:
-        """[[updates, BLEU of the development text]] of a training."""
+    def development_records(self, name: str, seed: int) -> list:
+        """[{"batches", "loss", "bleu" and others}] of the evaluations of a training."""
         lines = self.run(name, seed).metrics.read_text(encoding="utf-8").splitlines()
         records = [json.loads(line) for line in lines]
-        return [
-            [each["batches"], each["bleu"]] for each in records if each["kind"] == "development"
-        ]
+        return [each for each in records if each["kind"] == "development"]
 
     def kept_output(self, key: str):
         """The output with this key; None if there is none."""

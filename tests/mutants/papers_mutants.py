@@ -342,8 +342,8 @@ PAGES = [
     Mutant(
         "papers/workspace.py",
         "two phrase-based systems in one table",
-        'self.measured("phrase-based", lambda: digests) != digests:',
-        'self.measured("phrase-based", lambda: digests) is None:',
+        "self.measured(folder.name, lambda: digests) != digests:",
+        "self.measured(folder.name, lambda: digests) is None:",
         ("papers/test_phrase_based_items.py::test_another_phrase_based_system_is_refused",),
     ),
     Mutant(
