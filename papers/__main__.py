@@ -188,9 +188,8 @@ def _check(work, items) -> tuple:
         check_files(work.config(name, seed, guided=False))
     if any(item.aligners and work.needed({name: item}) for name, item in items.items()):
         require("word aligners", *THOT)
-    if any(work.wants_phrase_based(*each) for each in items.items()):
-        work.check_phrase_based()
-    more = max(work.phrase_based_minutes(*each) for each in items.items())
+    work.check_phrase_based(items)
+    more = work.phrase_based_minutes(items)
     for step in steps:
         _say(f"to do: {step}")
     if steps:
@@ -213,9 +212,7 @@ def _check(work, items) -> tuple:
 def _list(work, scale):
     for name, item in work.scale.items.items():
         items = _chosen(name, scale)
-        minutes = work.minutes(work.untrained(items)) + max(
-            work.phrase_based_minutes(*each) for each in items.items()
-        )
+        minutes = work.minutes(work.untrained(items)) + work.phrase_based_minutes(items)
         left = duration(60 * minutes) if minutes else "trained" if work.needed(items) else "made"
         print(f"{name:<24}{left:>11}  {item.shows}")
 

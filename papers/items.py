@@ -49,7 +49,8 @@ class Item:
     """A table or figure of a paper; ``make`` makes its Page from a Workspace and the models.
 
     Attributes:
-        phrase_based: needs the phrase-based system, see phrase_based.py.
+        phrase_based: needs the phrase-based systems of every so manieth caption, see
+            phrase_based.made_in.
         aligners: needs the extra smt: its word aligners, or a phrase-based system of its own.
         beside_phrase_based: has a row for the phrase-based system if its packages are installed.
         one_seed: shows only the models of the first seed.
@@ -59,7 +60,7 @@ class Item:
     shows: str
     models: tuple
     make: Callable
-    phrase_based: bool = False
+    phrase_based: tuple = ()
     aligners: bool = False
     beside_phrase_based: bool = False
     one_seed: bool = False
@@ -150,53 +151,52 @@ ITEMS = {
         "n-best lists of a phrase-based system rescored by it",
         SUTSKEVER,
         sutskever2014.table_2,
-        phrase_based=True,
+        phrase_based=(1,),
     ),
     "cho2014-table1": Item(
         "the RNN Encoder–Decoder and a language model in a phrase-based system",
         CHO,
         cho2014.table_1,
-        phrase_based=True,
-        aligners=True,
+        phrase_based=(1, 10),
     ),
     "cho2014-training": Item(
         "how long both networks trained; the language model's perplexity",
         CHO,
         cho2014_training.page,
-        phrase_based=True,
+        phrase_based=(1,),
     ),
     "cho2014-table2": Item(
         "the best translations of phrases by the table and by the model",
         CHO[:1],
         cho2014.table_2,
-        phrase_based=True,
+        phrase_based=(1,),
         one_seed=True,
     ),
     "cho2014-table3": Item(
         "samples of the model for phrases",
         CHO[:1],
         cho2014.table_3,
-        phrase_based=True,
+        phrase_based=(1,),
         one_seed=True,
     ),
     "cho2014-figure3": Item(
         "phrase pairs by the table's score and by the model's",
         CHO[:1],
         cho2014_figures.figure_3,
-        phrase_based=True,
+        phrase_based=(1,),
     ),
     "cho2014-figure4": Item(
         "the model's words in the plane",
         CHO[:1],
         cho2014_figures.figure_4,
-        phrase_based=True,
+        phrase_based=(1,),
         one_seed=True,
     ),
     "cho2014-figure5": Item(
         "long phrases in the plane; are phrases of similar meaning close?",
         CHO[:1],
         cho2014_figures.figure_5,
-        phrase_based=True,
+        phrase_based=(1,),
     ),
     "luong2015-attention": Item(
         "dot, general, concat, with and without input feeding: BLEU and alignment error rate",
@@ -247,7 +247,6 @@ ITEMS = {
         "which of the papers' claims hold at this scale, and a list of the pages",
         (*BAHDANAU, TRAINED_LONGER, *SUTSKEVER, DEPTH[0], DEPTH[-1], *CHO, *documents.MODELS),
         index.page,
-        phrase_based=True,
         made_of=CLAIMED,
     ),
 }

@@ -1,5 +1,6 @@
-"""The models of the small scale, trained for at most 20 minutes on one CPU core (the deep LSTMs for
-about an hour, by the authors' recipe for two), and those of the paper's scale. Items share models.
+"""The models of the small scale, trained for at most 20 minutes on one CPU core (the deep LSTMs and
+the phrase scorer for about an hour, by the authors' recipe for two), and those of the paper's
+scale. Items share models.
 """
 
 from __future__ import annotations

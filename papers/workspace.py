@@ -209,8 +209,7 @@ class Workspace:
             UsageError: existing measurements are of another system; another machine may make a
                 different one.
         """
-        whole = self._phrase_based
-        folder = whole if every == 1 else whole.with_name(f"{whole.name}-every-{every}")
+        folder = self._phrase_based(every)
         phrase_based.made_in(folder, self.data, every)
         digests = phrase_based.digests(folder)
         if self.measured(folder.name, lambda: digests) != digests:
@@ -222,9 +221,8 @@ class Workspace:
             )
         return folder
 
-    @property
-    def _phrase_based(self):
-        return self.folder / "phrase-based"
+    def _phrase_based(self, every):
+        return self.folder / ("phrase-based" if every == 1 else f"phrase-based-every-{every}")
 
     def can_have_phrase_based(self) -> bool:
         """Whether the scale has a phrase-based system, and its files or the packages to make them
@@ -233,29 +231,38 @@ class Workspace:
         return (
             self.scale.phrase_based
             and self._seeds_measured is None
-            and (not phrase_based.missing(self._phrase_based) or has(*THOT))
+            and (not phrase_based.missing(self._phrase_based(1)) or has(*THOT))
         )
 
-    def wants_phrase_based(self, name: str, item) -> bool:
-        """Whether an Item that is not complete needs the phrase-based system."""
-        beside = (
-            item.beside_phrase_based
-            and self.can_have_phrase_based()
-            and not self.is_measured(bahdanau2015.PHRASE_BASED)
+    def phrase_based_minutes(self, items: dict) -> int:
+        """Minutes of one core that the missing phrase-based systems of some Items, {name: Item},
+        take.
+        """
+        missing = (
+            phrase_based.missing(self._phrase_based(every)) for every in self._systems(items)
         )
-        return beside or item.phrase_based and bool(self.needed({name: item}))
+        return phrase_based.MINUTES * sum(map(bool, missing))
 
-    def phrase_based_minutes(self, name: str, item) -> int:
-        """Minutes of one core that :meth:`phrase_based` takes for an Item; 0 if not needed."""
-        return (
-            phrase_based.MINUTES
-            if self.wants_phrase_based(name, item) and phrase_based.missing(self._phrase_based)
-            else 0
-        )
+    def check_phrase_based(self, items: dict) -> None:
+        """Raise UserError early if a phrase-based system lacks a package or a corpus."""
+        for every in self._systems(items):
+            phrase_based.check(self._phrase_based(every), self.data)
 
-    def check_phrase_based(self) -> None:
-        """Raise UserError early if :meth:`phrase_based` lacks a package or a corpus."""
-        phrase_based.check(self._phrase_based, self.data)
+    def _systems(self, items):
+        """The phrase-based systems that the incomplete ones of some Items need: of every so manieth
+        caption.
+        """
+        found = set()
+        for name, item in items.items():
+            if self.needed({name: item}):
+                found.update(item.phrase_based)
+            if (
+                item.beside_phrase_based
+                and self.can_have_phrase_based()
+                and not self.is_measured(bahdanau2015.PHRASE_BASED)
+            ):
+                found.add(1)
+        return found
 
     def run(self, name: str, seed: int) -> Run:
         return Run(self.folder / "models" / f"{name}-{seed}")

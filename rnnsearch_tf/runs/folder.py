@@ -148,8 +148,8 @@ class Run:
             exports += run.path.glob("*/saved_model.pb")
         if any(path.exists() for path in exports):
             raise UserError(
-                f"{run}: expected a RUN folder, got an exported SavedModel; only the verbs"
-                " translate and translate-corpus take one"
+                f"{run}: expected a RUN folder, got an exported SavedModel, which only translate"
+                " and translate-corpus take, and as the only model; name the RUN that it is of"
             )
         needed = [
             run.config,

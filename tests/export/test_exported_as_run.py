@@ -185,7 +185,10 @@ def test_a_fixed_search_says_so(capsys, exported, source, words, message):
 
 def test_other_verbs_refuse_it(capsys, exported, source):
     assert run(["score", "--model", str(exported), source, source]) == 1
-    assert "only the verbs translate and translate-corpus take one" in capsys.readouterr().err
+    assert (
+        "which only translate and translate-corpus take, and as the only model"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("form", ["hard", "soft"])

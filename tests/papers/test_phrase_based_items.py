@@ -84,8 +84,12 @@ def made_files(folder, data):
 
 
 @pytest.fixture
-def place(tmp_path):
-    made_files(tmp_path / "out" / "phrase-based", multi30k(tmp_path / "data"))
+def place(tmp_path, monkeypatch):
+    """Both systems are the same."""
+    monkeypatch.setattr(phrase_based, "DEVELOPMENT_PAIRS", 3)
+    data = multi30k(tmp_path / "data")
+    for name in ("phrase-based", "phrase-based-every-10"):
+        made_files(tmp_path / "out" / name, data)
     return tmp_path
 
 
@@ -114,8 +118,10 @@ def firsts(path, count):
 @pytest.mark.slow
 def test_the_tables_of_cho_2014(place, capsys):
     folder = place / "out" / "phrase-based"
-    rows = {row["model"]: row for row in reproduced(place, "cho2014-table1")}
+    both = reproduced(place, "cho2014-table1")
+    rows = {row["model"]: row for row in both if row["text of the system"] == "all"}
     assert list(rows) == ["as decoded", *cho2014.VARIANTS]
+    assert [row | {"text of the system": "all"} for row in both] == [*rows.values()] * 2
     for part in ("development", "test"):
         references = read(folder / "texts" / f"{part}.fr")
         assert rows["as decoded"][part] == pytest.approx(
@@ -137,8 +143,45 @@ def test_the_tables_of_cho_2014(place, capsys):
         row["samples"].startswith("[") and row["samples"].count("[") <= 5
         for row in reproduced(place, "cho2014-table3")
     )
-    for item in ("cho2014-table1", "cho2014-table2", "cho2014-table3"):
+    scorer, language_model = reproduced(place, "cho2014-training")
+    assert scorer["updates"] == language_model["updates"] == 2
+    for item in ("cho2014-table1", "cho2014-table2", "cho2014-table3", "cho2014-training"):
         is_made_again_of_measurements_alone([item, "--output", str(place / "out"), *SETTINGS])
+
+
+def test_table_1_of_cho_2014_keeps_what_it_chooses(place, monkeypatch):
+    """The scores tell the reference from the other hypotheses of each list; the system of a tenth
+    of the text has lists of its own.
+    """
+
+    def scores(work, models, seed, folder, part, lists):
+        right = {line: 1.0 for line in read(folder / "texts" / f"{part}.fr")}
+        found = [right.get(entry.text, 0.0) for entries in lists for entry in entries]
+        return {"RNN": found, "CSLM": [0.0] * len(found), "WP": [0.0] * len(found)}
+
+    monkeypatch.setattr(cho2014, "_scores_of", scores)
+    monkeypatch.setattr(cho2014, "STARTS", 2)
+    tenth = place / "out" / "phrase-based-every-10"
+    for language in ("en", "fr"):
+        path = tenth / "texts" / f"test.{language}"
+        path.write_text("".join(f"{line} !\n" for line in read(path)), encoding="utf-8")
+    work = Workspace(place / "out", place / "data", seeds=[1])
+    references = {
+        text: read(place / "out" / name / "texts" / "test.fr")
+        for text, name in (("all", "phrase-based"), ("a tenth", tenth.name))
+    }
+    models = items.CHO
+    for text, gold in references.items():
+        [found] = cho2014.measured_rescoring(work, models, text)
+        for variant in cho2014.VARIANTS:
+            kept = cho2014.rescored(work, models, text, variant)
+            assert kept.bleu == [found[variant]["test"]]
+            assert kept.counts[0].bleu()[0] == pytest.approx(kept.bleu[0])
+        tokens = work.kept_output(cho2014._key(text, 1))["RNN"]["tokens"]
+        assert bleu(tokens, gold) == pytest.approx(found["RNN"]["test"])
+    assert work.kept_output(cho2014._key("all", 1))["RNN"]["tokens"] == references["all"]
+    assert found["RNN"]["test"] < 100
+    assert len(cho2014.table_1(work, models).ours) == 2 * (1 + len(cho2014.VARIANTS))
 
 
 def scores_are_those_of_the_verbs(place, capsys):
@@ -255,6 +298,44 @@ def test_the_phrase_based_row_of_bahdanau_2015(place, monkeypatch):
     assert [row["model"] for row in page.ours] == [
         "rnnsearch-50"
     ] and 'pip install "rnnsearch-tf[smt]"' in page.text[0]
+
+
+def test_a_system_of_every_tenth_caption(place, monkeypatch):
+    """Development and test text are those of the whole system."""
+
+    class System:
+        def __init__(self, folder, read):
+            self.sizes = {part: len(read(part)[0]) for part in ("train", "development", "test")}
+
+        def table(self):
+            return [json.dumps(self.sizes)]
+
+    monkeypatch.setattr(phrase_based, "_trained", System)
+    monkeypatch.setattr(phrase_based, "check", lambda folder, data: None)
+    (place / "out" / "phrase-based-every-10" / phrase_based.TABLE).unlink()
+    folder = Workspace(place / "out", place / "data").phrase_based(10)
+    table = gzip.decompress((folder / phrase_based.TABLE).read_bytes())
+    assert json.loads(table) == {"train": 4, "development": 40, "test": 40}
+
+
+def test_phrases_for_development_are_not_learned(place):
+    system = place / "out" / "phrase-based"
+    lines = [f"it &apos;s {k} ||| c&apos; est {k} ||| {k / 20}\n" for k in range(20)]
+    (system / phrase_based.TABLE).write_bytes(gzip.compress("".join(lines).encode()))
+    folder = place / "phrases"
+    phrase_based.write_phrases(system, folder)
+    development = list(zip(*(read(folder / f"development.{side}") for side in ("en", "fr"))))
+    table = gzip.decompress((folder / phrase_based.TABLE).read_bytes()).decode()
+    learned = table.splitlines(keepends=True)
+    escaped = {" ||| ".join(side.replace("'", "&apos;") for side in pair) for pair in development}
+    assert len(escaped) == 3 and len(learned) == 17
+    assert sorted(lines) == sorted(
+        [*learned, *(line for line in lines if line.rpartition(" ||| ")[0] in escaped)]
+    )
+    assert learned != sorted(learned, key=lines.index)
+    (folder / "development.en").write_text("kept")
+    phrase_based.write_phrases(system, folder)
+    assert (folder / "development.en").read_text() == "kept"
 
 
 def test_another_phrase_based_system_is_refused(place):
