@@ -49,8 +49,7 @@ class Item:
     """A table or figure of a paper; ``make`` makes its Page from a Workspace and the models.
 
     Attributes:
-        phrase_based: needs the phrase-based systems of every so manieth caption, see
-            phrase_based.made_in.
+        phrase_based: needs these phrase-based systems: n for that of every n-th caption.
         aligners: needs the extra smt: its word aligners, or a phrase-based system of its own.
         beside_phrase_based: has a row for the phrase-based system if its packages are installed.
         one_seed: shows only the models of the first seed.

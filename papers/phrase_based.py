@@ -8,7 +8,8 @@ Moses tokens: on all of them, and on a tenth.
     DIR/phrase-based/nbest.development, nbest.test   in Moses's format, with the phrases after
                                                      the score
     DIR/phrase-based/phrase-table.gz                 in Moses's format
-    DIR/phrase-based-every-10/                       the same of every tenth caption
+    DIR/phrase-based-every-10/                       the same of every tenth caption, but for the
+                                                     language model, which is that of all
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import gzip
 import logging
 import pathlib
 import random
+import shutil
 import typing
 
 from rnnsearch_tf.runtime.optional import THOT, require
@@ -31,15 +33,16 @@ log = logging.getLogger("rnnsearch_tf")
 
 TABLE = "phrase-table.gz"
 MODEL = "model"
+LANGUAGE_MODEL = "language"
 PARTS = "development", "test"
 MADE = TABLE, *(f"nbest.{part}" for part in PARTS)
 """The files that the items read; the system is complete if they exist."""
 
 WEAKER = (
-    "The phrase-based system is weaker than the papers': it searches from left to right without"
-    " reordering, its language model is of trigrams, and both were learned from the captions alone."
+    "A phrase-based system here is weaker than the papers': it searches from left to right without"
+    " reordering, its language model is of trigrams, and both were learned from captions alone."
 )
-"""For the pages that show it."""
+"""For the pages that show one."""
 
 DEVELOPMENT_PAIRS = 2000
 """Phrase pairs that decide when the training of the phrase scorer stops."""
@@ -50,13 +53,14 @@ MINUTES = 10
 """Approximate training time on one core."""
 
 
-def made_in(folder, data, every: int = 1) -> pathlib.Path:
-    """Create the missing files of the system; returns its folder.
+def made_in(folder, data, every: int = 1, whole=None) -> pathlib.Path:
+    """Create the missing files of a system; returns its folder.
 
     Args:
         folder: as DIR/phrase-based.
         data: folder of the corpora.
-        every: 2 trains on every second caption, and so on.
+        every: n trains on every n-th caption.
+        whole: folder of the system whose language model it takes; None: its own.
 
     Raises:
         UserError: a file is missing, and sil-machine is not installed or the corpus is missing.
@@ -65,7 +69,7 @@ def made_in(folder, data, every: int = 1) -> pathlib.Path:
     if lacking:
         check(folder, data)
         log.warning("the phrase-based system: about %d minutes of one core", MINUTES)
-        system = _trained(folder, lambda part: _captions(data, part, every))
+        system = _trained(folder, lambda part: _captions(data, part, every), whole)
         for part in PARTS:
             if f"nbest.{part}" in lacking:
                 _write_nbest(folder, part, system)
@@ -145,8 +149,8 @@ def write_phrases(system, folder) -> None:
     """Write the phrase pairs of the table in random order, if missing: DEVELOPMENT_PAIRS of them to
     ``development.en`` and ``development.fr``, the others to a table.
 
-    A phrase of the development text may have other translations in the table, and share words with
-    phrases around it.
+    Both are of the same captions: a phrase of the development text may have other translations in
+    the table, and share words with phrases around it.
 
     Args:
         system: folder of the system, see made_in.
@@ -200,8 +204,10 @@ def bleu(texts, references) -> float:
     return of_corpus(texts, references, tokenize="none").score
 
 
-def _trained(folder, read) -> PhraseBased:
-    """Train the system if it is missing; it may still be untuned. Arguments as for tuned."""
+def _trained(folder, read, whole=None) -> PhraseBased:
+    """Train the system if it is missing; it may still be untuned. Arguments as for tuned and
+    made_in.
+    """
     if not (folder / "texts").exists():
         with new_folder(folder / "texts") as partial:
             for part in FILES:
@@ -215,6 +221,9 @@ def _trained(folder, read) -> PhraseBased:
             PhraseBased.train(
                 partial, *(folder / "texts" / f"train.{language}" for language in LANGUAGES)
             )
+            if whole is not None:
+                shutil.rmtree(partial / LANGUAGE_MODEL)
+                shutil.copytree(whole / MODEL / LANGUAGE_MODEL, partial / LANGUAGE_MODEL)
     return PhraseBased(folder / MODEL)
 
 

@@ -210,7 +210,8 @@ class Workspace:
                 different one.
         """
         folder = self._phrase_based(every)
-        phrase_based.made_in(folder, self.data, every)
+        whole = None if every == 1 else self.phrase_based()
+        phrase_based.made_in(folder, self.data, every, whole)
         digests = phrase_based.digests(folder)
         if self.measured(folder.name, lambda: digests) != digests:
             raise UsageError(
@@ -249,9 +250,7 @@ class Workspace:
             phrase_based.check(self._phrase_based(every), self.data)
 
     def _systems(self, items):
-        """The phrase-based systems that the incomplete ones of some Items need: of every so manieth
-        caption.
-        """
+        """Which systems the incomplete ones of some Items need; see Item.phrase_based."""
         found = set()
         for name, item in items.items():
             if self.needed({name: item}):

@@ -149,7 +149,7 @@ class Run:
         if any(path.exists() for path in exports):
             raise UserError(
                 f"{run}: expected a RUN folder, got an exported SavedModel, which only translate"
-                " and translate-corpus take, and as the only model; name the RUN that it is of"
+                " and translate-corpus take, one at a time; name the RUN that it was exported from"
             )
         needed = [
             run.config,

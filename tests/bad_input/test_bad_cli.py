@@ -57,7 +57,7 @@ def test_an_exported_model(capsys, tmp_path):
     (tmp_path / "mine" / "1" / "saved_model.pb").write_bytes(b"no model")
     (tmp_path / "saved_model.pb").write_bytes(b"no model")
     assert "got an exported SavedModel" in fails(capsys, ["sample", "--model", tmp_path / "mine"])
-    assert "which only translate and translate-corpus take, and as the only model" in fails(
+    assert "which only translate and translate-corpus take, one at a time" in fails(
         capsys, ["sample", "--model", tmp_path]
     )
     assert "without profile.yaml" in fails(capsys, ["translate", "--model", tmp_path])

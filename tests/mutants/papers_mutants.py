@@ -34,6 +34,13 @@ PAGES = [
         (f"{PHRASE_BASED}::test_a_system_of_every_tenth_caption",),
     ),
     Mutant(
+        "papers/phrase_based.py",
+        "the language model of a tenth",
+        "if whole is not None:",
+        "if whole is None and False:",
+        (f"{PHRASE_BASED}::test_a_system_of_every_tenth_caption",),
+    ),
+    Mutant(
         "papers/cho2014.py",
         "one system for both texts",
         "folder = work.phrase_based(EVERY[text])",
@@ -57,8 +64,8 @@ PAGES = [
     Mutant(
         "papers/cho2014_training.py",
         "the loss of the average is the last weights'",
-        'found.setdefault(each["batches"], each["loss"])',
-        'found[each["batches"]] = each["loss"]',
+        'curve.setdefault(each["batches"], each["loss"])',
+        'curve[each["batches"]] = each["loss"]',
         (f"{TRAINING}::test_the_lowest_loss_and_the_perplexity",),
     ),
     Mutant(

@@ -6,6 +6,7 @@ import gzip
 import importlib.util
 import json
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -119,9 +120,9 @@ def firsts(path, count):
 def test_the_tables_of_cho_2014(place, capsys):
     folder = place / "out" / "phrase-based"
     both = reproduced(place, "cho2014-table1")
-    rows = {row["model"]: row for row in both if row["text of the system"] == "all"}
+    rows = {row["model"]: row for row in both if row["phrase table of"] == "all"}
     assert list(rows) == ["as decoded", *cho2014.VARIANTS]
-    assert [row | {"text of the system": "all"} for row in both] == [*rows.values()] * 2
+    assert [row | {"phrase table of": "all"} for row in both] == [*rows.values()] * 2
     for part in ("development", "test"):
         references = read(folder / "texts" / f"{part}.fr")
         assert rows["as decoded"][part] == pytest.approx(
@@ -301,21 +302,38 @@ def test_the_phrase_based_row_of_bahdanau_2015(place, monkeypatch):
 
 
 def test_a_system_of_every_tenth_caption(place, monkeypatch):
-    """Development and test text are those of the whole system."""
+    """Development text, test text and language model are those of the whole system."""
 
     class System:
-        def __init__(self, folder, read):
-            self.sizes = {part: len(read(part)[0]) for part in ("train", "development", "test")}
+        is_tuned = True
+
+        def __init__(self, folder):
+            self.folder = folder
+
+        @staticmethod
+        def train(folder, source, target):
+            assert len(read(source)) == len(read(target)) == 4
+            for part in ("language", "translation"):
+                (folder / part).mkdir()
+                (folder / part / "system").write_text("a tenth")
 
         def table(self):
-            return [json.dumps(self.sizes)]
+            return ["a ||| b ||| 1\n"]
 
-    monkeypatch.setattr(phrase_based, "_trained", System)
+    monkeypatch.setattr(phrase_based, "PhraseBased", System)
     monkeypatch.setattr(phrase_based, "check", lambda folder, data: None)
-    (place / "out" / "phrase-based-every-10" / phrase_based.TABLE).unlink()
-    folder = Workspace(place / "out", place / "data").phrase_based(10)
-    table = gzip.decompress((folder / phrase_based.TABLE).read_bytes())
-    assert json.loads(table) == {"train": 4, "development": 40, "test": 40}
+    whole, tenth = (place / "out" / f"phrase-based{every}" for every in ("", "-every-10"))
+    (whole / "model" / "language").mkdir()
+    (whole / "model" / "language" / "system").write_text("all")
+    for name in ("texts", "model"):
+        shutil.rmtree(tenth / name)
+    (tenth / phrase_based.TABLE).unlink()
+    assert Workspace(place / "out", place / "data").phrase_based(10) == tenth
+    assert [
+        (tenth / "model" / part / "system").read_text() for part in ("language", "translation")
+    ] == ["all", "a tenth"]
+    for part in phrase_based.PARTS:
+        assert read(tenth / "texts" / f"{part}.fr") == read(whole / "texts" / f"{part}.fr")
 
 
 def test_phrases_for_development_are_not_learned(place):
