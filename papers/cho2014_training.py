@@ -14,14 +14,17 @@ from papers.resampling import Likelihoods
 def page(work, models) -> Page:
     """How long both networks trained, their losses of the development text, and perplexity."""
     scorer, language_model = models
-    losses = {name: work.of_each_seed("development-losses", name, _losses) for name in models}
+    losses = {name: measured_losses(work, name) for name in models}
     perplexities = {language_model: measured_perplexities(work, language_model)}
     rows = [
         {
             "model": name,
-            "updates to the lowest loss": over_seeds([_best(each["curve"]) for each in found]),
-            "updates": over_seeds([each["curve"][-1][0] for each in found]),
-            "development loss": over_seeds([each["loss"] for each in found]),
+            "updates to the lowest loss": over_seeds(
+                [min(each["curve"], key=each["curve"].get) for each in found]
+            ),
+            "updates": over_seeds([max(each["curve"]) for each in found]),
+            "lowest loss": over_seeds([min(each["curve"].values()) for each in found]),
+            "loss of averaged weights": over_seeds([each["average"] for each in found]),
         }
         | {
             f"{part} perplexity": over_seeds([each[part] for each in perplexities[name]])
@@ -33,7 +36,10 @@ def page(work, models) -> Page:
     ]
     curves = {
         f"thousands of updates, {name}": {
-            f"seed {seed}": _thousands(each["curve"])
+            f"seed {seed}": (
+                [number / 1000 for number in each["curve"]],
+                list(each["curve"].values()),
+            )
             for seed, each in zip(work.seeds_of(name), found)
         }
         for name, found in losses.items()
@@ -44,11 +50,12 @@ def page(work, models) -> Page:
         " loss is in nats per token, end symbols included. The scorer's is of"
         f" {phrase_based.DEVELOPMENT_PAIRS:,} phrase pairs of the table that it did not learn from."
         " They are of the same captions as the others: their loss says when learning stops, not how"
-        " good the scores of other captions would be. At the end the weights of its last four"
-        " evaluations are averaged; the column has the loss of the weights that are used. The"
-        " language model's loss is of the first 1,000 development captions. The paper's language"
-        " model trained until ten epochs brought no lower perplexity, its scorer for about three"
-        " days.",
+        " good the scores of other captions would be. The language model's loss is of the first"
+        " 1,000 development captions. The paper's language model trained until ten epochs brought"
+        " no lower perplexity, its scorer for about three days.",
+        "The scorer learns at a constant rate, and the pages use the average of the weights of its"
+        " last four evaluations. That it has a much lower loss shows that it is the rate which"
+        " stops the loss, not that nothing is left to learn.",
         "Perplexity is per French word of the captions, as lower-cased Moses tokens; the end symbol"
         " is a word, and all unknown words are one. The paper's is of 0.1 % of its text, with"
         " 15,000 words instead of 5,000.",
@@ -62,24 +69,26 @@ def page(work, models) -> Page:
     )
 
 
-def _losses(work, name, seed):
-    """{"curve": [[updates, development loss]], "loss": the lowest one, which may be that of the
-    average of weights, which is not in the curve}.
+def measured_losses(work, name) -> list:
+    """[{"curve": {updates: development loss}, "average": loss of averaged weights, or None} of each
+    seed].
     """
-    records = work.development_records(name, seed)
+    return [
+        each | {"curve": dict(each["curve"])}
+        for each in work.of_each_seed("development-losses", name, _losses)
+    ]
+
+
+def _losses(work, name, seed):
+    """{"curve": [[updates, development loss]], "average": the loss of averaged weights, or None}"""
     curve = {}
-    for each in records:
-        curve.setdefault(each["batches"], each["loss"])  # the average has the last updates, too
-    return {"curve": list(curve.items()), "loss": min(each["loss"] for each in records)}
-
-
-def _best(curve):
-    return min(curve, key=lambda point: point[1])[0]
-
-
-def _thousands(curve):
-    updates, losses = zip(*curve)
-    return [number / 1000 for number in updates], losses
+    average = None
+    for each in work.development_records(name, seed):
+        if each["batches"] in curve:  # of the last weights
+            average = each["loss"]
+        else:
+            curve[each["batches"]] = each["loss"]
+    return {"curve": list(curve.items()), "average": average}
 
 
 def measured_perplexities(work, name) -> list:

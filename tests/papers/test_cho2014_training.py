@@ -34,7 +34,8 @@ def test_the_lowest_loss_and_the_perplexity(tmp_path):
         "model": "phrase-scorer",
         "updates to the lowest loss": [200, 300],
         "updates": [300, 400],
-        "development loss": [1.0, 1.0],
+        "lowest loss": [2.0, 2.1],
+        "loss of averaged weights": [1.0, 1.0],
         "development perplexity": None,
         "test perplexity": None,
     }
