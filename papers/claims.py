@@ -86,9 +86,9 @@ def claims(work, models) -> Page:
                 " for deciding all these claims, with two seeds or more; suggestive: above zero at"
                 " this level without the correction, or with one seed; undecided: all others, so"
                 " also a difference clearly below zero of one seed. One seed without translations"
-                " decides nothing. The ensemble, the LSTMs of one and three layers and the model that"
-                " is trained longer are of one seed: the interval of their differences is of the text"
-                " alone."
+                " decides nothing. The ensemble, the LSTMs of one and three layers and the model"
+                " that is trained longer are of one seed: the interval of their differences is of"
+                " the text alone."
             ),
             (
                 "The shortest and the longest sentences are the first and the last length of"
