@@ -17,10 +17,11 @@ import numpy as np
 
 from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
 from rnnsearch_tf.files.reading import read_all
+from papers import claim
 from papers import phrase_based
 from papers.corpora import LANGUAGES
 from papers.page import Page, over_seeds
-from papers.resampling import Counts, counts_of
+from papers.resampling import counts_of
 
 BEAM = 12
 SCORED = 500
@@ -108,14 +109,14 @@ def _counted(work, texts, references, lowercase):
 
 def kept_counts(work, name, forbid_unknown=False) -> list:
     """[Counts of each seed whose translations were kept]: all seeds, or none."""
-    kept = [work.kept_output(_key(name, seed, forbid_unknown)) for seed in work.seeds_of(name)]
-    return [] if None in kept else [Counts(each["counts"]) for each in kept]
+    return claim.kept_counts(
+        work, [_key(name, seed, forbid_unknown) for seed in work.seeds_of(name)]
+    )
 
 
 def kept_counts_of_phrases(work) -> list:
     """[Counts of the phrase-based system], or none."""
-    kept = work.kept_output(PHRASE_BASED_TEXTS)
-    return [] if kept is None else [Counts(kept["counts"])]
+    return claim.kept_counts(work, [PHRASE_BASED_TEXTS])
 
 
 def kept_units(work, name):

@@ -16,10 +16,10 @@ import itertools
 import random
 
 from papers import phrase_based
-from papers.claim import System
+from papers.claim import System, kept_counts
 from papers.corpora import LANGUAGES
 from papers.page import Page, over_seeds
-from papers.resampling import Counts, counts_of
+from papers.resampling import counts_of
 from rnnsearch_tf.extras.moses.phrase_based import PhraseBased
 
 NETWORKS = "RNN", "CSLM", "WP"
@@ -114,11 +114,9 @@ def measured_rescoring(work, models, text: str) -> list:
 
 def rescored(work, models, text: str, variant: str) -> System:
     """BLEU of the test text of each seed, and Counts if the chosen hypotheses were kept."""
-    bleu = [each[variant]["test"] for each in measured_rescoring(work, models, text)]
-    kept = [work.kept_output(_key(text, seed)) for seed in work.seeds_of(models[0])]
     return System(
-        bleu,
-        [] if None in kept else [Counts(each[variant]["counts"]) for each in kept],
+        [each[variant]["test"] for each in measured_rescoring(work, models, text)],
+        kept_counts(work, [_key(text, seed) for seed in work.seeds_of(models[0])], variant),
     )
 
 

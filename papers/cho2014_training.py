@@ -44,18 +44,24 @@ def page(work, models) -> Page:
         }
         for name, found in losses.items()
     }
+    settings = {name: work.config(name, work.seeds[0]).training for name in models}
+    limits = "; ".join(
+        f"{name}: {each.patience} evaluations, one every {each.evaluate_every:,} updates, or"
+        f" {each.maximum_updates:,} updates in all"
+        for name, each in settings.items()
+    )
     text = [
-        "Both networks trained until three evaluations in a row, every 2,000 and every 500 updates,"
-        " brought no lower loss of their development text, or for 60,000 and 9,000 updates. The"
-        " loss is in nats per token, end symbols included. The scorer's is of"
-        f" {phrase_based.DEVELOPMENT_PAIRS:,} phrase pairs of the table that it did not learn from."
-        " They are of the same captions as the others: their loss says when learning stops, not how"
-        " good the scores of other captions would be. The language model's loss is of the first"
-        " 1,000 development captions. The paper's language model trained until ten epochs brought"
-        " no lower perplexity, its scorer for about three days.",
+        "Both networks trained until several evaluations in a row brought no lower loss of their"
+        f" development text ({limits}). The loss is in nats per token, end symbols included. The"
+        f" scorer's is of {phrase_based.DEVELOPMENT_PAIRS:,} phrase pairs of the table that it did"
+        " not learn from. They are of the same captions as the others: their loss says when"
+        " learning stops, not how good the scores of other captions would be. The language model's"
+        f" loss is of the first {settings[language_model].evaluate_sentences:,} development"
+        " captions. The paper's language model trained until ten epochs brought no lower"
+        " perplexity, its scorer for about three days.",
         "The scorer learns at a constant rate, and the pages use the average of the weights of its"
-        " last four evaluations. That it has a much lower loss shows that it is the rate which"
-        " stops the loss, not that nothing is left to learn.",
+        f" last {settings[scorer].average} evaluations. That it has a much lower loss shows that it"
+        " is the rate which stops the loss, not that nothing is left to learn.",
         "Perplexity is per French word of the captions, as lower-cased Moses tokens; the end symbol"
         " is a word, and all unknown words are one. The paper's is of 0.1 % of its text, with"
         " 15,000 words instead of 5,000.",

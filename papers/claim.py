@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from papers.resampling import Difference
+from papers.resampling import Counts, Difference
 
 NOT_CLAIMED = "not claimed"
 """What `in_paper` begins with where the paper does not claim it: a question of ours."""
@@ -47,6 +47,16 @@ class System:
 
     def of_first_seed(self):
         return System(self.bleu[:1], self.counts[:1])
+
+
+def kept_counts(work, keys, part=None) -> list:
+    """The Counts of outputs with these keys, of one part if they have several; [] unless all were
+    kept.
+    """
+    kept = [work.kept_output(key) for key in keys]
+    if None in kept:
+        return []
+    return [Counts((each if part is None else each[part])["counts"]) for each in kept]
 
 
 def between(better, worse, units=None):

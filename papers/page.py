@@ -97,18 +97,19 @@ def over_seeds(values):
 
 def shown(value) -> str:
     """A value as text: a list as ``mean ± standard deviation``, numbers with two digits, from −1
-    to 1 with three.
+    to 1 with three, whole ones with none.
 
     Example:
-        >>> shown([10.0, 11.0, 13.5]), shown([1500, 1500, 1500]), shown(0.0625), shown(None)
-        ('11.50 ± 1.80', '1500', '0.062', '–')
+        >>> shown([10.0, 11.0, 13.5]), shown([1500, 1500]), shown([1500, 1700]), shown(0.0625)
+        ('11.50 ± 1.80', '1500', '1600 ± 141', '0.062')
     """
     if value is None:
         return "–"
     if isinstance(value, list):
-        if all(isinstance(each, int) and each == value[0] for each in value):
+        whole = all(isinstance(each, int) for each in value)
+        if whole and len(set(value)) == 1:
             return str(value[0])
-        digits = 3 if max(map(abs, value)) <= 1 else 2
+        digits = 0 if whole else 3 if max(map(abs, value)) <= 1 else 2
         return f"{statistics.mean(value):.{digits}f} ± {statistics.stdev(value):.{digits}f}"
     return f"{value:.{3 if abs(value) <= 1 else 2}f}" if isinstance(value, float) else str(value)
 

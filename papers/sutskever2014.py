@@ -5,10 +5,11 @@ phrase-based system rescored.
 
 from __future__ import annotations
 
+from papers import claim
 from papers import phrase_based
 from papers.corpora import LANGUAGES, read_multi30k
 from papers.page import Page, over_seeds
-from papers.resampling import Counts, Likelihoods, counts_of
+from papers.resampling import Likelihoods, counts_of
 from rnnsearch_tf.extras.moses.phrase_based import NBEST
 
 BEAMS = 1, 2, 12
@@ -143,15 +144,7 @@ def _captions(name, seeds):
 
 def kept_counts(work, name, groups, beam: str) -> list:
     """[Counts of each group of seeds whose translations were kept]: all of them, or none."""
-    return _counts(work, [_captions(name, seeds) for seeds in groups], beam)
-
-
-def _counts(work, keys, beam=None):
-    """The Counts of outputs, of one beam if they have several; [] unless all were kept."""
-    kept = [work.kept_output(key) for key in keys]
-    if None in kept:
-        return []
-    return [Counts((each if beam is None else each[beam])["counts"]) for each in kept]
+    return claim.kept_counts(work, [_captions(name, seeds) for seeds in groups], beam)
 
 
 def likelihoods(work, name) -> list:
@@ -272,12 +265,14 @@ def _rescored_bleu(work, name, seeds):
 
 def kept_counts_of_rescored(work, name) -> list:
     """[Counts of each seed's choice from the lists], [] unless all were kept."""
-    return _counts(work, [f"rescored-{_key(name, seeds)}" for seeds in each_seed(work, name)])
+    return claim.kept_counts(
+        work, [f"rescored-{_key(name, seeds)}" for seeds in each_seed(work, name)]
+    )
 
 
 def kept_counts_of_first(work) -> list:
     """[Counts of the lists' first hypotheses], [] if they were not kept."""
-    return _counts(work, [FIRST])
+    return claim.kept_counts(work, [FIRST])
 
 
 def _first_and_best(work):

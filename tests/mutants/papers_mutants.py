@@ -13,68 +13,10 @@ DOCUMENTS = "papers/test_paragraphs.py"
 HARD = "papers/test_hard_alignment.py"
 PAPER = "papers/test_paper_scale.py"
 EUROPARL = "papers/test_europarl.py"
-PHRASE_BASED = "papers/test_phrase_based_items.py"
-TRAINING = "papers/test_cho2014_training.py"
 LAZY = "export/test_lazy_session.py"
 PHRASES = "text/test_phrases.py"
 
 PAGES = [
-    Mutant(
-        "papers/phrase_based.py",
-        "the phrases for development are learned, too",
-        "for line in lines[DEVELOPMENT_PAIRS:])",
-        "for line in lines)",
-        (f"{PHRASE_BASED}::test_phrases_for_development_are_not_learned",),
-    ),
-    Mutant(
-        "papers/phrase_based.py",
-        "development text of a tenth",
-        'step = every if part == "train" else 1',
-        "step = every",
-        (f"{PHRASE_BASED}::test_a_system_of_every_tenth_caption",),
-    ),
-    Mutant(
-        "papers/phrase_based.py",
-        "the language model of a tenth",
-        "if whole is not None:",
-        "if whole is None and False:",
-        (f"{PHRASE_BASED}::test_a_system_of_every_tenth_caption",),
-    ),
-    Mutant(
-        "papers/cho2014.py",
-        "one system for both texts",
-        "folder = work.phrase_based(EVERY[text])",
-        "folder = work.phrase_based()",
-        (f"{PHRASE_BASED}::test_table_1_of_cho_2014_keeps_what_it_chooses",),
-    ),
-    Mutant(
-        "papers/cho2014.py",
-        "the first hypotheses are kept",
-        "tokens = [entries[place].text for",
-        "tokens = [entries[0].text for",
-        (f"{PHRASE_BASED}::test_table_1_of_cho_2014_keeps_what_it_chooses",),
-    ),
-    Mutant(
-        "papers/cho2014_training.py",
-        "perplexity without the end symbol",
-        "len(line.split()) + 1]",
-        "len(line.split())]",
-        (f"{TRAINING}::test_likelihoods_are_of_words_and_the_end_symbol",),
-    ),
-    Mutant(
-        "papers/cho2014_training.py",
-        "the loss of the average is the last weights'",
-        'if each["batches"] in curve:',
-        'if each["batches"] in curve and False:',
-        (f"{TRAINING}::test_the_lowest_loss_and_the_perplexity",),
-    ),
-    Mutant(
-        "papers/claims.py",
-        "both claims of one system",
-        'better("RNN", "Baseline", "all")',
-        'better("RNN", "Baseline")',
-        (f"{CLAIMS}::test_claims_are_what_the_measurements_say",),
-    ),
     Mutant(
         "papers/corpora.py",
         "groups overlap",

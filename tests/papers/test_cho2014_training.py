@@ -14,7 +14,7 @@ LOSSES = {1234: (3.0, 2.0, 2.5), 1235: (3.0, 2.2, 2.1, 2.4)}
 
 
 def test_the_lowest_loss_and_the_perplexity(tmp_path):
-    work = Workspace(tmp_path, None, seeds=list(LOSSES))
+    work = Workspace(tmp_path, tmp_path, seeds=list(LOSSES))
     likelihoods = {"development": [[-2.0, 3], [-4.0, 1]], "test": [[-1.0, 1]]}
     for seed, losses in LOSSES.items():
         for name in CHO:
