@@ -19,6 +19,9 @@ EVEN = 0.5
 LONG = 3
 """Sentences of Table 3."""
 
+LARGEST = 5
+"""Models of the largest ensemble, as in the paper."""
+
 FIRST = "phrase-based-first"
 """Key of the output: the first hypotheses of the phrase-based system's lists."""
 
@@ -76,10 +79,10 @@ def _ensemble(seeds):
 
 
 def ensembles(work, name, measurement: str) -> list:
-    """[seeds of each ensemble] of a model's first two, three, … seeds: those whose models are here,
-    or of which a measurement was made before.
+    """[seeds of each ensemble] of a model's first two, three, … up to LARGEST seeds: those whose
+    models are here, or of which a measurement was made before.
     """
-    seeds = work.seeds_of(name)
+    seeds = work.seeds_of(name)[:LARGEST]
     return [
         members
         for members in (seeds[:count] for count in range(2, len(seeds) + 1))

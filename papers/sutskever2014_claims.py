@@ -14,7 +14,9 @@ PAPER = "Sutskever et al. 2014"
 
 
 def claims(work, models, words):
-    """Args: work: Workspace; models: those of table 1; words: the RNNsearch of Figure 3."""
+    """Args: work: Workspace; models: those of table 1; words: an RNNsearch, with whose translations
+    the lengths of the captions are kept.
+    """
     forward, reverse = (
         _of_beam(work, name, sutskever2014.each_seed(work, name)) for name in models
     )
@@ -74,7 +76,7 @@ def _of_beam(work, name, groups, beam="12"):
 
 
 def _by_length(work, forward, reverse, words):
-    """The claims about the shortest and the longest fifth of the captions, those of Figure 3."""
+    """The claims about the shortest and the longest fifth of the captions, as in Figure 3."""
     lengths = bahdanau2015.kept_lengths(work, words)[: len(reverse.counts[0])]
     first, *_, last = np.array_split(np.argsort(lengths, kind="stable"), 5)
     tokens = f"{lengths[last[0]]:.0f} to {lengths[last[-1]]:.0f} tokens"

@@ -271,6 +271,13 @@ PAGES = [
     ),
     Mutant(
         "papers/sutskever2014.py",
+        "an ensemble of all seeds",
+        "work.seeds_of(name)[:LARGEST]",
+        "work.seeds_of(name)",
+        (f"{LSTM}::test_the_largest_ensemble_has_five_models_as_the_papers",),
+    ),
+    Mutant(
+        "papers/sutskever2014.py",
         "the end symbol is not counted",
         "count + 1]",
         "count]",

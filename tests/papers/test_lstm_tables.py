@@ -75,6 +75,15 @@ def test_an_ensemble_whose_models_are_gone_is_left_out_unless_it_was_measured(wo
     assert systems == ["forward", "reversed", "ensemble of 2, reversed"]
 
 
+def test_the_largest_ensemble_has_five_models_as_the_papers(work):
+    work.seeds = [1, 2, 3, 4, 5, 6, 7]
+    rows = {row["LSTM"]: row for row in sutskever2014.table_1(work, items.SUTSKEVER).ours}
+    assert [system for system in rows if "ensemble" in system] == [
+        f"ensemble of {count}, reversed" for count in (2, 3, 4, 5)
+    ]
+    assert len(rows["reversed"]["beam 12"]) == 7
+
+
 def test_a_row_for_each_number_of_layers(work):
     rows = sutskever2014.depth(work, items.DEPTH).ours
     assert [row["layers"] for row in rows] == [1, 2, 3]
