@@ -8,7 +8,7 @@ from papers import bahdanau2015
 from papers import phrase_based
 from papers.corpora import LANGUAGES
 from papers.page import Page, over_seeds
-from papers.resampling import Likelihoods
+from papers.resampling import Likelihoods, likelihoods_of
 
 
 def page(work, models) -> Page:
@@ -110,7 +110,7 @@ def measured_perplexities(work, name) -> list:
 
 
 def _likelihoods(work, name, seed):
-    """{"development", "test": see resampling.Likelihoods}."""
+    """{"development", "test": see resampling.likelihoods_of}."""
 
     def score():
         folder = work.phrase_based()
@@ -118,10 +118,7 @@ def _likelihoods(work, name, seed):
         for part in phrase_based.PARTS:
             sides = [phrase_based.text(folder, part, language) for language in LANGUAGES]
             scores = work.translator(name, seed).score(*sides, tokenized=True)
-            # 1: the end symbol
-            found[part] = [
-                [score, len(line.split()) + 1] for score, line in zip(scores, sides[1], strict=True)
-            ]
+            found[part] = likelihoods_of(scores, [len(line.split()) for line in sides[1]])
         return found
 
     return work.output(f"likelihoods-{name}-{seed}", score)

@@ -21,6 +21,7 @@ import random
 import shutil
 import typing
 
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.runtime.optional import THOT, require
 from rnnsearch_tf.files.atomic import new_folder, write_file
 from rnnsearch_tf.files.reading import read_all, read_raw
@@ -63,11 +64,14 @@ def made_in(folder, data, every: int = 1, whole=None) -> pathlib.Path:
         whole: folder of the system whose language model it takes; None: its own.
 
     Raises:
-        UserError: a file is missing, and sil-machine is not installed or the corpus is missing.
+        UserError: a file is missing, and sil-machine is not installed, or the corpus or that
+            language model is missing.
     """
     folder, lacking = pathlib.Path(folder), missing(folder)
     if lacking:
         check(folder, data)
+        if whole is not None:
+            _check_language_model(whole / MODEL)
         log.warning("the phrase-based system: about %d minutes of one core", MINUTES)
         system = _trained(folder, lambda part: _captions(data, part, every), whole)
         for part in PARTS:
@@ -225,6 +229,15 @@ def _trained(folder, read, whole=None) -> PhraseBased:
                 shutil.rmtree(partial / LANGUAGE_MODEL)
                 shutil.copytree(whole / MODEL / LANGUAGE_MODEL, partial / LANGUAGE_MODEL)
     return PhraseBased(folder / MODEL)
+
+
+def _check_language_model(model):
+    if not (model / LANGUAGE_MODEL).exists():
+        raise UserError(
+            f"{model / LANGUAGE_MODEL}: expected the language model of the phrase-based system of"
+            f" all captions, got none; copy {model} from the machine that made that system, or"
+            " choose another --output"
+        )
 
 
 def _captions(data, part, every):

@@ -100,11 +100,24 @@ class Counts:
         )
 
 
+def likelihoods_of(scores: Sequence[float], words: Sequence[int]) -> list:
+    """What perplexity needs of each line.
+
+    Args:
+        scores: log-probability of each line, in nats.
+        words: its number of words, without the end symbol.
+
+    Returns:
+        [log-probability in nats, words with the end symbol] of each line.
+    """
+    return [[score, count + 1] for score, count in zip(scores, words, strict=True)]
+
+
 class Likelihoods:
     """Log-probability and words of each line of a text; gives the perplexity of resampled lines.
 
     Args:
-        found: [log-probability in nats, words with the end symbol] of each line.
+        found: see :func:`likelihoods_of`.
     """
 
     def __init__(self, found) -> None:

@@ -9,7 +9,7 @@ from papers import claim
 from papers import phrase_based
 from papers.corpora import LANGUAGES, read_multi30k
 from papers.page import Page, over_seeds
-from papers.resampling import Likelihoods, counts_of
+from papers.resampling import Likelihoods, counts_of, likelihoods_of
 from rnnsearch_tf.extras.moses.phrase_based import NBEST
 
 BEAMS = 1, 2, 12
@@ -160,7 +160,7 @@ def _likelihoods(work, name, seed):
         sources, references = read_multi30k(work.data, "test")
         scores = work.translator(name, seed).score(sources, references)
         words = [counts[-1] for counts in counts_of(references, references, tokenize="13a")]
-        return [[score, count + 1] for score, count in zip(scores, words)]  # 1: the end symbol
+        return likelihoods_of(scores, words)
 
     return Likelihoods(work.output(f"likelihoods-{name}-{seed}", score))
 

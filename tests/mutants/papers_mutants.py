@@ -277,7 +277,7 @@ PAGES = [
         (f"{LSTM}::test_the_largest_ensemble_has_five_models_as_the_papers",),
     ),
     Mutant(
-        "papers/sutskever2014.py",
+        "papers/resampling.py",
         "the end symbol is not counted",
         "count + 1]",
         "count]",

@@ -17,7 +17,7 @@ from test_reproduce import is_made_again_of_measurements_alone, overrides, read
 
 from papers.__main__ import main as reproduce
 from rnnsearch_tf.cli.main import run
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import UsageError, UserError
 from papers import bahdanau2015
 from papers import cho2014
 from papers import items
@@ -323,11 +323,14 @@ def test_a_system_of_every_tenth_caption(place, monkeypatch):
     monkeypatch.setattr(phrase_based, "PhraseBased", System)
     monkeypatch.setattr(phrase_based, "check", lambda folder, data: None)
     whole, tenth = (place / "out" / f"phrase-based{every}" for every in ("", "-every-10"))
-    (whole / "model" / "language").mkdir()
-    (whole / "model" / "language" / "system").write_text("all")
     for name in ("texts", "model"):
         shutil.rmtree(tenth / name)
     (tenth / phrase_based.TABLE).unlink()
+    with pytest.raises(UserError, match="language: expected the language model"):
+        Workspace(place / "out", place / "data").phrase_based(10)
+    assert not (tenth / "texts").exists()
+    (whole / "model" / "language").mkdir()
+    (whole / "model" / "language" / "system").write_text("all")
     assert Workspace(place / "out", place / "data").phrase_based(10) == tenth
     assert [
         (tenth / "model" / part / "system").read_text() for part in ("language", "translation")
