@@ -58,8 +58,9 @@ def figure_3(work, models) -> Page:
         ),
         (
             "Spearman's rank correlation. A source phrase that was seen once has p = 1 in the"
-            " table, which gives a column of points at 0. Dark points: source phrases seen at"
-            f" least {FREQUENT} times. A dash: a score is the same for all pairs."
+            " table, which gives a column of points at 0; so the right picture, with equal scales,"
+            f" has only pairs whose source phrase was seen at least {FREQUENT} times. A dash: a"
+            " score is the same for all pairs."
         ),
         (
             "The paper: many phrase pairs are scored similarly by both, but as many are scored"
@@ -118,25 +119,25 @@ def _rank_correlation(found, chosen):
 
 
 def _scatter(found):
+    """All pairs, and beside them those with frequent source phrases, on equal scales."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6, 6), layout="constrained")
-    axes = figure.add_subplot(
-        xlabel="log p(target | source), phrase table",
-        ylabel="log p(target | source), RNN Encoder–Decoder",
-    )
-    for chosen, colour, size in zip(
-        _kinds(found).values(), ("tab:blue", "tab:blue", "black"), (3, 3, 8)
-    ):
-        axes.scatter(
-            *(np.array(found[key])[chosen] for key in ("table", "model")),
-            s=size,
-            color=colour,
-            alpha=0.3,
-            linewidths=0,
+    figure = Figure(figsize=(11, 5.5), layout="constrained")
+    everything, *_, frequent = _kinds(found).items()
+    for place, (kind, chosen) in enumerate((everything, frequent), start=1):
+        table, model = (np.array(found[key])[chosen] for key in ("table", "model"))
+        axes = figure.add_subplot(
+            1,
+            2,
+            place,
+            title=f"source phrase: {kind}",
+            xlabel="log p(target | source), phrase table",
+            ylabel="log p(target | source), RNN Encoder–Decoder",
         )
-    axes.axline((0, 0), slope=1, color="0.5", linewidth=0.8)
-    axes.set(xlim=(min(found["table"]) - 0.5, 0.5), ylim=(min(found["model"]) - 0.5, 0.5))
+        axes.scatter(table, model, s=8, color="tab:blue", alpha=0.3, linewidths=0)
+        axes.axline((0, 0), slope=1, color="0.5", linewidth=0.8)
+    lowest = min([*table, *model], default=-1) - 0.5
+    axes.set(xlim=(lowest, 0.5), ylim=(lowest, 0.5), aspect="equal")
     return figure
 
 
@@ -215,8 +216,8 @@ def _phrases_in_the_plane(work, name):
 def _shown(items, what):
     return (
         f"The {len(items)} {what}, of the model of the first seed, by t-SNE. Framed regions, those"
-        " with the most similar vectors, are also shown enlarged, in the same colour. Labels that"
-        " would cover another one are left out."
+        " with the most similar vectors, are also shown enlarged, in the same colour. Labels for"
+        " which there is no room are left out."
     )
 
 

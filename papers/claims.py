@@ -94,7 +94,7 @@ def claims(work, models) -> Page:
                 "The shortest and the longest sentences are the first and the last length of"
                 f" Figure 2 with at least {bahdanau2015.ENOUGH} sentences. Flat, by our own"
                 f" measure: a system that loses at most {FLAT * 100:.0f} % of its BLEU between"
-                " them, or between the first and the last fifth of Figure 3."
+                " them, or between the first and the last fifth of the captions by length."
             ),
             phrase_based.WEAKER
             + " In the paper it is better than RNNsearch on all sentences. How their order depends"

@@ -2,6 +2,7 @@
 and the verb that draws them.
 """
 
+import io
 import pathlib
 
 import numpy as np
@@ -143,17 +144,20 @@ def test_the_same_vectors_have_the_same_places():
     np.testing.assert_array_equal(project(vectors), project(vectors))
 
 
-def test_labels_do_not_overlap():
+@pytest.mark.parametrize("word, fewest", [("word", 40), ("a phrase of several words ", 15)])
+def test_labels_do_not_overlap_or_leave_the_frame_of_the_picture(word, fewest):
     generator = np.random.default_rng(1)
     points = generator.normal(size=(150, 2))
-    texts = [f"word{number}" for number in range(150)]
-    figure = vectors_figure(points, texts)
-    shown = figure.axes[0].texts
-    boxes = [label.get_window_extent() for label in shown]
-    assert len(figure.axes[0].collections[0].get_offsets()) == 150
+    figure = vectors_figure(points, [f"{word}{number}" for number in range(150)])
+    figure.savefig(io.BytesIO())  # the layout is that of the picture
+    [axes] = figure.axes
+    boxes = [label.get_window_extent() for label in axes.texts]
+    assert len(axes.collections[0].get_offsets()) == 150
     # the first has its label in any case
-    assert 20 < len(shown) < 150 and shown[0].get_text() == "word0"
+    assert fewest < len(boxes) < 150 and axes.texts[0].get_text() == f"{word}0"
     assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
+    frame = axes.get_window_extent()
+    assert all(frame.containsx(x) and frame.containsy(y) for box in boxes for x, y in box.corners())
 
 
 def test_the_verb(folder, tmp_path, capsys, monkeypatch):

@@ -140,9 +140,23 @@ EVIDENCE = [
     Mutant(
         "extras/plots/alignment.py",
         "labels cover each other",
-        "if any(box.overlaps(other) for other in boxes):",
-        "if False:",
-        (f"{VECTORS}::test_labels_do_not_overlap",),
+        " and not any(box.overlaps(other) for other in boxes):",
+        ":",
+        (f"{VECTORS}::test_labels_do_not_overlap_or_leave_the_frame_of_the_picture",),
+    ),
+    Mutant(
+        "extras/plots/alignment.py",
+        "labels leave the frame",
+        "if _contains(frame, box) and",
+        "if",
+        (f"{VECTORS}::test_labels_do_not_overlap_or_leave_the_frame_of_the_picture",),
+    ),
+    Mutant(
+        "extras/plots/alignment.py",
+        "labels change the layout of the picture that is saved",
+        "label.set_in_layout(False)",
+        "label.set_in_layout(True)",
+        (f"{VECTORS}::test_labels_do_not_overlap_or_leave_the_frame_of_the_picture",),
     ),
     Mutant(
         "layers/base.py",

@@ -115,7 +115,8 @@ def labels(tokens: Sequence[str]) -> list[str]:
 
 
 def vectors_figure(points: np.ndarray, texts: Sequence[str]) -> Figure:
-    """Draw labelled points; a label that would overlap an earlier one is left out.
+    """Draw labelled points; a label that has no place, right or left of its point, without leaving
+    the frame or overlapping an earlier one is left out.
 
     Args:
         points: float [N, 2].
@@ -139,21 +140,29 @@ def vectors_figure(points: np.ndarray, texts: Sequence[str]) -> Figure:
     boxes: list[Any] = []  # of the labels so far
     # each by itself: the texts are no sentence
     joints = [re.sub(f"{PIECE_JOINT}$", "·", text) for text in texts]
+    frame = axes.get_window_extent()
     for point, text in zip(points, labels(joints)):
-        label = axes.annotate(
-            _shortened(text),
-            point,
-            (2, 2),
-            textcoords="offset points",
-            fontsize=8,
-            fontfamily=fonts,
-        )
-        box = label.get_window_extent()
-        if any(box.overlaps(other) for other in boxes):
+        for side, offset in (("left", 2), ("right", -2)):
+            label = axes.annotate(
+                _shortened(text),
+                point,
+                (offset, 2),
+                textcoords="offset points",
+                horizontalalignment=side,
+                fontsize=8,
+                fontfamily=fonts,
+            )
+            label.set_in_layout(False)  # else the frame would move when the figure is saved
+            box = label.get_window_extent()
+            if _contains(frame, box) and not any(box.overlaps(other) for other in boxes):
+                boxes.append(box)
+                break
             label.remove()
-        else:
-            boxes.append(box)
     return figure
+
+
+def _contains(frame, box):
+    return frame.x0 <= box.x0 and frame.y0 <= box.y0 and box.x1 <= frame.x1 and box.y1 <= frame.y1
 
 
 def _shortened(text: str, most: int = 40) -> str:
