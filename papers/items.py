@@ -129,6 +129,7 @@ ITEMS = {
         "perplexity and BLEU of LSTMs of one, two and three layers",
         DEPTH,
         sutskever2014.depth,
+        one_seed=True,
     ),
     "sutskever2014-table3": Item(
         "long sentences, translated by the LSTM",

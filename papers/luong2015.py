@@ -31,19 +31,10 @@ def attention(work, models) -> Page:
         " to the source word it attends to most while the model is fed the reference. The gold"
         " links are the grammar's; all are sure.",
         SIZES,
+        "The paper's Table 6 has alignment error rates of English–German for forms that are not"
+        " here: 0.39 for scores of the location, 0.34 and 0.36 for local attention.",
     ]
-    # Table 6
-    paper = [
-        {"model": model, "AER, English–German (RWTH)": rate}
-        for model, rate in (
-            ("global, location", 0.39),
-            ("local-m, general", 0.34),
-            ("local-p, general", 0.36),
-            ("ensemble", 0.34),
-            ("Berkeley aligner", 0.32),
-        )
-    ]
-    return Page("Luong et al. 2015: forms of attention", rows, paper, text)
+    return Page("Luong et al. 2015: forms of attention", rows, text=text)
 
 
 def measured(work, name) -> dict:

@@ -7,6 +7,7 @@ import functools
 import os
 import pathlib
 import platform
+import statistics
 import subprocess
 
 from rnnsearch_tf.config import Config, as_dictionary, load_config, shipped_config
@@ -23,6 +24,8 @@ PAPERS = {
 Where a paper does not name a setting, it has that of the authors' program, or our choice. Luong et
 al. 2015 is not among the sources.
 """
+
+NOT_COMPARED = "not compared; its paper is not among the sources of this project"
 
 PAPER = "the paper's, or where it is silent from our configuration of its sizes"
 
@@ -79,14 +82,26 @@ def shown(records: list) -> str:
     )
 
 
+def trained(records: list) -> str:
+    """The updates and minutes of a model's trainings, and where they ended, as text."""
+    if not records or any(record["batches"] is None for record in records):
+        return "updates and minutes not known"
+    minutes = statistics.mean(record["seconds"] / 60 for record in records)
+    mean = f", mean of {len(records)}" if len(records) > 1 else ""
+    where = shown(records)
+    updates = sorted({record["batches"] for record in records})
+    number = " to ".join(f"{each:,}" for each in dict.fromkeys((updates[0], updates[-1])))
+    return f"{number} updates, {minutes:.1f} minutes{mean}{where and f' ({where})'}"
+
+
 def departures(config: Config) -> str:
-    """The settings that differ from those of PAPERS, as text; "" if there are none or the system
-    is not among them.
+    """The settings that differ from those of PAPERS, as text; "" if there are none, NOT_COMPARED if
+    the system is not among them.
 
     Example: ``model.embedding_size 256 (620), training.optimizer adam (adadelta)``.
     """
     if config.model.system not in PAPERS:
-        return ""
+        return NOT_COMPARED
     name, *printed = PAPERS[config.model.system]
     paper = load_config(shipped_config(name), overrides=printed)
     sides = [as_dictionary(each) for each in (config, paper)]

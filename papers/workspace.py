@@ -27,7 +27,6 @@ import json
 import logging
 import lzma
 import pathlib
-import statistics
 import sys
 from collections.abc import Callable
 
@@ -295,12 +294,15 @@ class Workspace:
 
     def with_measured_seeds(self, name: str, item) -> Workspace | None:
         """This workspace with the seeds for which an Item is measured, of each model those that
-        all parts of the Item have, and nothing else to make; None if a model has none.
+        all parts of the Item have, and nothing else to make; None if a model has none. Parts that
+        show one seed count for the models that no other part has.
         """
         found = {}
-        for part in item.made_of or (name,):
+        parts = item.made_of or (name,)
+        for part in sorted(parts, key=lambda part: self.scale.items[part].one_seed):
             for model, seeds in self._made_with(part).items():
-                found[model] = found.get(model, seeds) & seeds
+                if model not in found or not self.scale.items[part].one_seed:
+                    found[model] = found.get(model, seeds) & seeds
         if not all(found.get(model) for model in item.models):
             return None
         return Workspace(
@@ -498,7 +500,9 @@ class Workspace:
         ]
         made = {
             "command": "; ".join(commands),
-            "models": "; ".join(f"{model} {_trained(each)}" for model, each in records.items()),
+            "models": "; ".join(
+                f"{model} {provenance.trained(each)}" for model, each in records.items()
+            ),
         }
         if departures := self._departures(item):
             made[f"the recipe differs from {provenance.PAPER}, ours (theirs)"] = departures
@@ -533,18 +537,6 @@ class Workspace:
             self.measured(f"{key}-{name}-{seed}", functools.partial(measure, self, name, seed))
             for seed in self.seeds_of(name)
         ]
-
-
-def _trained(records):
-    """The updates and minutes of a model's trainings, and where they ended, as text."""
-    if not records or any(record["batches"] is None for record in records):
-        return "updates and minutes not known"
-    minutes = statistics.mean(record["seconds"] / 60 for record in records)
-    mean = f", mean of {len(records)}" if len(records) > 1 else ""
-    where = provenance.shown(records)
-    updates = sorted({record["batches"] for record in records})
-    number = " to ".join(f"{each:,}" for each in dict.fromkeys((updates[0], updates[-1])))
-    return f"{number} updates, {minutes:.1f} minutes{mean}{where and f' ({where})'}"
 
 
 def _consecutive(seeds) -> list:

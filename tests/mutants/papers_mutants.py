@@ -257,6 +257,13 @@ PAGES = [
     ),
     Mutant(
         "papers/workspace.py",
+        "an item of one seed leaves the claims one seed of its models",
+        "if model not in found or not self.scale.items[part].one_seed:",
+        "if True:",
+        (f"{REPRODUCE}::test_a_part_that_shows_one_seed_takes_no_seeds_from_the_others",),
+    ),
+    Mutant(
+        "papers/workspace.py",
         "claims train models of what is measured",
         "            if item.made_of\n",
         "            if False\n",

@@ -98,7 +98,7 @@ UNITS_AND_DEFAULTS = [
         (f"{CHECKPOINTS}::test_a_checkpoint_is_written_every_so_many_minutes",),
     ),
     Mutant(
-        "papers/workspace.py",
+        "papers/provenance.py",
         "the minutes of the first seed stand for the mean",
         'statistics.mean(record["seconds"] / 60 for record in records)',
         'records[0]["seconds"] / 60',

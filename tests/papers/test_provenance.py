@@ -40,6 +40,15 @@ def test_the_papers_own_settings_are_no_departure():
     assert provenance.departures(changed) == found
 
 
+def test_a_page_says_that_a_system_is_not_compared(tmp_path):
+    made = Workspace(tmp_path, None).made("luong2015-scores", items.ITEMS["luong2015-scores"])
+    [departures] = [value for key, value in made.items() if key.startswith("the recipe differs")]
+    assert departures == (
+        "captions-dot, captions-general, captions-concat: not compared; its paper is not among the"
+        " sources of this project"
+    )
+
+
 def test_the_authors_program_departs_from_the_paper():
     """It has a product of two matrices in place of W_o, and s_i sees y_i, not y_{i-1}."""
     found = provenance.departures(load_config(shipped_config("rnnsearch-50")))

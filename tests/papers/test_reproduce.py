@@ -227,6 +227,15 @@ def test_the_seeds_of_a_page_are_those_that_all_its_parts_have(tmp_path):
     assert both.seeds_of("rnnsearch-50") == [1, 3] and both.seeds_of("rnnencdec-50") == [1, 2, 3]
 
 
+def test_a_part_that_shows_one_seed_takes_no_seeds_from_the_others(tmp_path):
+    names = "sutskever2014-depth", "sutskever2014-table1"
+    for name in names:
+        Workspace(tmp_path, None, seeds=[1, 2, 3]).note_made(name, items.ITEMS[name])
+    item = dataclasses.replace(items.ITEMS[names[0]], made_of=names)
+    both = Workspace(tmp_path, None).with_measured_seeds("index", item)
+    assert both.seeds_of("lstm-reversed") == [1, 2, 3] and both.seeds_of("lstm-1-layer") == [1]
+
+
 def test_what_is_measured_only_makes_nothing(tmp_path):
     work = Workspace(tmp_path, None, seeds=[1])
     work.measured("kept", lambda: 5)

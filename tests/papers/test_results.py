@@ -11,7 +11,7 @@ from papers.__main__ import main as reproduce
 from papers.items import ITEMS
 from papers.resampling import Counts
 
-RESULTS = pathlib.Path(__file__).parents[2] / "docs" / "results"
+RESULTS = pathlib.Path(__file__).parents[2] / "papers" / "results"
 KEPT = [part for part in ("measured", "outputs") if (RESULTS / part).exists()]
 
 
