@@ -152,13 +152,6 @@ EVIDENCE = [
         (f"{VECTORS}::test_labels_do_not_overlap_or_leave_the_frame_of_the_picture",),
     ),
     Mutant(
-        "extras/plots/alignment.py",
-        "labels change the layout of the picture that is saved",
-        "label.set_in_layout(False)",
-        "label.set_in_layout(True)",
-        (f"{VECTORS}::test_labels_do_not_overlap_or_leave_the_frame_of_the_picture",),
-    ),
-    Mutant(
         "layers/base.py",
         "the mean counts padding",
         "tf.reduce_sum(vectors * real, axis=1), tf.reduce_sum(real, axis=1)",

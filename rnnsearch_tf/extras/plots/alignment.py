@@ -152,7 +152,6 @@ def vectors_figure(points: np.ndarray, texts: Sequence[str]) -> Figure:
                 fontsize=8,
                 fontfamily=fonts,
             )
-            label.set_in_layout(False)  # else the frame would move when the figure is saved
             box = label.get_window_extent()
             if _contains(frame, box) and not any(box.overlaps(other) for other in boxes):
                 boxes.append(box)
