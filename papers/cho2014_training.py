@@ -60,8 +60,8 @@ def page(work, models) -> Page:
         " captions. The paper's language model trained until ten epochs brought no lower"
         " perplexity, its scorer for about three days.",
         "The scorer learns at a constant rate, and the pages use the average of the weights of its"
-        f" last {settings[scorer].average} evaluations. That it has a much lower loss shows that it"
-        " is the rate which stops the loss, not that nothing is left to learn.",
+        f" last {settings[scorer].average} evaluations. It has a much lower loss, so that a falling"
+        " rate might go on lowering it.",
         "Perplexity is per French word of the captions, as lower-cased Moses tokens; the end symbol"
         " is a word, and all unknown words are one. The paper's is of 0.1 % of its text, with"
         " 15,000 words instead of 5,000.",

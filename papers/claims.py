@@ -17,7 +17,7 @@ from papers import phrase_based
 from papers import sutskever2014_claims
 from papers.claim import FLAT, NOT_CLAIMED, Claim, System, between, less, resampled
 from papers.page import Page
-from papers.resampling import LEVEL, RESAMPLES, Difference, verdicts
+from papers.resampling import LEVEL, RESAMPLES, VERDICTS, Difference, verdicts
 
 
 PHRASES_BETTER = "the phrase-based system is better than RNNsearch-50 on all sentences"
@@ -41,6 +41,7 @@ def claims(work, models) -> Page:
     units = found[0].difference.units
     blocks = f" ({units} blocks)" if units else ""
     [order] = [claim.difference.mean for claim in found if claim.says == PHRASES_BETTER]
+    asked = [claim.in_paper.startswith(NOT_CLAIMED) for claim in found]
     rows = [
         {
             "paper": claim.paper,
@@ -66,6 +67,8 @@ def claims(work, models) -> Page:
         "The papers' claims",
         rows,
         text=[
+            f"Claims of the papers: {_tally(judged, asked, False)}. Questions of ours, not claimed:"
+            f" {_tally(judged, asked, True)}.",
             (
                 "Only the signs can be compared with the papers', not the sizes: models, texts and"
                 " trainings are small. A claim is written as a difference, which is above zero if"
@@ -81,11 +84,11 @@ def claims(work, models) -> Page:
                 " of a part of the text; ours is of every tenth caption, unless the claim says all."
             ),
             (
-                "Ours is the mean over the seeds, with the 95 % confidence interval. Its variance"
-                " is that over the seeds plus, where translations were kept, that over"
-                f" {RESAMPLES:,} resamples of the test text (marked *; of shares, that of drawing"
-                " the pairs of nouns). Lines of joined captions share captions, so blocks of 60"
-                f" captions are resampled, which share none{blocks}."
+                "Ours is the mean over the seeds, with the 95 % confidence interval. It always has"
+                " the variance over the seeds. Where there is a *, it also has that over"
+                f" {RESAMPLES:,} resamples of the test text, or of the pairs of nouns in Figure 2."
+                " Lines of joined captions share captions, so blocks of 60 captions are resampled,"
+                f" which share none{blocks}."
             ),
             (
                 f"held, not held: above or below zero at {LEVEL * 100:.0f} % with Holm's correction"
@@ -109,6 +112,13 @@ def claims(work, models) -> Page:
         ],
         numbers={"differences": numbers},
     )
+
+
+def _tally(judged, asked, kind):
+    """How many of the claims, or of the questions, have each verdict, as text."""
+    chosen = [verdict for verdict, each in zip(judged, asked) if each == kind]
+    counts = ", ".join(f"{chosen.count(verdict)} {verdict}" for verdict in VERDICTS)
+    return f"{len(chosen)}, {counts}"
 
 
 def _bahdanau(work, models):
@@ -163,7 +173,7 @@ def _bahdanau(work, models):
     yield Claim(
         paper,
         "RNNsearch-50 is better trained longer",
-        "BLEU",
+        "BLEU, first seed",
         gain(longer, search_50.of_first_seed()),
         "+1.70",
     )
@@ -177,7 +187,7 @@ def _bahdanau(work, models):
     )
     yield Claim(
         paper,
-        "RNNsearch-50, trained with soft alignment, loses BLEU if its search makes it hard",
+        "RNNsearch-50 loses BLEU if its search attends to one word at a time (hard alignment)",
         "BLEU",
         gain(soft, hard),
         f"{NOT_CLAIMED}; §5.2.1 argues by an example",
@@ -217,14 +227,14 @@ def _by_length(work, paper, encdec, search, systems, units):
     yield Claim(
         paper,
         "RNNencdec falls with length",
-        "BLEU lost from the shortest to the longest sentences − a tenth",
+        "BLEU lost from the shortest to the longest sentences − 10 % of that on the shortest",
         resampled(less(encdec_fall, allowed[encdec]), units, every[:2], not_flat),
         "in Figure 2",
     )
     yield Claim(
         paper,
         "RNNsearch is flat",
-        "a tenth − BLEU lost from the shortest to the longest sentences",
+        "10 % of BLEU on the shortest sentences − BLEU lost from them to the longest",
         resampled(
             less(allowed[search], search_fall),
             units,
@@ -342,7 +352,7 @@ def _cho(work, models):
 
     yield Claim(
         paper,
-        "the RNN Encoder–Decoder's phrase scores add to a phrase table of less text",
+        "the RNN Encoder–Decoder's phrase scores add to a phrase table of a part of the text",
         "BLEU",
         better("RNN", "Baseline"),
         "+0.63",

@@ -94,8 +94,10 @@ def figure(work, models) -> Page:
         f" test paragraphs was trained on: those of up to {LONGEST} words are of val, the longer"
         " ones of val and, mostly, of train, from which they were left out. A point of the picture"
         " is at the mean length of its group.",
-        "Real paragraphs, unlike joined captions, are one thought, and their reStructuredText marks"
-        " and names are copied rather than translated.",
+        "Real paragraphs are coherent, unlike joined captions, and their reStructuredText marks and"
+        " names are copied rather than translated. As paragraphs of up to"
+        f" {LONGEST} words are of another part of the corpus, a difference between them and the"
+        " longer ones need not be one of length.",
     ]
     return Page(
         "Bahdanau et al. 2015, Figure 2 on paragraphs: BLEU by length",

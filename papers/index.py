@@ -12,7 +12,7 @@ DISCUSSION = "discussion.md"
 def page(work, models) -> Page:
     """The claims, and the pages of all items that are measured; `models` as for claims."""
     found = claims(work, models)
-    found.title = "The papers' tables, figures and claims, made here"
+    found.title = "The papers' tables, figures and claims, reproduced at small scale"
     if (work.folder / DISCUSSION).exists():
         found.text.append(
             f"[What did not hold, what is undecided, and why]({DISCUSSION}): a discussion."

@@ -23,6 +23,8 @@ SEED = 1
 ORDER = 4
 """Longest n-grams of BLEU."""
 
+VERDICTS = HELD, SUGGESTIVE, UNDECIDED, NOT_HELD = "held", "suggestive", "undecided", "not held"
+
 LEVEL = 0.05
 """Probability below which a difference counts as more than chance."""
 
@@ -241,11 +243,11 @@ def verdicts(differences: Sequence[Difference]) -> list:
 
 def _verdict(difference, corrected):
     if corrected is None:
-        return "undecided"
+        return UNDECIDED
     if corrected < LEVEL and len(difference.values) > 1:
-        return "held" if difference.mean > 0 else "not held"
+        return HELD if difference.mean > 0 else NOT_HELD
     above = difference.mean > 0 and difference.probability < LEVEL
-    return "suggestive" if above else "undecided"
+    return SUGGESTIVE if above else UNDECIDED
 
 
 def holm(probabilities: Sequence[float | None]) -> list:

@@ -52,18 +52,19 @@ def claims(work, models, words):
     yield from _of_rescored(work, models)
     states = sutskever2014_figures.measured_states(work, models[1])
     cases = sutskever2014_figures.PAIRS
-    nearer = "share of cases in which the nearer state is that of the same order or meaning − ½"
     yield Claim(
         PAPER,
         "the LSTM's states depend on word order",
-        nearer,
+        "share of sentences nearer to one with another verb than to one with its nouns exchanged"
+        " − ½",
         Difference.of_shares([each["order"] for each in states], cases),
         "in Figure 2",
     )
     yield Claim(
         PAPER,
         "the LSTM's states do not depend on active or passive voice",
-        nearer,
+        "share of passive sentences nearer to the active one of the same meaning than to the one"
+        " with its nouns exchanged − ½",
         Difference.of_shares([each["voice"] for each in states], cases),
         "in Figure 2",
     )
@@ -104,7 +105,7 @@ def _by_length(work, forward, reverse, words):
     yield Claim(
         PAPER,
         "the LSTM is flat up to 35 words",
-        f"a tenth − BLEU lost from the first to the last fifth, which has {tokens}",
+        f"10 % of BLEU on the first fifth − BLEU lost to the last, which has {tokens}",
         difference(is_flat, of(reverse, first), of(reverse, last)),
         "in Figure 3",
     )

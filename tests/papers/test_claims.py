@@ -2,6 +2,7 @@
 decide.
 """
 
+import collections
 import dataclasses
 import html
 import itertools
@@ -320,6 +321,16 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
     assert sorted(of_text) == [4, 5, 12, *range(17, 30), 31, 32, 33]
     judged = verdicts_by_hand(expected, of_text)
     assert [row["agrees?"] for row in rows] == judged
+    for ours, text in ((False, "Claims of the papers"), (True, "Questions of ours, not claimed")):
+        counts = collections.Counter(
+            verdict
+            for verdict, row in zip(judged, rows)
+            if row["paper's"].startswith("not claimed") == ours
+        )
+        assert (
+            f"{text}: {counts.total()}, {counts['held']} held, {counts['suggestive']} suggestive,"
+            f" {counts['undecided']} undecided, {counts['not held']} not held." in page.text[0]
+        )
     assert [float(row["ours"].split()[0]) for row in rows] == [
         pytest.approx(np.mean(values), abs=0.006) for values in expected
     ]
@@ -328,7 +339,7 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
     ] == [
         "the",  # on paragraphs
         "attention's",
-        "RNNsearch-50,",  # hard alignment
+        "RNNsearch-50",  # hard alignment
         "the",  # beside the phrase-based system
         "the",
         "RNNsearch-50",
