@@ -2,7 +2,8 @@
 documentation, English–French.
 
 RNNsearch and RNNencdec learn from paragraphs of up to 50 words, as in the paper, and translate
-paragraphs of 20 to 200.
+paragraphs of 20 to 200. So does a phrase-based system, whose BLEU shows how hard the paragraphs of
+each length are.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import random
 import numpy as np
 
 from papers import bahdanau2015
+from papers import phrase_based
 from papers.corpora import DOCUMENTS, LANGUAGES, SEED, read_corpus
 from papers.page import Page, over_seeds
 from papers.resampling import Counts, counts_of
@@ -29,6 +31,8 @@ TESTED = 20, 200
 
 EDGES = 20, 35, 51, 70, 90, 120, 201
 """Limits of the groups of lengths, in words of the source."""
+
+PHRASE_BASED = "phrase-based"
 
 OF_EACH = 150
 """Paragraphs of a group that are longer than those of training, at most."""
@@ -86,6 +90,12 @@ def figure(work, models) -> Page:
             | {each: over_seeds(value) for each, value in zip(names, values)}
         )
         curves[system] = middles, values
+    for counts in measured_phrase_based(work):
+        scores = [float(counts.only(group).bleu()[0]) for group in chosen]
+        rows.append(
+            {"model": PHRASE_BASED, "all": float(counts.bleu()[0])} | dict(zip(names, scores))
+        )
+        curves[PHRASE_BASED] = middles, scores
     sizes = ", ".join(f"{each} words {len(group)}" for each, group in zip(names, chosen))
     text = [
         f"Paragraphs of Python's documentation, BLEU of lower-cased tokens, beam"
@@ -99,6 +109,12 @@ def figure(work, models) -> Page:
         f" {LONGEST} words are of another part of the corpus, a difference between them and the"
         " longer ones need not be one of length.",
     ]
+    if PHRASE_BASED in curves:
+        text.append(
+            "The phrase-based system translates phrase by phrase, however long the paragraph is:"
+            " where its BLEU falls with length, the longer paragraphs are harder."
+            f" {phrase_based.WEAKER_OF_ONE_TEXT}"
+        )
     return Page(
         "Bahdanau et al. 2015, Figure 2 on paragraphs: BLEU by length",
         rows,
@@ -110,6 +126,25 @@ def figure(work, models) -> Page:
 def measured(work, name) -> list:
     """[Counts of each seed] of a model's translations of the test paragraphs."""
     return [Counts(translations(work, name, seed)["counts"]) for seed in work.seeds_of(name)]
+
+
+def measured_phrase_based(work) -> list:
+    """[Counts of the phrase-based system's translations], [] if it is not measured and cannot be
+    made here.
+    """
+    key = f"documents-{PHRASE_BASED}"
+    if work.kept_output(key) is None and not work.can_have_phrase_based():
+        return []
+
+    def translate():
+        return phrase_based.translated_test_text(
+            work.folder / "phrase-based-documents",
+            lambda part: tuple(
+                read_all(work.texts.documents / f"{part}.{language}") for language in LANGUAGES
+            ),
+        )
+
+    return [Counts(work.output(key, translate)["counts"])]
 
 
 def lengths(work) -> np.ndarray:

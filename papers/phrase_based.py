@@ -27,6 +27,7 @@ from rnnsearch_tf.files.atomic import new_folder, write_file
 from rnnsearch_tf.files.reading import read_all, read_raw
 from rnnsearch_tf.files.writing import whole_file
 from papers.corpora import FILES, LANGUAGES, read_multi30k
+from papers.resampling import counts_of
 from rnnsearch_tf.extras.moses.phrase_based import PhraseBased
 from rnnsearch_tf.runs.folder import digest_of
 
@@ -39,9 +40,14 @@ PARTS = "development", "test"
 MADE = TABLE, *(f"nbest.{part}" for part in PARTS)
 """The files that the items read; the system is complete if they exist."""
 
+SEARCH = "it reorders words by no more than two, at a cost that does not depend on the phrases"
 WEAKER = (
-    "A phrase-based system here is weaker than the papers': it searches from left to right without"
-    " reordering, its language model is of trigrams, and both were learned from captions alone."
+    f"A phrase-based system here is weaker than the papers': {SEARCH}, its language model is of"
+    " trigrams, and both were learned from captions alone."
+)
+WEAKER_OF_ONE_TEXT = (
+    f"The phrase-based system is weaker than the papers': {SEARCH}, and its language model is of"
+    " trigrams of the same training text."
 )
 """For the pages that show one."""
 
@@ -96,6 +102,16 @@ def tuned(folder, read) -> PhraseBased:
     if not system.is_tuned:
         system.tune(*(text(folder, "development", language) for language in LANGUAGES))
     return system
+
+
+def translated_test_text(folder, read) -> dict:
+    """{"tokens", "counts": see resampling.counts_of} of the test text, translated by the tuned
+    system; arguments as for :func:`tuned`.
+    """
+    tuned(folder, read)
+    sources, references = (text(folder, "test", language) for language in LANGUAGES)
+    tokens = translated(folder, sources)
+    return {"tokens": tokens, "counts": counts_of(tokens, references)}
 
 
 def missing(folder) -> list:

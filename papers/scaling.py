@@ -57,8 +57,7 @@ def page(work, models) -> Page:
         "The networks train for a number of updates that grows with the text, though more slowly:"
         f" {_passes(work)} passes over it. They keep the weights with the best BLEU of the"
         " development text.",
-        "The phrase-based system is weaker than the papers': it searches from left to right without"
-        " reordering, and its language model is of trigrams of the same training text.",
+        phrase_based.WEAKER_OF_ONE_TEXT,
     ]
     for better, worse in (("rnnsearch", PHRASE_BASED), ("rnnsearch", "rnnencdec")):
         for group in (ALL, KNOWN):
@@ -163,15 +162,9 @@ def _phrase_based(work, size) -> dict:
 
     def translate():
         texts = work.texts.tatoeba(size)
-        folder = work.folder / f"phrase-based-tatoeba-{size}"
-        phrase_based.tuned(
-            folder,
+        return phrase_based.translated_test_text(
+            work.folder / f"phrase-based-tatoeba-{size}",
             lambda part: tuple(read_all(texts / f"{part}.{language}") for language in LANGUAGES),
         )
-        sources, references = (
-            phrase_based.text(folder, "test", language) for language in LANGUAGES
-        )
-        tokens = phrase_based.translated(folder, sources)
-        return {"tokens": tokens, "counts": counts_of(tokens, references)}
 
     return work.output(f"scaling-{PHRASE_BASED}-{size}", translate)

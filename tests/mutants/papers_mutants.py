@@ -569,8 +569,8 @@ PAGES = [
     Mutant(
         "papers/scaling.py",
         "one phrase-based system for all sizes",
-        'folder = work.folder / f"phrase-based-tatoeba-{size}"',
-        'folder = work.folder / "phrase-based-tatoeba"',
+        'work.folder / f"phrase-based-tatoeba-{size}"',
+        'work.folder / "phrase-based-tatoeba"',
         (f"{SCALING}::test_each_size_has_its_phrase_based_system",),
     ),
     Mutant(

@@ -287,6 +287,23 @@ TOGETHER = [
         (f"{ITEMS}::test_a_system_of_every_tenth_caption",),
     ),
     Mutant(
+        "extras/moses/phrase_based.py",
+        "distortion in thot's unit",
+        "1 / np.log(1000)",
+        "1",
+        (f"{PHRASES}::test_the_distortion_of_thot_is_a_number_of_words",),
+    ),
+    Mutant(
+        "papers/documents.py",
+        "the phrase-based system's BLEU of all paragraphs in each group",
+        "float(counts.only(group).bleu()[0]) for group in chosen]\n        rows",
+        "float(counts.bleu()[0]) for group in chosen]\n        rows",
+        (
+            "papers/test_paragraphs.py::"
+            "test_the_phrase_based_system_is_beside_them_once_it_was_measured",
+        ),
+    ),
+    Mutant(
         "papers/phrase_based.py",
         "the missing language model is found after the training",
         "            _check_language_model(whole / MODEL)",

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import lzma
 
 import pytest
 import sacrebleu
@@ -62,7 +63,8 @@ def test_a_missing_corpus_is_named(tmp_path):
         documents.write_paragraphs(tmp_path, tmp_path)
 
 
-def test_groups_are_scored_by_themselves(tmp_path):
+def test_groups_are_scored_by_themselves(tmp_path, monkeypatch):
+    monkeypatch.setattr(Workspace, "can_have_phrase_based", lambda work: False)
     work = Workspace(tmp_path, None, seeds=[1])
     lengths = [20, 34, 35, 60, 80, 100, 130, 200]
     references = [f"{chr(97 + k)} b c d e f g" for k in range(8)]
@@ -95,3 +97,32 @@ def test_groups_are_scored_by_themselves(tmp_path):
     }
     [axes] = page.pictures["curves"].axes
     assert axes.containers[0].lines[0].get_xdata().tolist() == [27, 35, 60, 80, 100, 165]
+
+
+def test_the_phrase_based_system_is_beside_them_once_it_was_measured(tmp_path):
+    work = Workspace(tmp_path, None, seeds=[1], measured=dict.fromkeys(documents.MODELS, [1]))
+    references = [f"{chr(97 + k)} b c d e f g" for k in range(6)]
+    counts = counts_of(references, references)
+    for name in documents.MODELS:
+        path = tmp_path / f"outputs/documents-{name}-1.json.xz"
+        found = {"counts": counts, "source_words": [20, 40, 60, 80, 100, 150]}
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(lzma.compress(json.dumps(found).encode()))
+    assert len(documents.figure(work, documents.MODELS).ours) == 2
+    texts = [line.replace(" f g", " g f") if k else line for k, line in enumerate(references)]
+    found = {"tokens": texts, "counts": counts_of(texts, references)}
+    path = tmp_path / "outputs/documents-phrase-based.json.xz"
+    path.write_bytes(lzma.compress(json.dumps(found).encode()))
+    page = documents.figure(work, documents.MODELS)
+    row = page.ours[-1]
+    assert row["model"] == "phrase-based" and row["20–34"] == pytest.approx(100)
+    for name, lines in (("all", range(6)), ("120–200", [5])):
+        assert row[name] == pytest.approx(
+            sacrebleu.corpus_bleu(
+                [texts[k] for k in lines],
+                [[references[k] for k in lines]],
+                tokenize="none",
+                force=True,
+            ).score
+        )
+    assert "phrase-based system" in page.text[-1]

@@ -4,7 +4,10 @@ install ".[smt]"`).
 
 import gzip
 import importlib.util
+import itertools
 import json
+import math
+import types
 
 import numpy as np
 import pytest
@@ -17,6 +20,7 @@ from rnnsearch_tf.extras.moses import phrase_based
 from rnnsearch_tf.extras.moses.nbest import read_nbest
 from rnnsearch_tf.extras.moses.phrase_based import (
     FEATURES,
+    SKIPPED,
     Derivation,
     PhraseBased,
     _read_thot_table,
@@ -57,6 +61,32 @@ def test_derivations_translate_every_word_and_are_scored_by_their_features(syste
                 assert sorted(places) == list(range(len(words)))
     firsts = [entries[0].text for entries in lists]
     assert sacrebleu.corpus_bleu(firsts, [references], tokenize="none", force=True).score > 20
+
+
+def test_distortion_is_the_number_of_words_jumped_over(system):
+    jumped = []
+    for entry in itertools.chain.from_iterable(system.nbest(held_out(30)[0], 20)):
+        spans = [(-1, -1), *(source for source, _ in entry.phrases)]
+        jumps = [start - end - 1 for (_, end), (start, _) in itertools.pairwise(spans)]
+        jumped.append(sum(map(abs, jumps)))
+        assert entry.features[FEATURES.index("Distortion")] == pytest.approx(-jumped[-1], abs=0.01)
+        covered = np.cumsum([end - start + 1 for start, end in spans[1:]])
+        left_out = np.maximum.accumulate([end + 1 for _, end in spans[1:]]) - covered
+        assert max(left_out) <= SKIPPED
+    assert 0 in jumped and len(set(jumped)) > 2
+
+
+def test_the_distortion_of_thot_is_a_number_of_words():
+    """By hand: 5 words at log 0.001 each; "noir" comes after "chat" and jumps back."""
+    found = types.SimpleNamespace(
+        target=["le", "chat", "noir"],
+        target_segment_cuts=[1, 2, 3],
+        source_segmentation=[(1, 1), (3, 3), (2, 2)],
+        score_components=[1.0, 2, 3, 5 * math.log(0.001), 5, 6, 7, 8],
+    )
+    derivation = phrase_based._derivation(found)
+    assert derivation.features == pytest.approx((1, 2, 3, -5, 5, 6, 7, 8))
+    assert derivation.phrases == (((0, 0), (0, 0)), ((2, 2), (1, 1)), ((1, 1), (2, 2)))
 
 
 def test_tuning_does_not_lose_bleu_and_is_kept(system):
@@ -153,7 +183,7 @@ def test_a_line_of_the_nbest_list_is_moses_s(tmp_path):
     )
     line = derivation.nbest_line(3, [0.5, 0, 0, 0, 0, 0, 0, 1.0])
     assert (
-        line == "3 ||| le chat noir ||| WordPenalty= 0 LM= 1 TargetPhraseLength= 2 PhrasePenalty= 3"
+        line == "3 ||| le chat noir ||| WordPenalty= 0 LM= 1 TargetPhraseLength= 2 Distortion= 3"
         " SourcePhraseLength= 4 SourceGivenTarget= 5 TargetGivenSource= 6 SentenceLength= 7 |||"
         " 7.000000 ||| 0=0 1-2=1-2\n"
     )

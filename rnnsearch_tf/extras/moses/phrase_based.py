@@ -4,8 +4,9 @@ write files in the formats of Moses.
     ê = argmax over derivations d of  w · h(d)
 
 A derivation splits the source into phrases and translates each of them. Words are aligned by
-fast_align in both directions. The language model uses trigrams. The search is monotone: words are
-reordered only within phrases. Text has one sentence a line, with tokens separated by spaces.
+fast_align in both directions. The language model uses trigrams. The search may leave out SKIPPED
+words and translate them later; how far it jumps has a weight, but not which words do (Moses's
+lexicalized reordering). Text has one sentence a line, with tokens separated by spaces.
 """
 
 from __future__ import annotations
@@ -32,18 +33,21 @@ FEATURES = (
     "WordPenalty",
     "LM",
     "TargetPhraseLength",
-    "PhrasePenalty",
+    "Distortion",
     "SourcePhraseLength",
     "SourceGivenTarget",
     "TargetGivenSource",
     "SentenceLength",
 )
-"""thot's features, in its order. Its distortion score only counts the phrases, since the search is
-monotone.
+"""thot's features, in its order."""
+
+UNITS = np.array([1.0, 1, 1, 1 / np.log(1000), 1, 1, 1, 1])
+"""Factors for thot's features: its log-score of a jump over n words is n · log 0.001; so Distortion
+is the number of words jumped over, below zero, as Moses's.
 """
 
-UNITS = np.array([1.0, 1, 1, 1000, 1, 1, 1, 1])
-"""Factors for thot's features: its log-score of a jump of length 0 is −0.001."""
+SKIPPED = 2
+"""Words that the search may leave out and translate later."""
 
 NBEST = 100
 ROUNDS = 3
@@ -295,6 +299,7 @@ class PhraseBased:
         parameters = ThotSmtParameters()
         parameters.translation_model_filename_prefix = str(self.folder / "translation" / "system")
         parameters.language_model_filename_prefix = str(self.folder / "language" / "system")
+        parameters.model_non_monotonicity = SKIPPED
         return parameters
 
     @functools.cached_property
