@@ -56,7 +56,7 @@ DEVELOPMENT_PAIRS = 2000
 
 SEED = 1
 
-MINUTES = 10
+MINUTES = 15
 """Approximate training time on one core."""
 
 

@@ -462,7 +462,7 @@ def test_table_1_of_bahdanau_takes_the_phrase_based_systems_minutes(tmp_path, mo
             name: work.phrase_based_minutes(chosen(name))
             for name in ("bahdanau2015-table1", "cho2014-table1", "bahdanau2015-table2")
         }
-        assert list(minutes.values()) == [10 * installed, 20, 0]
+        assert list(minutes.values()) == [15 * installed, 30, 0]
 
 
 def overrides(more=()):
