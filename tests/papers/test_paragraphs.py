@@ -14,6 +14,12 @@ from papers.workspace import Workspace
 from rnnsearch_tf.errors import UsageError, UserError
 
 
+def bleu(texts, references, lines):
+    """Of some lines, by sacreBLEU."""
+    texts, references = ([side[k] for k in lines] for side in (texts, references))
+    return sacrebleu.corpus_bleu(texts, [references], tokenize="none", force=True).score
+
+
 def test_no_test_paragraph_is_trained_on(tmp_path):
     documents.write_paragraphs(write_corpus(tmp_path / "data"), tmp_path)
     texts = {
@@ -76,14 +82,7 @@ def test_groups_are_scored_by_themselves(tmp_path, monkeypatch):
     assert [row["model"] for row in page.ours] == ["RNNsearch", "RNNencdec"]
 
     def score(lines):
-        return pytest.approx(
-            sacrebleu.corpus_bleu(
-                [texts[k] for k in lines],
-                [[references[k] for k in lines]],
-                tokenize="none",
-                force=True,
-            ).score
-        )
+        return pytest.approx(bleu(texts, references, lines))
 
     assert page.ours[0] == {
         "model": "RNNsearch",
@@ -117,12 +116,5 @@ def test_the_phrase_based_system_is_beside_them_once_it_was_measured(tmp_path):
     row = page.ours[-1]
     assert row["model"] == "phrase-based" and row["20–34"] == pytest.approx(100)
     for name, lines in (("all", range(6)), ("120–200", [5])):
-        assert row[name] == pytest.approx(
-            sacrebleu.corpus_bleu(
-                [texts[k] for k in lines],
-                [[references[k] for k in lines]],
-                tokenize="none",
-                force=True,
-            ).score
-        )
+        assert row[name] == pytest.approx(bleu(texts, references, lines))
     assert "phrase-based system" in page.text[-1]
