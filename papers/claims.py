@@ -19,8 +19,8 @@ from papers.claim import FLAT, NOT_CLAIMED, Claim, System, between, less, resamp
 from papers.page import Page
 from papers.resampling import LEVEL, RESAMPLES, VERDICTS, Difference, verdicts
 
-
 PHRASES_BETTER = "the phrase-based system is better than RNNsearch-50 on all sentences"
+"""The claim of Table 1 that the text names, too."""
 
 
 def claims(work, models) -> Page:
@@ -84,9 +84,10 @@ def claims(work, models) -> Page:
                 " of a part of the text; ours is of every tenth caption, unless the claim says all."
             ),
             (
-                "Ours is the mean over the seeds, with the 95 % confidence interval. It always has"
-                " the variance over the seeds. Where there is a *, it also has that over"
-                f" {RESAMPLES:,} resamples of the test text, or of the pairs of nouns in Figure 2."
+                "Ours is the mean over the seeds, with the 95 % confidence interval. Its variance"
+                " is that over the seeds, if there are several, and where there is a *, also that"
+                f" over {RESAMPLES:,} resamples of the test text, or of the pairs of nouns of"
+                " Figure 2."
                 " Lines of joined captions share captions, so blocks of 60 captions are resampled,"
                 f" which share none{blocks}."
             ),

@@ -28,7 +28,7 @@ from rnnsearch_tf.files.reading import read_all, read_raw
 from rnnsearch_tf.files.writing import whole_file
 from papers.corpora import FILES, LANGUAGES, read_multi30k
 from papers.resampling import counts_of
-from rnnsearch_tf.extras.moses.phrase_based import PhraseBased
+from rnnsearch_tf.extras.moses.phrase_based import SKIPPED, PhraseBased
 from rnnsearch_tf.runs.folder import digest_of
 
 log = logging.getLogger("rnnsearch_tf")
@@ -40,7 +40,10 @@ PARTS = "development", "test"
 MADE = TABLE, *(f"nbest.{part}" for part in PARTS)
 """The files that the items read; the system is complete if they exist."""
 
-SEARCH = "it reorders words by no more than two, at a cost that does not depend on the phrases"
+SEARCH = (
+    f"its search leaves out at most {SKIPPED} words to translate them later, at a cost that does"
+    " not depend on the phrases"
+)
 WEAKER = (
     f"A phrase-based system here is weaker than the papers': {SEARCH}, its language model is of"
     " trigrams, and both were learned from captions alone."
