@@ -215,17 +215,21 @@ def test_a_deadline_that_passes_and_a_cancelled_call_are_counted_by_their_names(
         ScriptedServer(answer) as server,
         grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel,
     ):
+
+        def is_counted(status, number):
+            line = f'model_name="toy",status="{status}"}} {number}.0'
+            return line in server._core.metrics.page().decode()
+
+        call(channel, REQUEST)  # is connected
         server.process.gate.clear()
-        for timeout in (0.3, 1.001):
+        for number, timeout in enumerate((0.3, 1.001), start=1):
             assert refusal(call, channel, REQUEST, timeout=timeout)[0] == "DEADLINE_EXCEEDED"
-        for timeout in (PATIENCE, None):
+            wait_until(lambda: is_counted("DEADLINE_EXCEEDED", number))
+        for number, timeout in enumerate((PATIENCE, None), start=1):
             pending = channel.unary_unary(PREDICT).future(REQUEST, timeout=timeout)
             wait_until(lambda: server.process.waiting == 1)
             pending.cancel()
-            wait_until(lambda: server.process.waiting == 0)
-        page = server._core.metrics.page().decode()
-        assert 'model_name="toy",status="DEADLINE_EXCEEDED"} 2' in page
-        assert 'model_name="toy",status="CANCELLED"} 2' in page
+            wait_until(lambda: is_counted("CANCELLED", number))
 
 
 def test_a_message_that_does_not_come_in_time_ends_the_call(server, channel, monkeypatch):
