@@ -100,5 +100,8 @@ def _links_of(work, model, kind):
 def _links_of_model(work, name, seed):
     from rnnsearch_tf.alignment.links import links
 
-    pairs = work.translator(name, seed).score_targets(*read_multi30k(work.data, "test"))
-    return [links(scored.alignment) for scored in pairs]
+    def score():
+        pairs = work.translator(name, seed).score_targets(*read_multi30k(work.data, "test"))
+        return [links(scored.alignment) for scored in pairs]
+
+    return work.output(f"links-{name}-{seed}", score)

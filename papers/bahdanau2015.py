@@ -189,14 +189,7 @@ def table_1(work, models) -> Page:
         }
 
     rows = [row(name, measured_bleu(work, name, models)) for name in models]
-    text = (
-        [
-            "The phrase-based system is missing because its packages are not installed; pip install"
-            ' "rnnsearch-tf[smt]".'
-        ]
-        if work.scale.phrase_based
-        else []
-    )
+    text = [phrase_based.MISSING] if work.scale.phrase_based else []
     if work.is_measured(PHRASE_BASED) or work.can_have_phrase_based():
         rows.append(row("phrase-based", [measured_phrase_based(work, models)]))
         text = [f"{phrase_based.WEAKER} The networks learned from joined captions."]

@@ -115,6 +115,8 @@ def figure(work, models) -> Page:
             " where its BLEU falls with length, the longer paragraphs are harder."
             f" {phrase_based.WEAKER_OF_ONE_TEXT}"
         )
+    else:
+        text.append(phrase_based.MISSING)
     return Page(
         "Bahdanau et al. 2015, Figure 2 on paragraphs: BLEU by length",
         rows,

@@ -54,12 +54,18 @@ def _measure(work, name, seed):
     from rnnsearch_tf.evaluation.bleu import bleu
 
     config = work.config(name, seed)
-    translator = work.translator(name, seed)
     sources, references = (list(side) for side in zip(*open_corpus(config, "test")))
+
+    def translate():
+        translator = work.translator(name, seed)
+        texts = [each.text for each in translator.translate(sources)]
+        scored = translator.score_targets(sources, references)
+        return {"texts": texts, "links": [links(each.alignment) for each in scored]}
+
+    found = work.output(f"attention-{name}-{seed}", translate)
     gold = phrasebook_alignments(len(sources), config.data.phrasebook_seed, "test")
-    texts = [each.text for each in translator.translate(sources)]
-    found = [links(scored.alignment) for scored in translator.score_targets(sources, references)]
-    return {"BLEU": bleu(texts, references).score} | error_rates(gold, found)
+    score = bleu(found["texts"], references).score
+    return {"BLEU": score} | error_rates(gold, found["links"])
 
 
 def scores(work, models) -> Page:

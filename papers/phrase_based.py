@@ -54,6 +54,12 @@ WEAKER_OF_ONE_TEXT = (
 )
 """For the pages that show one."""
 
+MISSING = (
+    "The phrase-based system is missing because its packages are not installed; pip install"
+    ' "rnnsearch-tf[smt]".'
+)
+"""For the pages that would show one."""
+
 DEVELOPMENT_PAIRS = 2000
 """Phrase pairs that decide when the training of the phrase scorer stops."""
 

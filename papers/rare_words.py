@@ -59,8 +59,9 @@ def table(work, models) -> Page:
     ]
     rows = []
     for number, (way, name, search) in enumerate(ways, start=1):
+        key = f"rare-words-{number}"
         [found] = work.of_each_seed(
-            f"rare-words-{number}", name, functools.partial(_measure, words=words, search=search)
+            key, name, functools.partial(_measure, key=key, words=words, search=search)
         )
         rows.append({"unknown words": way, "model": name} | found)
     text = [
@@ -71,28 +72,34 @@ def table(work, models) -> Page:
     return Page("Rare words", rows, [], text)
 
 
-def _measure(work, name, seed, words, search):
+def _measure(work, name, seed, key, words, search):
     from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
     from rnnsearch_tf.evaluation.bleu import bleu
     from rnnsearch_tf.evaluation.words import tokenized
 
-    rare, (sources, references) = (
-        _sentences_with_unknown_words(work, words, seed),
-        read_multi30k(work.data, "test"),
-    )
-    files = {
-        option: str(_file(work, option, name, seed))
-        for option in ("lexicon", "shortlist")
-        if option in search
-    }
+    rare = _sentences_with_unknown_words(work, words, seed)
+    sources, references = read_multi30k(work.data, "test")
     translator = work.translator(name, seed)
-    unknown = SPECIAL_TOKENS[UNKNOWN_ID]
-    found = translator.translate(sources, beam_size=BEAM, **search | files)
-    lower_cased = (
-        [line.lower() for line in lines] for lines in ([each.text for each in found], references)
-    )
-    # Moses's rules cut a line otherwise where it has capitals
-    texts, gold = (tokenized(translator.target_text, lines) for lines in lower_cased)
+
+    def lower_cased(lines):
+        # Moses's rules cut a line otherwise where it has capitals
+        return tokenized(translator.target_text, [line.lower() for line in lines])
+
+    def translate():
+        files = {
+            option: str(_file(work, option, name, seed))
+            for option in ("lexicon", "shortlist")
+            if option in search
+        }
+        found = translator.translate(sources, beam_size=BEAM, **search | files)
+        unknown = SPECIAL_TOKENS[UNKNOWN_ID]
+        return {
+            "tokens": lower_cased([each.text for each in found]),
+            "unknown words left": sum(each.tokens.count(unknown) for each in found),
+        }
+
+    found = work.output(f"{key}-{name}-{seed}", translate)
+    texts, gold = found["tokens"], lower_cased(references)
 
     def score(chosen):
         if not chosen:
@@ -105,7 +112,7 @@ def _measure(work, name, seed, words, search):
         "BLEU": score(range(len(texts))),
         "of sentences with unknown words": score(rare),
         "such sentences": len(rare),
-        "unknown words left": sum(each.tokens.count(unknown) for each in found),
+        "unknown words left": found["unknown words left"],
     }
 
 

@@ -162,4 +162,28 @@ PAGES = [
         "_distances(points, centre) <= 2 * half)",
         (f"{FIGURES}::test_a_region_has_its_points_in_the_colour_of_its_frame",),
     ),
+    Mutant(
+        "papers/documents.py",
+        "a page does not say that a system is missing",
+        "text.append(phrase_based.MISSING)",
+        "pass",
+        (
+            "papers/test_paragraphs.py::"
+            "test_the_phrase_based_system_is_beside_them_once_it_was_measured",
+        ),
+    ),
+    Mutant(
+        "papers/rare_words.py",
+        "what is kept is the first search of a model",
+        'work.output(f"{key}-{name}-{seed}", translate)',
+        'work.output(f"rare-words-{name}-{seed}", translate)',
+        ("papers/test_alignment_items.py::test_rare_words",),
+    ),
+    Mutant(
+        "papers/luong2015.py",
+        "only the last link of a sentence is kept",
+        '"links": [links(each.alignment) for each in scored]',
+        '"links": [links(each.alignment)[::-1][:1] for each in scored]',
+        ("papers/test_reproduce.py::test_an_item_on_the_built_in_corpus",),
+    ),
 ]

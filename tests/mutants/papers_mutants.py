@@ -41,8 +41,8 @@ PAGES = [
     Mutant(
         "papers/luong2015.py",
         "links of other sentences",
-        "| error_rates(gold, found)",
-        "| error_rates(gold[1:] + gold[:1], found)",
+        '| error_rates(gold, found["links"])',
+        '| error_rates(gold[1:] + gold[:1], found["links"])',
         (f"{REPRODUCE}::test_an_item_on_the_built_in_corpus",),
     ),
     Mutant(

@@ -107,7 +107,8 @@ def test_the_phrase_based_system_is_beside_them_once_it_was_measured(tmp_path):
         found = {"counts": counts, "source_words": [20, 40, 60, 80, 100, 150]}
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(lzma.compress(json.dumps(found).encode()))
-    assert len(documents.figure(work, documents.MODELS).ours) == 2
+    without = documents.figure(work, documents.MODELS)
+    assert len(without.ours) == 2 and "phrase-based system is missing" in without.text[-1]
     texts = [line.replace(" f g", " g f") if k else line for k, line in enumerate(references)]
     found = {"tokens": texts, "counts": counts_of(texts, references)}
     path = tmp_path / "outputs/documents-phrase-based.json.xz"

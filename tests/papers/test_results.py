@@ -6,10 +6,12 @@ import pathlib
 import shutil
 
 import pytest
+import sacrebleu
 
 from papers.__main__ import main as reproduce
 from papers.items import ITEMS
 from papers.resampling import Counts
+from rnnsearch_tf.data.phrasebook import phrasebook, phrasebook_alignments
 
 RESULTS = pathlib.Path(__file__).parents[2] / "papers" / "results"
 KEPT = [part for part in ("measured", "outputs") if (RESULTS / part).exists()]
@@ -95,6 +97,26 @@ def test_kept_counts_are_those_of_the_measured_bleu(path):
         assert counts.bleu() == pytest.approx([measured["all"]])
         single = counts.only(slice(0, kept["single_sentences"]))
         assert single.bleu() == pytest.approx([measured["short"]])
+
+
+@pytest.mark.parametrize(
+    "path", sorted(RESULTS.glob("outputs/attention-*.json.xz")), ids=lambda path: path.name
+)
+def test_kept_links_and_translations_of_the_built_in_corpus_are_those_measured(path):
+    """BLEU by sacreBLEU; AER = 1 − 2 |A ∩ S| / (|A| + |S|), since all gold links are sure."""
+    kept = json.loads(lzma.decompress(path.read_bytes()))
+    key = path.name.removesuffix(".json.xz")
+    measured = json.loads((RESULTS / "measured" / f"{key}.json").read_text(encoding="utf-8"))
+    _, references = phrasebook(500, 1, "test")
+    bleu = sacrebleu.corpus_bleu(kept["texts"], [references]).score
+    gold = phrasebook_alignments(500, 1, "test")
+    both = sum(
+        len({tuple(link) for link in links} & set(sure))
+        for links, sure in zip(kept["links"], gold, strict=True)
+    )
+    links = sum(map(len, [*kept["links"], *gold]))
+    assert measured["BLEU"] == pytest.approx(bleu)
+    assert measured["AER"] == pytest.approx(1 - 2 * both / links)
 
 
 def test_an_item_without_measurements_is_refused(tmp_path, capsys):
