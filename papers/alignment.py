@@ -20,7 +20,7 @@ def phrasebook(work, models) -> Page:
     aligners.
     """
     rows = [
-        {"system": name.removeprefix("phrasebook-")} | luong2015.measured(work, name)
+        {"system": name.removeprefix("phrasebook-")} | luong2015.measured(work, name)[0]
         for name in models
     ]
     for kind, name in ALIGNERS.items():

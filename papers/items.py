@@ -209,7 +209,6 @@ ITEMS = {
             ),
         ),
         luong2015.attention,
-        one_seed=True,
     ),
     "luong2015-scores": Item(
         "BLEU of dot, general and concat on Multi30k",

@@ -25,7 +25,13 @@ SCORES = "captions-dot", "captions-general", "captions-concat"
 
 def attention(work, models) -> Page:
     """BLEU and alignment error rate of each form of attention."""
-    rows = [{"model": name.removeprefix("phrasebook-")} | measured(work, name) for name in models]
+    rows = []
+    for name in models:
+        found = measured(work, name)
+        rows.append(
+            {"model": name.removeprefix("phrasebook-")}
+            | {key: over_seeds([each[key] for each in found]) for key in found[0]}
+        )
     text = [
         "The held-out sentences of the built-in corpus, beam 5. Links: each target word is linked"
         " to the source word it attends to most while the model is fed the reference. The gold"
@@ -37,14 +43,13 @@ def attention(work, models) -> Page:
     return Page("Luong et al. 2015: forms of attention", rows, text=text)
 
 
-def measured(work, name) -> dict:
-    """Measure a model of the built-in corpus, with the first seed.
+def measured(work, name) -> list:
+    """Measure a model of the built-in corpus.
 
     Returns:
-        {"BLEU", "AER", "precision", "recall"}.
+        [{"BLEU", "AER", "precision", "recall"} of each seed].
     """
-    [found] = work.of_each_seed("attention", name, _measure)
-    return found
+    return work.of_each_seed("attention", name, _measure)
 
 
 def _measure(work, name, seed):

@@ -1,4 +1,4 @@
-"""The page of Luong's scores on Multi30k."""
+"""The pages of Luong's forms of attention: their scores on Multi30k and on the built-in corpus."""
 
 import sacrebleu
 
@@ -29,3 +29,14 @@ def test_bleu_and_differences(tmp_path):
     difference = good[0] - bad[0]
     assert bad == same and f"dot − general {difference:+.2f} ± " in page.text[1]
     assert "general − concat +0.000 (equal seeds) *" in page.text[1]
+
+
+def test_forms_of_attention_have_a_value_of_each_seed(tmp_path):
+    work = Workspace(tmp_path, None, seeds=[1, 2])
+    for name, error_rate in (("phrasebook-dot", 0.25), ("phrasebook-concat", 0.5)):
+        for seed in work.seeds:
+            found = {"BLEU": 90.0 + seed, "AER": error_rate, "precision": 0.75, "recall": 0.5}
+            work.measured(f"attention-{name}-{seed}", lambda found=found: found)
+    dot, concat = luong2015.attention(work, ["phrasebook-dot", "phrasebook-concat"]).ours
+    assert (dot["model"], dot["BLEU"], dot["AER"]) == ("dot", [91.0, 92.0], [0.25, 0.25])
+    assert (concat["model"], concat["AER"]) == ("concat", [0.5, 0.5])

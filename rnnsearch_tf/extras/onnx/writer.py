@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import json
+import os
 import pathlib
+from collections.abc import Sequence
 
 from rnnsearch_tf.export.graph_export import Format, GraphExport, export_graph
+from rnnsearch_tf.export.writer import Exported
 from rnnsearch_tf.runs.folder import ONNX_FILE
+from rnnsearch_tf.translation.loading import Paths
 
 KEY = "rnnsearch"
 """Name of the metadata entry with the settings."""
@@ -37,9 +40,34 @@ ONNX = Format(
     f"rnnsearch-translate --model {ONNX_FILE} translates",
 )
 
-export_onnx = functools.partial(
-    export_graph, "export --format onnx", ("tf2onnx", "onnx", "onnxruntime"), ONNX
-)
-"""Write OUTPUT/N/model.onnx. Its metadata have the text settings: the runtime in ``runtime/``
-translates with it alone.
-"""
+
+def export_onnx(
+    runs: Paths,
+    output: str | os.PathLike[str],
+    version: int | None = None,
+    profile: str | os.PathLike[str] | None = None,
+    overrides: Sequence[str] = (),
+    combine: str = "probabilities",
+) -> Exported:
+    """Export a RUN, or an ensemble of several, as OUTPUT/N/model.onnx for ONNX Runtime.
+
+    Its metadata have the text settings: the runtime in ``runtime/`` translates with it alone.
+
+    Args:
+        runs, output, version, profile, overrides, combine: as of
+            :func:`~rnnsearch_tf.export.writer.export_model`.
+
+    Raises:
+        UserError, UsageError: as of :func:`~rnnsearch_tf.export.graph_export.export_graph`.
+    """
+    return export_graph(
+        "export --format onnx",
+        ("tf2onnx", "onnx", "onnxruntime"),
+        ONNX,
+        runs,
+        output,
+        version,
+        profile,
+        overrides,
+        combine,
+    )
