@@ -182,8 +182,15 @@ PAGES = [
     Mutant(
         "papers/luong2015.py",
         "only the last link of a sentence is kept",
-        '"links": [links(each.alignment) for each in scored]',
-        '"links": [links(each.alignment)[::-1][:1] for each in scored]',
+        '"links": [links(each.alignment) for',
+        '"links": [links(each.alignment)[::-1][:1] for',
         ("papers/test_reproduce.py::test_an_item_on_the_built_in_corpus",),
+    ),
+    Mutant(
+        "papers/luong2015.py",
+        "a difference has the wrong sign",
+        "between(systems[better], systems[worse])",
+        "between(systems[worse], systems[better])",
+        ("papers/test_luong_scores.py::test_bleu_and_differences",),
     ),
 ]

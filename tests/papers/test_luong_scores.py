@@ -33,10 +33,13 @@ def test_bleu_and_differences(tmp_path):
 
 def test_forms_of_attention_have_a_value_of_each_seed(tmp_path):
     work = Workspace(tmp_path, None, seeds=[1, 2])
-    for name, error_rate in (("phrasebook-dot", 0.25), ("phrasebook-concat", 0.5)):
+    for name, more, error_rate in (("dot", 0, 0.25), ("dot-feeding", 2.5, 0.5)):
         for seed in work.seeds:
-            found = {"BLEU": 90.0 + seed, "AER": error_rate, "precision": 0.75, "recall": 0.5}
-            work.measured(f"attention-{name}-{seed}", lambda found=found: found)
-    dot, concat = luong2015.attention(work, ["phrasebook-dot", "phrasebook-concat"]).ours
+            bleu = 90.0 + seed + more
+            found = {"BLEU": bleu, "AER": error_rate, "precision": 0.75, "recall": 0.5}
+            work.measured(f"attention-phrasebook-{name}-{seed}", lambda found=found: found)
+    page = luong2015.attention(work, ["phrasebook-dot", "phrasebook-dot-feeding"])
+    dot, feeding = page.ours
     assert (dot["model"], dot["BLEU"], dot["AER"]) == ("dot", [91.0, 92.0], [0.25, 0.25])
-    assert (concat["model"], concat["AER"]) == ("concat", [0.5, 0.5])
+    assert (feeding["model"], feeding["AER"]) == ("dot-feeding", [0.5, 0.5])
+    assert "dot-feeding − dot +2.50" in page.text[2] and "concat" not in page.text[2]
