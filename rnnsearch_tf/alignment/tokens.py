@@ -69,6 +69,9 @@ class WordLinks:
     def token_links(self, links: np.ndarray, ids: Sequence[np.ndarray]) -> np.ndarray:
         """Link all tokens of two linked words.
 
+        Links of words that stand after an unknown piece of byte-pair codes are left out: whether
+        that piece ends its word is not known.
+
         Args:
             links: int32 [links, 2], of words.
             ids: (source ids, target ids), the end symbol last.
@@ -79,7 +82,11 @@ class WordLinks:
         if all(numbers is None for numbers in self._numbers):
             return links
         tokens = [_tokens_of_words(each, numbers) for each, numbers in zip(ids, self._numbers)]
-        products = (itertools.product(tokens[0][j], tokens[1][i]) for j, i in links.tolist())
+        products = (
+            itertools.product(tokens[0][j], tokens[1][i])
+            for j, i in links.tolist()
+            if j < len(tokens[0]) and i < len(tokens[1])
+        )
         return np.array(list(itertools.chain.from_iterable(products)), np.int32).reshape(-1, 2)
 
 
@@ -106,13 +113,13 @@ def alignment_matrix(
 
 
 _Numbers = Callable[[np.ndarray], np.ndarray]
-"""From ids [n] without the end symbol to the rising number of each token's word, from 0."""
+"""From ids [n] without the end symbol to the rising number of each token's word, from 0; −1 if it
+is not known.
+"""
 
 
 def _numbers(text: Text) -> _Numbers | None:
     """The numbering of a side's words; None if tokens are words.
-
-    An unknown piece of byte-pair codes counts as the last one of its word.
 
     Raises:
         UserError: a piece of SentencePiece has several words, whose links cannot be told apart.
@@ -120,7 +127,8 @@ def _numbers(text: Text) -> _Numbers | None:
     tokens = text.vocabulary.tokens
     if text.config.bpe_codes is not None:
         ends = np.array([not token.endswith(PIECE_JOINT) for token in tokens])
-        return lambda ids: np.cumsum(ends[ids]) - ends[ids]
+        unknown_id = text.vocabulary.unknown_id
+        return lambda ids: _to_first(unknown_id, ids, np.cumsum(ends[ids]) - ends[ids])
     if text.config.tokenization == "sentencepiece":
         joined = next((token for token in tokens if WORD_START in token[1:]), None)
         if joined is not None:
@@ -133,14 +141,23 @@ def _numbers(text: Text) -> _Numbers | None:
     return None
 
 
-def _words(side: np.ndarray | str, numbers: _Numbers | None) -> int:
-    """The number of words on one side of a pair."""
+def _to_first(unknown_id: int, ids: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """The numbers up to the first unknown piece, then −1."""
+    unknown = ids == unknown_id
+    return np.where(np.cumsum(unknown) > unknown, -1, numbers)
+
+
+def _words(side: np.ndarray | str, numbers: _Numbers | None) -> float:
+    """The number of words on one side of a pair; infinite if it is not known."""
     if isinstance(side, str):
         return len(side.split())
-    return len(side) - 1 if numbers is None else int(numbers(side[:-1]).max(initial=-1)) + 1
+    if numbers is None:
+        return len(side) - 1
+    found = numbers(side[:-1])
+    return np.inf if -1 in found else int(found.max(initial=-1)) + 1
 
 
 def _tokens_of_words(ids: np.ndarray, numbers: _Numbers | None) -> list[np.ndarray]:
     """The token positions of each word."""
     words = np.arange(len(ids) - 1) if numbers is None else numbers(ids[:-1])
-    return [np.flatnonzero(words == word) for word in range(words[-1] + 1 if len(words) else 0)]
+    return [np.flatnonzero(words == word) for word in range(words.max(initial=-1) + 1)]

@@ -14,6 +14,7 @@ from tiny_run import SETTINGS, write_run
 from rnnsearch_tf.alignment.links import word_alignment, word_shares
 from rnnsearch_tf.alignment.tokens import WordLinks
 from rnnsearch_tf.cli.main import run
+from rnnsearch_tf.config import UNKNOWN_ID
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.confidence import Calibration
@@ -144,6 +145,26 @@ def test_links_of_a_corpus_number_words(coded_run):
         links.read(f"0-{last[1] + 1}", "f:1", ids)
     empty = [np.array([1])] * 2
     assert links.token_links(links.read("", "f:1", empty), empty).size == 0
+
+
+def test_links_after_an_unknown_piece_are_left_out(coded_run):
+    """It may end its word or not: a wrong count would shift all later links."""
+    translator = Translator.load(coded_run)
+    texts = translator.source_text, translator.target_text
+    links = WordLinks(texts)
+    lines = SOURCE[3], TARGET[3]
+    ids = [np.array(text.encode([line]).to_list()[0]) for text, line in zip(texts, lines)]
+    sides = [groups(strings(text.tokenize([line]))[0]) for text, line in zip(texts, lines)]
+    words = len(sides[1])
+    split = next(word for word in sides[1] if len(word) > 1)
+    number = sides[1].index(split)
+    ids[1][split[0]] = UNKNOWN_ID
+    found = links.read(" ".join(f"0-{word}" for word in range(words)), "f:1", ids)
+    assert sorted(map(tuple, links.token_links(found, ids).tolist())) == sorted(
+        (j, i)
+        for j in sides[0][0]
+        for i in (*(i for word in sides[1][:number] for i in word), split[0])
+    )
 
 
 def test_confidence_of_words_is_that_of_their_pieces(coded_run):

@@ -213,9 +213,23 @@ BYTE_PAIRS = [
     Mutant(
         "alignment/tokens.py",
         "word rules: a piece with a joint ends its word",
-        "return lambda ids: np.cumsum(ends[ids]) - ends[ids]",
-        "return lambda ids: np.arange(len(ids))",
+        "_to_first(unknown_id, ids, np.cumsum(ends[ids]) - ends[ids])",
+        "np.arange(len(ids))",
         (f"{VERBS}::test_links_of_a_corpus_number_words",),
+    ),
+    Mutant(
+        "alignment/tokens.py",
+        "words after an unknown piece are counted as if it ended its word",
+        "np.where(np.cumsum(unknown) > unknown, -1, numbers)",
+        "numbers",
+        (f"{VERBS}::test_links_after_an_unknown_piece_are_left_out",),
+    ),
+    Mutant(
+        "alignment/tokens.py",
+        "an unknown piece itself has no links",
+        "np.cumsum(unknown) > unknown",
+        "np.cumsum(unknown) > 0",
+        (f"{VERBS}::test_links_after_an_unknown_piece_are_left_out",),
     ),
     Mutant(
         "cli/links.py",
