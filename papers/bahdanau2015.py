@@ -191,7 +191,7 @@ def table_1(work, models) -> Page:
     rows = [row(name, measured_bleu(work, name, models)) for name in models]
     text = [phrase_based.MISSING] if work.scale.phrase_based else []
     if work.is_measured(PHRASE_BASED) or work.can_have_phrase_based():
-        rows.append(row("phrase-based", [measured_phrase_based(work, models)]))
+        rows.append(row(phrase_based.NAME, [measured_phrase_based(work, models)]))
         text = [f"{phrase_based.WEAKER} The networks learned from joined captions."]
     text.append(
         "BLEU of tokens. Sentences without UNK are those in which all models know all words; there"
@@ -343,9 +343,9 @@ def figure_2(work, models) -> Page:
             float(counts.only(_within(lengths, bucket)).bleu()[0]) if bucket["sentences"] else None
             for bucket in buckets
         ]
-        rows.append({"model": "phrase-based"} | dict(zip(map(_range, buckets), scores)))
+        rows.append({"model": phrase_based.NAME} | dict(zip(map(_range, buckets), scores)))
         places, _ = curves[models[-1]]
-        curves["phrase-based"] = places, [scores[buckets.index(bucket)] for bucket in shown]
+        curves[phrase_based.NAME] = places, [scores[buckets.index(bucket)] for bucket in shown]
     numbers = ", ".join(f"{_range(bucket)} tokens {bucket['sentences']}" for bucket in buckets)
     means = (
         " Its curves are means over the seeds, its bars their standard deviations."
@@ -357,7 +357,7 @@ def figure_2(work, models) -> Page:
         " limits of 30 and 50 in training are of words between spaces. The picture shows the"
         f" lengths with at least {ENOUGH} sentences.{means}"
     ]
-    if "phrase-based" in curves:
+    if phrase_based.NAME in curves:
         text.append(phrase_based.WEAKER)
     picture = curves_figure({"tokens of the source sentence": curves})
     return Page(

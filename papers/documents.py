@@ -32,8 +32,6 @@ TESTED = 20, 200
 EDGES = 20, 35, 51, 70, 90, 120, 201
 """Limits of the groups of lengths, in words of the source."""
 
-PHRASE_BASED = "phrase-based"
-
 OF_EACH = 150
 """Paragraphs of a group that are longer than those of training, at most."""
 
@@ -93,13 +91,13 @@ def figure(work, models) -> Page:
     for counts in measured_phrase_based(work):
         scores = [float(counts.only(group).bleu()[0]) for group in chosen]
         rows.append(
-            {"model": PHRASE_BASED, "all": float(counts.bleu()[0])} | dict(zip(names, scores))
+            {"model": phrase_based.NAME, "all": float(counts.bleu()[0])} | dict(zip(names, scores))
         )
-        curves[PHRASE_BASED] = middles, scores
+        curves[phrase_based.NAME] = middles, scores
     sizes = ", ".join(f"{each} words {len(group)}" for each, group in zip(names, chosen))
     text = [
         f"Paragraphs of Python's documentation, BLEU of lower-cased tokens, beam"
-        f" {bahdanau2015.BEAM}. Paragraphs of each length: {sizes}. Both systems learned from"
+        f" {bahdanau2015.BEAM}. Paragraphs of each length: {sizes}. Both networks learned from"
         f" paragraphs of up to {LONGEST} words, for twice as long as those of Figure 2. None of the"
         f" test paragraphs was trained on: those of up to {LONGEST} words are of val, the longer"
         " ones of val and, mostly, of train, from which they were left out. A point of the picture"
@@ -109,7 +107,7 @@ def figure(work, models) -> Page:
         f" {LONGEST} words are of another part of the corpus, a difference between them and the"
         " longer ones need not be one of length.",
     ]
-    if PHRASE_BASED in curves:
+    if phrase_based.NAME in curves:
         text.append(
             "The phrase-based system translates phrase by phrase, however long the paragraph is:"
             " where its BLEU falls with length, the longer paragraphs are harder."
@@ -134,7 +132,7 @@ def measured_phrase_based(work) -> list:
     """[Counts of the phrase-based system's translations], [] if it is not measured and cannot be
     made here.
     """
-    key = f"documents-{PHRASE_BASED}"
+    key = f"documents-{phrase_based.NAME}"
     if work.kept_output(key) is None and not work.can_have_phrase_based():
         return []
 

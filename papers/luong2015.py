@@ -79,7 +79,6 @@ def _measure(work, name, seed):
     from rnnsearch_tf.data.corpus import open_corpus
     from rnnsearch_tf.data.phrasebook import phrasebook_alignments
     from rnnsearch_tf.alignment.links import links
-    from rnnsearch_tf.evaluation.bleu import bleu
 
     config = work.config(name, seed)
     sources, references = (list(side) for side in zip(*open_corpus(config, "test")))
@@ -96,8 +95,8 @@ def _measure(work, name, seed):
 
     found = work.output(f"attention-{name}-{seed}", translate)
     gold = phrasebook_alignments(len(sources), config.data.phrasebook_seed, "test")
-    score = bleu(found["texts"], references).score
-    return {"BLEU": score} | error_rates(gold, found["links"])
+    bleu = float(Counts(found["counts"]).bleu()[0])
+    return {"BLEU": bleu} | error_rates(gold, found["links"])
 
 
 def scores(work, models) -> Page:

@@ -40,6 +40,9 @@ PARTS = "development", "test"
 MADE = TABLE, *(f"nbest.{part}" for part in PARTS)
 """The files that the items read; the system is complete if they exist."""
 
+NAME = "phrase-based"
+"""The system in tables, pictures and names of files."""
+
 SEARCH = (
     f"its search leaves out at most {SKIPPED} words to translate them later, at a cost that does"
     " not depend on the phrases"
@@ -55,7 +58,7 @@ WEAKER_OF_ONE_TEXT = (
 """For the pages that show one."""
 
 MISSING = (
-    "The phrase-based system is missing because its packages are not installed; pip install"
+    "The phrase-based system is missing, since it was not measured; it needs pip install"
     ' "rnnsearch-tf[smt]".'
 )
 """For the pages that would show one."""

@@ -20,7 +20,6 @@ SIZES = 5_000, 20_000, 80_000, 160_000
 
 SYSTEMS = "rnnsearch", "rnnencdec"
 MODELS = tuple(f"tatoeba-{system}-{size}" for size in SIZES for system in SYSTEMS)
-PHRASE_BASED = "phrase-based"
 ALL, KNOWN = "all", "no_unk"
 """The two groups of test sentences, as in Table 1: all, and those without unknown words, where the
 networks may not write UNK.
@@ -31,14 +30,14 @@ def page(work, models) -> Page:
     """BLEU of the three systems by the number of training pairs."""
     counts = {
         (system, size): _counts(work, system, size)
-        for system in (*SYSTEMS, PHRASE_BASED)
+        for system in (*SYSTEMS, phrase_based.NAME)
         for size in SIZES
     }
     shown = {ALL: "all", KNOWN: "without UNK"}
     sentences = {ALL: "all sentences", KNOWN: "sentences without UNK"}
     rows = []
     curves = {}
-    for system in (*SYSTEMS, PHRASE_BASED):
+    for system in (*SYSTEMS, phrase_based.NAME):
         for group in (ALL, KNOWN):
             scores = [
                 [float(each[group].bleu()[0]) for each in counts[system, size]] for size in SIZES
@@ -59,7 +58,7 @@ def page(work, models) -> Page:
         " development text.",
         phrase_based.WEAKER_OF_ONE_TEXT,
     ]
-    for better, worse in (("rnnsearch", PHRASE_BASED), ("rnnsearch", "rnnencdec")):
+    for better, worse in (("rnnsearch", phrase_based.NAME), ("rnnsearch", "rnnencdec")):
         for group in (ALL, KNOWN):
             differences = ", ".join(
                 f"{_difference(counts[better, size], counts[worse, size], group).shown()}"
@@ -92,7 +91,7 @@ def _passes(work) -> str:
 
 def _counts(work, system, size) -> list:
     """[{ALL, KNOWN: Counts} of each seed] of a system's translations."""
-    if system == PHRASE_BASED:
+    if system == phrase_based.NAME:
         found = [dict.fromkeys((ALL, KNOWN), _phrase_based(work, size)["counts"])]
     else:
         name = f"tatoeba-{system}-{size}"
@@ -167,4 +166,4 @@ def _phrase_based(work, size) -> dict:
             lambda part: tuple(read_all(texts / f"{part}.{language}") for language in LANGUAGES),
         )
 
-    return work.output(f"scaling-{PHRASE_BASED}-{size}", translate)
+    return work.output(f"scaling-{phrase_based.NAME}-{size}", translate)

@@ -128,7 +128,7 @@ def _numbers(text: Text) -> _Numbers | None:
     if text.config.bpe_codes is not None:
         ends = np.array([not token.endswith(PIECE_JOINT) for token in tokens])
         unknown_id = text.vocabulary.unknown_id
-        return lambda ids: _to_first(unknown_id, ids, np.cumsum(ends[ids]) - ends[ids])
+        return lambda ids: _until(unknown_id, ids, np.cumsum(ends[ids]) - ends[ids])
     if text.config.tokenization == "sentencepiece":
         joined = next((token for token in tokens if WORD_START in token[1:]), None)
         if joined is not None:
@@ -141,7 +141,7 @@ def _numbers(text: Text) -> _Numbers | None:
     return None
 
 
-def _to_first(unknown_id: int, ids: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+def _until(unknown_id: int, ids: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """The numbers up to the first unknown piece, then −1."""
     unknown = ids == unknown_id
     return np.where(np.cumsum(unknown) > unknown, -1, numbers)

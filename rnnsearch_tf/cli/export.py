@@ -90,14 +90,12 @@ def _exporter(arguments: Namespace) -> Callable[..., Exported]:
         from rnnsearch_tf.extras.web.writer import export_web
 
         return functools.partial(export_web, library=arguments.onnxruntime_web)
-    if arguments.format == "onnx":
-        from rnnsearch_tf.extras.onnx.writer import export_onnx
+    if arguments.format in ("onnx", "litert"):
+        from rnnsearch_tf.export.graph_export import export_graph
+        from rnnsearch_tf.extras.litert.writer import LITERT
+        from rnnsearch_tf.extras.onnx.writer import ONNX
 
-        return export_onnx
-    if arguments.format == "litert":
-        from rnnsearch_tf.extras.litert.writer import export_litert
-
-        return export_litert
+        return functools.partial(export_graph, ONNX if arguments.format == "onnx" else LITERT)
     from rnnsearch_tf.export.writer import export_model
 
     return export_model

@@ -63,7 +63,9 @@ class Format:
     """A file format.
 
     Attributes:
-        name: in messages, such as "ONNX".
+        name: in messages, such as "ONNX Runtime".
+        option: value of ``rnnsearch export --format``.
+        packages: modules that it needs, see runtime/optional.py.
         file: name of the file in ``DIR/N``.
         convert: function (GraphExport, path) that writes the file, and others beside it.
         checker: module that answers in a new process; see
@@ -73,6 +75,8 @@ class Format:
     """
 
     name: str
+    option: str
+    packages: tuple[str, ...]
     file: str
     convert: Callable[[GraphExport, pathlib.Path], None]
     checker: str
@@ -81,8 +85,6 @@ class Format:
 
 
 def export_graph(
-    what: str,
-    packages: Sequence[str],
     format: Format,
     runs: Paths,
     output: str | os.PathLike[str],
@@ -95,8 +97,7 @@ def export_graph(
     source ids to n-best lists with attention.
 
     Args:
-        what, format: as of :class:`GraphExport`.
-        packages: modules that the format needs, see runtime/optional.py.
+        format: ONNX (extras/onnx/writer.py) or LITERT (extras/litert/writer.py).
         runs, output, version, profile, overrides, combine: as of
             :func:`~rnnsearch_tf.export.writer.export_model`.
 
@@ -106,7 +107,8 @@ def export_graph(
             published then.
         UsageError: the profile has an option without effect here.
     """
-    require(what, *packages)
+    what = f"export --format {format.option}"
+    require(what, *format.packages)
     export = GraphExport(what, format, runs, output, version, profile, overrides, combine)
     with new_version(output, version, graph=True) as (target, folder):
         return export.write(target, folder)

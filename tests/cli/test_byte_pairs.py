@@ -19,7 +19,8 @@ from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.export.confidence import confidences
-from rnnsearch_tf.extras.onnx.writer import export_onnx
+from rnnsearch_tf.export.graph_export import export_graph
+from rnnsearch_tf.extras.onnx.writer import ONNX
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import strings
 from rnnsearch_tf.translation import Translator
@@ -216,7 +217,7 @@ def test_each_rule_of_each_side_is_refused(options, tmp_path):
     for number, option in enumerate(options):
         folder = write_run(tmp_path / str(number), [option])
         with pytest.raises(UserError, match=f"without {option.partition('=')[0]}, which"):
-            export_onnx(folder, tmp_path / "model")
+            export_graph(ONNX, folder, tmp_path / "model")
 
 
 def test_a_damaged_copy_is_found(coded_run, options, tmp_path):

@@ -12,9 +12,7 @@ from rnnsearch_tf.config import load_config
 
 
 def test_export(observe, monkeypatch):
-    from rnnsearch_tf.export import writer
-    from rnnsearch_tf.extras.litert import writer as litert_writer
-    from rnnsearch_tf.extras.onnx import writer as onnx_writer
+    from rnnsearch_tf.export import graph_export, writer
     from rnnsearch_tf.extras.web import writer as web_writer
 
     names = ["models", "folder", "version", "profile", "set", "combine"]
@@ -23,9 +21,10 @@ def test_export(observe, monkeypatch):
     )
     noted = observe.note(*names, answer=done)
     monkeypatch.setattr(writer, "export_model", lambda *values: noted(*values, format="savedmodel"))
-    monkeypatch.setattr(onnx_writer, "export_onnx", lambda *values: noted(*values, format="onnx"))
     monkeypatch.setattr(
-        litert_writer, "export_litert", lambda *values: noted(*values, format="litert")
+        graph_export,
+        "export_graph",
+        lambda format, *values: noted(*values, format=format.option),
     )
     monkeypatch.setattr(
         web_writer,

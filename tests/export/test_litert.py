@@ -20,7 +20,8 @@ from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras.litert import graph
 from rnnsearch_tf.extras.litert.graph import search_litert
-from rnnsearch_tf.extras.litert.writer import export_litert
+from rnnsearch_tf.export.graph_export import export_graph
+from rnnsearch_tf.extras.litert.writer import LITERT
 from rnnsearch_tf.runs.folder import Run
 
 interpreter = pytest.importorskip("ai_edge_litert.interpreter")
@@ -71,12 +72,12 @@ def test_the_graph_has_the_weights_and_the_shortlist_of_the_profile(tmp_path, mo
 
     monkeypatch.setattr(graph, "search_litert", noted)
     with pytest.raises(UserError, match="enough"):
-        export_litert(run, tmp_path / "served", overrides=["weights=int8"])
+        export_graph(LITERT, run, tmp_path / "served", overrides=["weights=int8"])
     assert seen == [(True, "int8")]
 
 
 def test_a_run_becomes_a_version(run, tmp_path):
-    exported = export_litert(run, tmp_path / "served", overrides=["weights=int8"])
+    exported = export_graph(LITERT, run, tmp_path / "served", overrides=["weights=int8"])
     assert sorted(path.name for path in exported.folder.iterdir()) == [
         "model.json",
         "model.tflite",
@@ -97,7 +98,7 @@ def test_the_example_translates_as_the_translator(tmp_path):
     space = ["source.tokenization=space", "target.tokenization=space"]
     run = write_run(tmp_path / "run", [*space, "search.replace_unknown=true"])
     settings = ["maximum_source_length=6"]
-    exported = export_litert(run, tmp_path / "served", overrides=settings)
+    exported = export_graph(LITERT, run, tmp_path / "served", overrides=settings)
     assert exported.compared >= 10
     lines = [*phrasebook(20, 3, "test")[0], "", "two unseen words"]
     lines = [line for line in lines if len(line.split()) <= 6] + ["a b c d e f"]
@@ -130,7 +131,7 @@ def test_the_example_refuses_a_newer_format(tmp_path):
 
 def test_options_without_effect_are_refused(run, tmp_path):
     with pytest.raises(UsageError, match="temperature: it has no effect on a file for LiteRT"):
-        export_litert(run, tmp_path / "served", overrides=["temperature=2.0"])
+        export_graph(LITERT, run, tmp_path / "served", overrides=["temperature=2.0"])
 
 
 def test_a_wrong_answer_is_not_published(run, tmp_path, monkeypatch):
@@ -140,5 +141,5 @@ def test_a_wrong_answer_is_not_published(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr(graph, "search_litert", wrong)
     with pytest.raises(UserError, match="expected the Python model's answer"):
-        export_litert(run, tmp_path / "served")
+        export_graph(LITERT, run, tmp_path / "served")
     assert not list((tmp_path / "served").glob("[0-9]*"))

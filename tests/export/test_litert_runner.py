@@ -18,7 +18,8 @@ from tiny_run import write_run
 import rnnsearch_tf as rt
 from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.data.phrasebook import phrasebook
-from rnnsearch_tf.extras.litert.writer import export_litert
+from rnnsearch_tf.export.graph_export import export_graph
+from rnnsearch_tf.extras.litert.writer import LITERT
 
 pytest.importorskip("ai_edge_litert.interpreter")
 
@@ -39,7 +40,7 @@ def test_translations_are_those_of_the_translator(runner, tokenization, tmp_path
     if tokenization == "space":
         settings.append("search.replace_unknown=true")
     folder = write_run(tmp_path / "run", settings)
-    exported = export_litert(folder, tmp_path / "served")
+    exported = export_graph(LITERT, folder, tmp_path / "served")
     lines = [*phrasebook(20, 3, "test")[0], "", "two unseen words", "  two  spaces "]
     done = run(runner, exported.folder, "--times", text="".join(f"{line}\n" for line in lines))
     expected = [translation.text for translation in rt.Translator.load(folder).translate(lines)]

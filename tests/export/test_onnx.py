@@ -13,12 +13,12 @@ from tiny_run import write_run
 from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.graph_check import compare
-from rnnsearch_tf.export.graph_export import GraphExport
+from rnnsearch_tf.export.graph_export import GraphExport, export_graph
 from rnnsearch_tf.export.publishing import version_folder
 from rnnsearch_tf.extras.onnx.graph import search_onnx
 from rnnsearch_tf.extras.onnx.loops import hoist_constants
 from rnnsearch_tf.extras.onnx.weights import store_weights
-from rnnsearch_tf.extras.onnx.writer import ONNX, export_onnx
+from rnnsearch_tf.extras.onnx.writer import ONNX
 from rnnsearch_tf.runs.folder import Run
 
 
@@ -40,7 +40,9 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def exported(run, tmp_path_factory):
-    return export_onnx(run, tmp_path_factory.mktemp("onnx") / "served", overrides=["weights=int8"])
+    return export_graph(
+        ONNX, run, tmp_path_factory.mktemp("onnx") / "served", overrides=["weights=int8"]
+    )
 
 
 def test_the_name_of_the_current_folder(run, tmp_path, monkeypatch):
@@ -181,7 +183,7 @@ def test_weights_are_stored_as_the_profile_says(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr("rnnsearch_tf.extras.onnx.weights.store_weights", noted)
     with pytest.raises(UserError, match="enough"):
-        export_onnx(run, tmp_path / "served", overrides=["weights=float16"])
+        export_graph(ONNX, run, tmp_path / "served", overrides=["weights=float16"])
     assert seen == ["float16"]
 
 
@@ -220,7 +222,7 @@ def test_equal_weights_that_are_transposed_in_two_orders():
 )
 def test_options_without_effect_are_refused(run, tmp_path, setting, says):
     with pytest.raises(UsageError, match=says):
-        export_onnx(run, tmp_path / "served", overrides=[setting])
+        export_graph(ONNX, run, tmp_path / "served", overrides=[setting])
 
 
 @pytest.mark.slow
@@ -233,7 +235,7 @@ def test_a_wrong_answer_is_not_published(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr(graph, "search_onnx", wrong)
     with pytest.raises(UserError, match="expected the Python model's answer"):
-        export_onnx(run, tmp_path / "served")
+        export_graph(ONNX, run, tmp_path / "served")
     assert not list((tmp_path / "served").glob("[0-9]*"))
 
 
@@ -279,5 +281,5 @@ def test_small_weights_without_development_text(tmp_path):
     """What they cost cannot be measured; the file is written all the same."""
     settings = ["data.corpus=files", "data.train_source=gone", "data.train_target=gone"]
     run = write_run(tmp_path / "run", settings)
-    exported = export_onnx(run, tmp_path / "served", overrides=["weights=int8"])
+    exported = export_graph(ONNX, run, tmp_path / "served", overrides=["weights=int8"])
     assert "the cost in BLEU was not measured" in exported.cost

@@ -63,14 +63,15 @@ def test_the_shipped_model(runner, monkeypatch):
 
 @pytest.mark.slow
 def test_words_of_spaces_and_unknown_words(runner, tmp_path, monkeypatch):
-    from rnnsearch_tf.extras.onnx.writer import export_onnx
+    from rnnsearch_tf.export.graph_export import export_graph
+    from rnnsearch_tf.extras.onnx.writer import ONNX
 
     lexicon = tmp_path / "lexicon"
     lexicon.write_text("the LE\n", encoding="utf-8")
     settings = ["source.tokenization=space", "target.tokenization=space"]
     settings += ["search.replace_unknown=true", f"search.lexicon={lexicon}"]
     run_folder = write_run(tmp_path / "run", settings)
-    model = export_onnx(run_folder, tmp_path / "served").folder / "model.onnx"
+    model = export_graph(ONNX, run_folder, tmp_path / "served").folder / "model.onnx"
     lines = [*phrasebook(40, 3, "test")[0], "", "three unseen words", *SPACED]
     expected = translations(model, lines, monkeypatch)
     done = run(runner, model, text="\n".join(lines))  # in batches, without the last line break

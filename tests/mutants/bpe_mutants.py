@@ -213,7 +213,7 @@ BYTE_PAIRS = [
     Mutant(
         "alignment/tokens.py",
         "word rules: a piece with a joint ends its word",
-        "_to_first(unknown_id, ids, np.cumsum(ends[ids]) - ends[ids])",
+        "_until(unknown_id, ids, np.cumsum(ends[ids]) - ends[ids])",
         "np.arange(len(ids))",
         (f"{VERBS}::test_links_of_a_corpus_number_words",),
     ),

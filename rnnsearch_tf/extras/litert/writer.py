@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-from collections.abc import Sequence
 
-from rnnsearch_tf.export.graph_export import Format, GraphExport, export_graph
-from rnnsearch_tf.export.writer import Exported
+from rnnsearch_tf.export.graph_export import Format, GraphExport
 from rnnsearch_tf.runs.folder import LITERT_FILE
-from rnnsearch_tf.translation.loading import Paths
 
 SETTINGS = "model.json"
 
@@ -27,40 +23,12 @@ def _convert(export: GraphExport, path: pathlib.Path) -> None:
 
 LITERT = Format(
     "LiteRT",
+    "litert",
+    ("ai_edge_litert",),
     LITERT_FILE,
     _convert,
     "rnnsearch_tf.extras.litert.answers",
     1,
     f"{SETTINGS} has the text settings",
 )
-
-
-def export_litert(
-    runs: Paths,
-    output: str | os.PathLike[str],
-    version: int | None = None,
-    profile: str | os.PathLike[str] | None = None,
-    overrides: Sequence[str] = (),
-    combine: str = "probabilities",
-) -> Exported:
-    """Export a RUN, or an ensemble of several, for LiteRT: OUTPUT/N/model.tflite takes the ids of
-    one sentence, OUTPUT/N/model.json has the text settings.
-
-    Args:
-        runs, output, version, profile, overrides, combine: as of
-            :func:`~rnnsearch_tf.export.writer.export_model`.
-
-    Raises:
-        UserError, UsageError: as of :func:`~rnnsearch_tf.export.graph_export.export_graph`.
-    """
-    return export_graph(
-        "export --format litert",
-        ["ai_edge_litert"],
-        LITERT,
-        runs,
-        output,
-        version,
-        profile,
-        overrides,
-        combine,
-    )
+"""OUTPUT/N/model.tflite, which takes the ids of one sentence, and OUTPUT/N/model.json."""

@@ -2,5 +2,5 @@
 
 ``writer.py``: the export from RUN to ``DIR/N``; ``graph.py``: the beam search as an ONNX graph;
 ``loops.py``: weights as constants of its loops; ``weights.py``: weights in float16 and int8;
-``check.py``: answers in a fresh process.
+``answers.py``: answers in a fresh process.
 """
