@@ -8,6 +8,7 @@ imported and exported. Every output has 25 words; words of sentence and shortlis
 shortlist.py.
 """
 
+import functools
 import json
 import pathlib
 import tempfile
@@ -98,9 +99,12 @@ def main():
         arguments.beams, arguments.batches = [2], [3]
     import time
 
+    from rnnsearch_tf.export.graph_export import export_graph
     from rnnsearch_tf.export.writer import export_model
     from rnnsearch_tf.extras.importing.importer import import_model
-    from rnnsearch_tf.extras.onnx.writer import export_onnx
+    from rnnsearch_tf.extras.onnx.writer import ONNX
+
+    export_onnx = functools.partial(export_graph, ONNX)
 
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
