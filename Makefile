@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo lint test test-all gpu-check mutants docs setup clean
+.PHONY: demo lint test test-all gpu-check docs setup clean
 demo: setup
 	$(BIN)/rnnsearch demo --output runs/demo
 
@@ -39,6 +39,3 @@ setup: .venv/installed
 
 clean:
 	rm -rf .venv runs site
-
-mutants: setup
-	$(BIN)/python tests/mutants/run.py

@@ -62,17 +62,3 @@ def rnnsearch(capsys, monkeypatch):
         return captured.out.splitlines(), captured.err
 
     return command
-
-
-@pytest.fixture
-def observe(tmp_path, monkeypatch, capsys, run_folder, translator):
-    """A function of a command's words that gives what was observed; see flag_tables.py."""
-    from flag_tables import Observer
-
-    from rnnsearch_tf.translation import Translator
-
-    texts = translator.source_text, translator.target_text
-    observer = Observer(tmp_path, run_folder, texts, capsys)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Translator, "load", observer.load)
-    return observer
