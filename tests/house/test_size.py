@@ -1,0 +1,36 @@
+"""The project keeps a size that a person can hold."""
+
+import pathlib
+import subprocess
+
+import pytest
+from rnnsearch_tf.config import option_fields
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def lines(*folders):
+    return sum(
+        len(path.read_text(encoding="utf-8").splitlines())
+        for folder in folders
+        for path in (ROOT / folder).rglob("*.py")
+    )
+
+
+def test_lines_of_code():
+    package = lines("rnnsearch_tf")
+    assert package <= 31_000
+    assert lines("tests", "runtime/tests") <= 1.45 * package
+    assert lines("papers", "benchmarks") <= 6_500
+
+
+def test_options():
+    names = {name.replace("target.", "source.") for name, _ in option_fields()}
+    assert len(names) <= 85, sorted(names)
+
+
+def test_tracked_files():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    assert len(listed.stdout.splitlines()) <= 1_100
