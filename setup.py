@@ -38,7 +38,6 @@ EXTRAS = {
     "subwords": [
         "sentencepiece>=0.2"
     ],  # trains subword vocabularies; using them needs only tensorflow-text
-    "moses": ["sacremoses>=0.1.1"],  # BLEU as the Multi30k literature has it
     "languages": ["py3langid>=0.4"],  # doctor: lines in another language than their side's
     "plots": ["matplotlib>=3.8", "scikit-learn>=1.4"],
     "browser": [
@@ -67,6 +66,7 @@ EXTRAS["dev"] = sorted(
         "nbclient>=0.10",
         "ipykernel>=6",
         "subword-nmt>=0.3.8",  # the reference of the byte-pair codes
+        "sacremoses>=0.1.1",  # the reference of Moses's rules
     }
     | {"ruff>=0.17,<0.18"}  # a newer one may format otherwise
     | {"mypy>=2.4,<2.5"}

@@ -23,11 +23,11 @@ import measuring
 SHARED = pathlib.Path(os.environ.get("RNNSEARCH_SHARED", measuring.HERE.parents[1] / "shared"))
 
 
-def rnnsearch(*words):
-    """Run a command of the program; what it says goes to standard error."""
+def rnnsearch(*words, output=sys.stderr):
+    """Run a command of the program; its results go to standard error or a file."""
     measuring.say("rnnsearch " + " ".join(map(str, words)))
     subprocess.run(
-        [sys.executable, "-m", "rnnsearch_tf", *map(str, words)], check=True, stdout=sys.stderr
+        [sys.executable, "-m", "rnnsearch_tf", *map(str, words)], check=True, stdout=output
     )
 
 
@@ -58,10 +58,10 @@ def score(run, sides, path, beam_size):
     """(BLEU, its signature) on a test set, kept in a file."""
     if not path.exists():
         text = ("--source", sides[0], "--reference", sides[1])
-        rnnsearch(
-            "evaluate", "--model", run, *text, "--json", "--output", path, "--beam-size", beam_size
-        )
-    bleu = json.loads(path.read_text(encoding="utf-8"))["all"]["bleu"]
+        words = ("evaluate", "--model", run, *text, "--json", "--beam-size", beam_size)
+        with open(path, "wb") as output:
+            rnnsearch(*words, output=output)
+    bleu = json.loads(path.read_text(encoding="utf-8"))["bleu"]
     return bleu["score"], bleu["signature"]
 
 

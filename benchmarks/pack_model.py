@@ -7,7 +7,7 @@ The folder is rnnsearch_tf/runs/shipped/NAME. The folder of the training's data 
 config.yaml. Tatoeba's:
 
     rnnsearch train --config tatoeba-en-fr --output runs/tatoeba
-    rnnsearch evaluate --model runs/tatoeba --source held-out.en --reference held-out.fr --calibrate
+    rnnsearch evaluate --model runs/tatoeba --source held-out.en --reference held-out.fr
         # data.held_out's pairs
 """
 
@@ -44,8 +44,7 @@ def pack(run, name, **words):
     save_weights(packed.eight_bit_weights, model.trainable_variables)
     config = saved_config(run.config, overrides=["data.folder=null"])
     save_config(config, packed.config)
-    optional = [path for path in (run.confidence, run.training_text) if path.exists()]
-    for path in (*run.text_files(), *optional):
+    for path in run.text_files():
         shutil.copy(path, packed.path / path.name)
     words |= dict(
         model=type(model).__name__,

@@ -437,12 +437,12 @@ def with_enough_sentences(buckets) -> list:
 
 
 def measured_lengths(work, name) -> list:
-    """[buckets by length, see evaluation.groups.by_length, of each seed]."""
+    """[buckets by length, see evaluation.bleu.by_length, of each seed]."""
     return work.of_each_seed("figure2", name, _figure_2_of)
 
 
 def _figure_2_of(work, name, seed):
-    from rnnsearch_tf.evaluation.groups import by_length
+    from rnnsearch_tf.evaluation.bleu import by_length
     from rnnsearch_tf.evaluation.words import tokenized
 
     found = translations(work, name, seed)

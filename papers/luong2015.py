@@ -141,7 +141,7 @@ def error_rates(gold, found) -> dict:
     """{"AER", "precision", "recall"} of lists of links, one list for each sentence; all gold links
     are sure.
     """
-    from rnnsearch_tf.alignment.aer import LinkCounts
+    from rnnsearch_tf.alignment.pharaoh import LinkCounts
 
     counts = LinkCounts()
     for sure, links in zip(gold, found, strict=True):

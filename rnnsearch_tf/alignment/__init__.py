@@ -1,4 +1,4 @@
-"""Word alignment: links, symmetrization, error rate, aligners, lexicons.
+"""Word alignment: links from attention, error rate.
 
 May import errors, runtime and text.
 """

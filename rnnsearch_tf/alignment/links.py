@@ -1,4 +1,4 @@
-"""From attention weights to Pharaoh links, between tokens or between words."""
+"""From attention weights to links, between tokens or between the words that subword pieces form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rnnsearch_tf.alignment import Link
-from rnnsearch_tf.text.characters import PIECE_JOINT, WORD_START
+from rnnsearch_tf.text.characters import WORD_START
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -40,6 +40,38 @@ def links(alignment: ArrayLike) -> list[Link]:
     return sorted((int(row.argmax()), i) for i, row in enumerate(words) if row.any())
 
 
+def word_links(
+    alignment: np.ndarray,
+    source_tokens: Sequence[str],
+    target_tokens: Sequence[str],
+    pieces: tuple[bool, bool] | None = None,
+    text: str | None = None,
+) -> list[Link]:
+    """The links between the words of a sentence pair.
+
+    Args:
+        alignment: float [target tokens + 1, source tokens + 1]; an unfinished hypothesis has no
+            last row.
+        pieces: whether the tokens of the source and of the target are SentencePiece pieces; None:
+            as far as the sentence shows it.
+        text: the target text, which shows whether its tokens are pieces.
+    """
+    if len(alignment) == len(target_tokens):
+        alignment = np.pad(alignment, [(0, 1), (0, 0)])
+    if pieces is None:
+        source, target = (
+            any(token.startswith(WORD_START) for token in tokens)
+            for tokens in (source_tokens, target_tokens)
+        )
+        # a target of one word may consist of word-internal pieces only
+        pieces = source, target or source and "".join(target_tokens) == text
+    shares = [
+        word_shares(tokens) if is_pieces else None
+        for tokens, is_pieces in zip((source_tokens, target_tokens), pieces)
+    ]
+    return links(word_alignment(alignment, *shares))
+
+
 def word_alignment(
     alignment: ArrayLike, source: np.ndarray | None = None, target: np.ndarray | None = None
 ) -> np.ndarray:
@@ -68,19 +100,16 @@ def word_alignment(
         weights = weights @ _with_end(source)
     if weights.size and target is not None:
         shares = _with_end(target)  # [I, words + 1]
-        sums = shares.sum(axis=0)  # 0: of a word whose pieces were cut
-        weights = (shares / np.where(sums, sums, 1)).T @ weights
+        weights = (shares / shares.sum(axis=0)).T @ weights
     return weights
 
 
-def word_shares(pieces: Sequence[str], words: Sequence[str] | None = None) -> np.ndarray:
-    """The share of each piece that belongs to each word.
+def word_shares(pieces: Sequence[str]) -> np.ndarray:
+    """The share of each piece that belongs to each word; U+2581 separates words.
 
     Args:
         pieces: SentencePiece pieces, with U+2581 before each word. A U+2581 that is a piece by
             itself belongs to the next word.
-        words: the words of the text, with the same characters as the pieces apart from spaces;
-            None: the words that U+2581 separates.
 
     Returns:
         float64 [pieces, words], each row sums to 1; [pieces, 0] if there are no words.
@@ -89,10 +118,9 @@ def word_shares(pieces: Sequence[str], words: Sequence[str] | None = None) -> np
         >>> word_shares(["▁th", "e", "▁", "cat"]).tolist()
         [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
     """
-    joined = "".join(pieces)
-    words = [*filter(None, joined.split(WORD_START))] if words is None else words
+    words = [*filter(None, "".join(pieces).split(WORD_START))]
     # the number of the word that each character belongs to
-    owners = [number for number, word in enumerate(words) for _ in word.replace(" ", "")]
+    owners = [number for number, word in enumerate(words) for _ in word]
     shares = np.zeros((len(pieces), owners[-1] + 1 if owners else 0))
     position = 0
     for row, piece in zip(shares, pieces):
@@ -102,18 +130,6 @@ def word_shares(pieces: Sequence[str], words: Sequence[str] | None = None) -> np
             row[owner] += 1
         position += length
     return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1)
-
-
-def with_word_starts(pieces: Sequence[str]) -> list[str]:
-    """Pieces of byte-pair codes, written as those of SentencePiece.
-
-    Example:
-        >>> with_word_starts(["th@@", "e", "cat"])
-        ['▁th', 'e', '▁cat']
-    """
-    starts = [True, *(not piece.endswith(PIECE_JOINT) for piece in pieces)]
-    texts = [piece.removesuffix(PIECE_JOINT).replace(WORD_START, "_") for piece in pieces]
-    return [f"{WORD_START}{text}" if start else text for start, text in zip(starts, texts)]
 
 
 def _with_end(shares: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    from rnnsearch_tf.alignment.aer import LinkCounts, gold_links, hypothesis_links
+    from rnnsearch_tf.alignment.pharaoh import LinkCounts, gold_links, hypothesis_links
 
     counts = LinkCounts()
     for lines in read_pairs(arguments.gold, arguments.hypothesis, LINES):

@@ -54,10 +54,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--profile",
         metavar="F.yaml",
-        help=(
-            "options of the export (default: all signatures, the run's own search; confidence needs"
-            " a calibrated RUN)"
-        ),
+        help=("options of the export (default: all signatures, the run's own search)"),
     )
     flags.add_settings(parser, "change one option of the profile", metavar="key=value")
 
@@ -80,8 +77,8 @@ def run(arguments: Namespace) -> None:
     print(exported.folder)
     checked = f"{exported.compared} answers checked in" if exported.compared else "it answers in"
     print(f"{exported.bytes:,} bytes; {checked} a fresh process", file=sys.stderr)
-    for sentence in filter(None, (exported.cost, exported.left_out)):
-        print(sentence, file=sys.stderr)
+    if exported.left_out:
+        print(exported.left_out, file=sys.stderr)
 
 
 def _exporter(arguments: Namespace) -> Callable[..., Exported]:

@@ -54,7 +54,7 @@ GROUPS = {
         "shortlist": "list likely translations of every word, for a faster search",
     },
     "evaluating": {
-        "evaluate": "compute BLEU, chrF and TER against reference translations",
+        "evaluate": "compute BLEU and chrF against reference translations",
         "score": "compute log-probabilities of sentence pairs",
         "embed": "plot learned vectors of words, phrases and sentences",
     },

@@ -23,20 +23,20 @@ The mark is removed, its words stay. Without --term-marks a line is plain text. 
 for < and &amp; for & if they would be read as a mark. An empty source line always has an empty
 translation.
 
-Confidence, from 0 to 1, needs `rnnsearch evaluate --calibrate` on development text. For a sentence
-it is the expected chrF, for each word between spaces the probability that a reference has it. text:
-two more columns, after tabs, the second with a number for each word; json: `confidence` and
-`word_confidences`. The export of a calibrated RUN has it, too.
+Probabilities, by --probabilities, are the model's own, of its translation as it reads it: for a
+token exp(log p), for the sentence the geometric mean over its tokens, the end symbol included. text:
+two more columns, after tabs, the second with a number for each token; json: `probability` and
+`token_probabilities`.
 
 Paragraphs: with --split-sentences, a line may have several sentences. They are translated one by
 one, and give one line again. text: the sentences joined; json: `text`, and `sentences`, a list
-with an object for each as above: scores, alignments and confidences are those of a sentence.
+with an object for each as above: scores, alignments and probabilities are those of a sentence.
 
 Alignments:
   hard   Pharaoh links source-target from 0, without the end symbols; every target word is linked
          to the source word with the highest attention. Words are tokens, or, if tokens are
-         pieces, the words that they form (--pieces: the pieces). text: after a tab; nbest: a fifth
-         field; json: `alignment`
+         pieces, the words that they form. text: after a tab; nbest: a fifth field; json:
+         `alignment`
   soft   the attention matrix, a row for each target token, a column for each source token, the
          end symbols last. text: after a tab, as JSON; json: `alignment`
 """
@@ -45,14 +45,12 @@ from __future__ import annotations
 
 import itertools
 import json
-import logging
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.cli import flags
-from rnnsearch_tf.cli.links import Links, add_pieces
 from rnnsearch_tf.cli.shared import (
     combination,
     input_batches,
@@ -62,20 +60,16 @@ from rnnsearch_tf.cli.shared import (
     search_changes,
 )
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.export.about import read_about, read_training_text
+from rnnsearch_tf.export.about import read_about
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.text.constraints import check_lines, with_constraints, without_marks
 from rnnsearch_tf.text.sentences import check_splitting, join_sentences, split_sentences
 from rnnsearch_tf.files.reading import check_inputs, count_lines
 from rnnsearch_tf.files.writing import Output, check_output
-from rnnsearch_tf.runs.folder import Run
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.evaluation.confidence import Confidence
-    from rnnsearch_tf.translation.results import Hypothesis, Translation
-
-log = logging.getLogger("rnnsearch_tf")
+    from rnnsearch_tf.translation.results import Hypothesis, ScoredPair, Translation
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -105,11 +99,8 @@ def arguments(parser: ArgumentParser) -> None:
         'take such phrases from marks <term translation="PHRASE">WORDS</term> in the source',
     )
     parser.add_argument("--alignment", choices=("hard", "soft"), help="also write alignments")
-    add_pieces(parser)
     flags.add_switch(
-        parser,
-        "--confidence",
-        "also write the confidence in the sentence and in each word, from 0 to 1",
+        parser, "--probabilities", "also write the probability of the sentence and of each token"
     )
     flags.add_switch(
         parser,
@@ -132,15 +123,8 @@ def run(arguments: Namespace) -> None:
         )
     if form == "nbest" and arguments.alignment == "soft":
         raise UsageError("--alignment soft: expected --output-type text or json with it, got nbest")
-    if arguments.pieces and arguments.alignment != "hard":
-        raise UsageError(
-            "--pieces: expected --alignment hard with it, as it changes those links; add it"
-        )
-    if arguments.confidence and (form == "nbest" or len(arguments.model) > 1):
-        raise UsageError(
-            "--confidence: expected one --model and --output-type text or json with it, as a"
-            " calibration belongs to one model; leave it out"
-        )
+    if arguments.probabilities and form == "nbest":
+        raise UsageError("--probabilities: expected --output-type text or json with it, got nbest")
     combination(arguments)  # an export is loaded without it
     if arguments.split_sentences:
         _check_split(arguments, form)
@@ -149,7 +133,6 @@ def run(arguments: Namespace) -> None:
     inputs_of = [*arguments.files, arguments.constraints, arguments.lexicon, arguments.shortlist]
     check_output(arguments.output, inputs_of)
     exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None
-    confidences_of = _calibration(arguments, exported)
     constrained = bool(arguments.constraints or arguments.term_marks)
     if sys.stdin.isatty() and not arguments.files:  # TensorFlow alone takes seconds
         print(
@@ -166,10 +149,7 @@ def run(arguments: Namespace) -> None:
         translator.require_attention("--alignment")
     config = translator.search_config(**changes)
     translator.translate([], **changes)  # report a bad lexicon before waiting for input
-    alignment = {"hard": _hard(Links(translator, arguments.pieces)), "soft": _soft, None: None}[
-        arguments.alignment
-    ]
-    signs, read = _warning_signs(translator, arguments, exported)
+    alignment = {"hard": _hard(translator), "soft": _soft, None: None}[arguments.alignment]
     languages = _languages(translator, exported) if arguments.split_sentences else ("", "")
     number = done = 0  # sentences, lines
     inputs = _constrained(
@@ -188,46 +168,26 @@ def run(arguments: Namespace) -> None:
             except UserError as error:  # it counts from the first sentence here
                 raise type(error)(f"lines {done + 1} to {done + len(texts)}: {error}") from None
             done += len(texts)
-            confidences = confidences_of(translator, sentences, [t.text for t in translations])
+            scored = (
+                translator.score_targets(sentences, [t.text for t in translations])
+                if arguments.probabilities
+                else itertools.repeat(None)
+            )
             written = []  # of each sentence
-            for translation, confidence in zip(translations, confidences):
+            for translation, pair in zip(translations, scored):
                 is_to_align = exported and alignment and translation.tokens
                 if is_to_align and not translation.alignment.any():
                     raise UsageError(
                         f"--alignment: expected a model with attention, got {exported}, which"
                         " aligns nothing"
                     )
-                written.append(
-                    formatted(translation, number, form, alignment, config.nbest, confidence)
-                )
+                written.append(formatted(translation, number, form, alignment, config.nbest, pair))
                 number += 1
             lines = itertools.chain.from_iterable(written)
             output.write(
                 _paragraphs(cut, translations, lines, form, languages[1]) if cut else lines
             )
             bar.update(len(texts))
-            signs.add(translations, read(sentences))  # later: an answer need not wait for it
-    if summary := signs.summary():
-        more = (
-            "" if len(arguments.model) > 1 else "; --confidence tells how sure it is of each line"
-        )
-        log.warning("warning: %s%s", summary, more)
-
-
-def _warning_signs(translator, arguments, exported):
-    """(WarningSigns that know the training text of the (first) model as far as it was recorded,
-    function of sentences that gives the sources which a translation may lack, or None).
-    """
-    from rnnsearch_tf.evaluation.warning_signs import TrainingText, WarningSigns
-
-    if exported:
-        return WarningSigns(*read_training_text(exported)), translator.sources
-    signs = WarningSigns(
-        TrainingText.load(Run.open(arguments.model[0])),
-        translator.config.data.maximum_source_length,
-        frozenset(translator.source_text.vocabulary.tokens),
-    )
-    return signs, lambda _: None
 
 
 def _check_split(arguments, form):
@@ -237,8 +197,8 @@ def _check_split(arguments, form):
             "--split-sentences: expected --output-type text or json with it, got nbest, whose lists"
             " cannot be joined"
         )
-    if form == "text" and (arguments.alignment or arguments.confidence):
-        flag = "--alignment" if arguments.alignment else "--confidence"
+    if form == "text" and (arguments.alignment or arguments.probabilities):
+        flag = "--alignment" if arguments.alignment else "--probabilities"
         raise UsageError(
             f"--split-sentences: expected --output-type json with it and {flag}, got text; json has"
             " them for each sentence"
@@ -274,21 +234,6 @@ def _paragraphs(cut, translations, lines, form, language):
             objects = ", ".join(line for _, line in part)
             text = f'{{"text": {json.dumps(text, ensure_ascii=False)}, "sentences": [{objects}]}}'
         yield text
-
-
-def _calibration(arguments, exported):
-    """A function of (translator, sources, translations) that gives confidences, from the RUN's
-    calibration or the exported model; without --confidence, each is None.
-    """
-    if not arguments.confidence:
-        return lambda *_: itertools.repeat(None)
-    if exported:
-        return lambda translator, *texts: translator.confidences(*texts)
-    run = Run.open(arguments.model[0])
-    import_tensorflow()
-    from rnnsearch_tf.evaluation.confidence import Calibration
-
-    return Calibration.load(run)
 
 
 def _phrase_lines(arguments):
@@ -348,8 +293,8 @@ def _load_exported(folder, form, arguments, nbest, constrained):
     from rnnsearch_tf.export.opening import open_translator
 
     translator = open_translator(folder)
-    if arguments.confidence:
-        translator.require("confidence")
+    if arguments.probabilities:
+        translator.require("score")
     if constrained:
         translator.require("translate_constrained")
     if form != "text" or alignment:
@@ -364,7 +309,7 @@ def formatted(
     form: str,
     alignment: Callable[[Hypothesis, list[str] | None], str | list[list[float]]] | None,
     nbest: int,
-    confidence: Confidence | None = None,
+    scored: ScoredPair | None = None,
 ) -> list[str]:
     """The output lines of one sentence.
 
@@ -373,8 +318,10 @@ def formatted(
         form: text, json or nbest.
         alignment: function of (hypothesis, source tokens) that gives links or attention weights.
         nbest: size of the n-best list.
+        scored: the log-probabilities, for --probabilities.
     """
     source = translation.source_tokens
+    sentence, tokens = _probabilities(scored) if scored else (None, [])
     if form == "nbest":
         return [
             _moses_line(number, hypothesis, source, alignment) for hypothesis in translation.nbest
@@ -385,17 +332,28 @@ def formatted(
             fields["nbest"] = [
                 _fields(hypothesis, source, alignment) for hypothesis in translation.nbest
             ]
-        if confidence:
-            words = [[word, round(p, 4)] for word, p in confidence.words]
-            fields |= {"confidence": round(confidence.sentence, 4), "word_confidences": words}
+        if sentence is not None:
+            rounded = [[token, round(p, 4)] for token, p in tokens]
+            fields |= {"probability": round(sentence, 4), "token_probabilities": rounded}
         return [json.dumps(fields, ensure_ascii=False)]
     columns = [translation.text]
     if alignment:
         value = alignment(translation, source)
         columns.append(value if isinstance(value, str) else json.dumps(value))
-    if confidence:
-        columns += [f"{confidence.sentence:.3f}", " ".join(f"{p:.3f}" for _, p in confidence.words)]
+    if sentence is not None:
+        columns += [f"{sentence:.3f}", " ".join(f"{p:.3f}" for _, p in tokens)]
     return ["\t".join(columns)]
+
+
+def _probabilities(scored) -> tuple[float, list[tuple[str, float]]]:
+    """The geometric mean of the probabilities, the end symbol's included, and (token, its
+    probability) of each token.
+    """
+    import numpy as np
+
+    logs = scored.token_log_probabilities
+    tokens = zip(scored.target_tokens, np.exp(logs[: len(scored.target_tokens)]).tolist())
+    return float(np.exp(logs.mean())), list(tokens)
 
 
 def _fields(hypothesis, source_tokens, alignment) -> dict:
@@ -408,11 +366,13 @@ def _fields(hypothesis, source_tokens, alignment) -> dict:
     return fields | ({"alignment": alignment(hypothesis, source_tokens)} if alignment else {})
 
 
-def _hard(links):
+def _hard(translator):
+    from rnnsearch_tf.alignment.links import word_links
     from rnnsearch_tf.alignment.pharaoh import as_pharaoh
 
+    pieces = getattr(translator, "has_pieces", None)  # an export does not tell
     return lambda hypothesis, source: as_pharaoh(
-        links(hypothesis.alignment, source, hypothesis.tokens, text=hypothesis.text)
+        word_links(hypothesis.alignment, source, hypothesis.tokens, pieces, hypothesis.text)
     )
 
 

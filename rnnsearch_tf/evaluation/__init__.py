@@ -1,4 +1,4 @@
-"""Evaluation: BLEU, chrF and TER by sacreBLEU, significance, search errors.
+"""Evaluation: BLEU and chrF by sacreBLEU, by length; the tokenized BLEU of the papers.
 
 May import errors, files, runtime, config, runs, text and alignment.
 """

@@ -1,6 +1,4 @@
-"""Unknown words of sentences, and the tokens for the tokenized BLEU of the papers and of the
-literature.
-"""
+"""Unknown words of sentences, and the tokens for the tokenized BLEU of the papers."""
 
 from __future__ import annotations
 
@@ -11,7 +9,6 @@ from typing import Any
 import tensorflow as tf
 
 from rnnsearch_tf.config import UNKNOWN_ID
-from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.text.pipeline import Text, strings
 
 
@@ -76,38 +73,3 @@ def tokenized(text: Text, lines: Sequence[str]) -> list[str]:
         text = Text(plain, text.vocabulary)
     joined = tf.strings.reduce_join(text.tokenize_translations(lines), axis=1, separator=" ")
     return [line.decode("utf-8") for line in joined.numpy()]
-
-
-def lc_norm_tok(lines: Iterable[str], language: str) -> tuple[list[str], str]:
-    """Convert lines to the ``lc.norm.tok`` form of the Multi30k dataset, used in published BLEU
-    scores.
-
-    Steps: lowercase; Moses's normalize-punctuation.perl; its tokenizer.perl with escapes
-    (``&apos;``).
-
-    Args:
-        lines: detokenized text.
-        language: code such as ``fr``.
-
-    Returns:
-        (tokens of each line joined by spaces, the signature of this conversion).
-
-    Raises:
-        UserError: the package sacremoses, which implements both programs, is not installed.
-
-    Example:
-        >>> lc_norm_tok(["Il s'appelle « Neude »."], "fr")[0]
-        ['il s&apos; appelle &quot; neude &quot; .']
-    """
-    require("BLEU of lc.norm.tok", "sacremoses")
-    import sacremoses
-
-    normalizer = sacremoses.MosesPunctNormalizer(language)
-    tokenizer = sacremoses.MosesTokenizer(language)
-    # The Perl program sees the line end, and one of its rules looks at what follows a quotation
-    # mark.
-    tokens = [
-        tokenizer.tokenize(normalizer.normalize(line.lower() + "\n"), return_str=True)
-        for line in lines
-    ]
-    return tokens, f"text:lc.norm.tok-{language}|sacremoses:{sacremoses.__version__}"

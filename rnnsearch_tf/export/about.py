@@ -1,20 +1,17 @@
 """What an export says of its model, to the server's page and to ``translate``:
 ``assets.extra/about.json``.
 
-{"source": "en", "target": "fr", "examples": ["My sister sells an old book."], "training_text":
-{"source_length": 11, "pairs": 10000}, "longest_source": 50}
+{"source": "en", "target": "fr", "examples": ["My sister sells an old book."]}
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import pathlib
 from typing import Any
 
 from rnnsearch_tf.config import saved_config
-from rnnsearch_tf.errors import UserError, one_line
-from rnnsearch_tf.evaluation.warning_signs import TrainingText
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.runs.folder import Run
@@ -25,8 +22,7 @@ MOST_EXAMPLES = 50
 
 
 def write_about(folder: pathlib.Path, run: Run) -> None:
-    """Write the language codes of a RUN, its examples and its training text beside an exported
-    model.
+    """Write the language codes of a RUN and its examples beside an exported model.
 
     Args:
         folder: path of the SavedModel.
@@ -34,12 +30,7 @@ def write_about(folder: pathlib.Path, run: Run) -> None:
     """
     path = folder / FILE
     path.parent.mkdir(exist_ok=True)
-    text = TrainingText.load(run)
-    said = about(run) | {
-        "training_text": None if text is None else dataclasses.asdict(text),
-        "longest_source": saved_config(run.config).data.maximum_source_length,
-    }
-    path.write_text(json.dumps(said, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(about(run), ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def about(run: Run) -> dict[str, Any]:
@@ -66,28 +57,4 @@ def read_about(folder: AnyPath) -> dict[str, str]:
     except (OSError, ValueError, KeyError, TypeError):
         raise UserError(
             f"{path}: expected the languages of the model, found none; export it again"
-        ) from None
-
-
-def read_training_text(folder: AnyPath) -> tuple[TrainingText | None, int | None]:
-    """(TrainingText, longest source of the training in tokens) of an exported model, None for what
-    it does not name, as the exports of old versions.
-
-    Raises:
-        UserError: the file is damaged.
-    """
-    path = pathlib.Path(folder, FILE)
-    if not path.exists():
-        return None, None
-    try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        text, longest = said.get("training_text"), said.get("longest_source")
-        return (
-            None if text is None else TrainingText.of_values(text),
-            None if longest is None else int(longest),
-        )
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise UserError(
-            f"{path}: expected what an export says of its model, got something else"
-            f" ({one_line(error, 100)}); export it again"
         ) from None

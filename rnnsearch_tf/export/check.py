@@ -19,7 +19,6 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export.session import Request, run_requests
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.evaluation.confidence import Calibration
     from rnnsearch_tf.export.profile import Profile
     from rnnsearch_tf.translation import Translation, Translator
 
@@ -50,7 +49,6 @@ def check_export(
     translator: Translator,
     profile: Profile,
     sentences: Sequence[str],
-    calibration: Calibration | None = None,
 ) -> int:
     """Compare an exported model's answers with the Python model's.
 
@@ -61,7 +59,6 @@ def check_export(
     Args:
         translator: Translator with exactly the weights that are stored.
         sentences: sentences of the model's own words.
-        calibration: Calibration; None if the model has no signature ``confidence``.
 
     Returns:
         number of answers that were compared.
@@ -86,7 +83,7 @@ def check_export(
         ) from None
     compared = ties = 0
     with _without_warnings():  # the overlong sentences are intended
-        reference = PythonAnswers(translator, profile, calibration)
+        reference = PythonAnswers(translator, profile)
         for (name, inputs), answer in zip(requests, answers):
             if isinstance(answer, str):
                 raise UserError(
@@ -111,7 +108,7 @@ def check_export(
 
 
 def _inputs(name: str, lines: Sequence[bytes]) -> Mapping[str, Sequence[Any]]:
-    if name in ("score", "confidence"):
+    if name == "score":
         return {"source": lines, "target": lines[::-1]}
     if name == "translate_constrained":
         return {"text": lines, "constraints": [_phrases(line) for line in lines[::-1]]}
@@ -145,10 +142,9 @@ READ: dict[str, Callable[[Mapping[str, Any]], Compared]] = {
         [row["translation"], row["source_truncated"]],
         [row["score"]],
     ),
-    "score": lambda row: ([], [row["log_probability"]]),
-    "confidence": lambda row: (
-        [row["words"]],
-        [row["confidence"], *json.loads(row["word_confidences"])],
+    "score": lambda row: (
+        [row["target_tokens"]],
+        [row["log_probability"], *json.loads(row["token_log_probabilities"])],
     ),
     "sample": lambda row: ([row["translation"]], [row["log_probability"]]),
 }
@@ -163,25 +159,16 @@ whether a text was cut, except in ``translate`` and ``translate_constrained``. R
 class PythonAnswers:
     """The Translator's answers in the form of READ; each is computed once."""
 
-    def __init__(
-        self, translator: Translator, profile: Profile, calibration: Calibration | None
-    ) -> None:
+    def __init__(self, translator: Translator, profile: Profile) -> None:
         self.translator = translator
         self.profile = profile
-        self.calibration = calibration
         self._translations: dict[tuple[bytes, bytes], tuple[Translation, list[str]]] = {}
 
     def __call__(self, name: str, line: bytes, *others: Any) -> Compared:
         if name == "score":
-            return [], self.translator.score([line], [*others])
-        if name == "confidence":
-            target = others[0].decode("utf-8", "replace")
-            assert self.calibration is not None  # without one, the model has no such signature
-            [answer] = self.calibration(self.translator, [line], [target])
-            return [" ".join(target.split()).encode()], [
-                answer.sentence,
-                *(p for _, p in answer.words),
-            ]
+            [pair] = self.translator.score_targets([line], [*others])
+            logs = pair.token_log_probabilities.tolist()
+            return [" ".join(pair.target_tokens).encode()], [pair.log_probability, *logs]
         if name == "sample":
             [[drawn]] = self.translator.sample(
                 [line], 1, self.profile.temperature, seed=others[0] >> 32

@@ -26,15 +26,8 @@ from rnnsearch_tf.export.check import LONG, TRICKY, check_ties
 from rnnsearch_tf.export.graph_check import compare, run_batches
 from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
 from rnnsearch_tf.export.publishing import new_version, version_folder
-from rnnsearch_tf.export.quality import cost_sentence, development_pairs, shortcuts
 from rnnsearch_tf.export.warmup import sentences_of
-from rnnsearch_tf.export.writer import (
-    Exported,
-    calibration_of,
-    card,
-    loaded,
-    opened_runs,
-)
+from rnnsearch_tf.export.writer import Exported, card, loaded, opened_runs
 from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.search.beam import BeamResult
@@ -171,10 +164,10 @@ class GraphExport:
         with announced(f"converting the search to {self._format.name}"):
             self._format.convert(self, file)
         with announced("comparing its answers in a fresh process"):
-            compared, cost = self._checked(file)
+            compared = self._checked(file)
         save_config(self.options, folder / PROFILE)
         size = file.stat().st_size
-        exported = Exported(target, size, compared, cost, _left_out(self.translator))
+        exported = Exported(target, size, compared, _left_out(self.translator))
         text = self._card(exported, use or self._format.use)
         (folder / "model_card.md").write_text(text, encoding="utf-8")
         return exported
@@ -195,21 +188,18 @@ class GraphExport:
         if lexicon is not None:
             keys, words = (tensor.numpy().tolist() for tensor in lexicon.table.export())
             settings["lexicon"] = {key.decode(): word.decode() for key, word in zip(keys, words)}
-        if calibration := calibration_of(self.runs):
-            settings["confidence"] = calibration.total
         return settings
 
-    def _checked(self, file: pathlib.Path) -> tuple[int, str | None]:
-        """(sentences that were compared; sentence on the BLEU that small weights and a shortlist
-        cost, or None).
+    def _checked(self, file: pathlib.Path) -> int:
+        """The number of sentences that were compared: none if the weights are small, where the file
+        only has to answer.
         """
         sentences = sentences_of(self.translator.source_text)
         lines = [*TRICKY, LONG, *(line.encode() for line in sentences)]
         requests = self._batches(lines)
         got = run_batches(self._format.checker, file, requests)
-        cost = self._cost(file)
         if self.options.weights != "float32":
-            return 0, cost
+            return 0
         shortlist = self.translator.shortlist(self.search)
         graph = search_graph(self.translator.model, self.search, shortlist=shortlist)
         expected = [
@@ -218,26 +208,7 @@ class GraphExport:
         ]
         compared, ties = compare(file, got, expected)
         check_ties(file, ties, compared)
-        return compared, cost
-
-    def _cost(self, file: pathlib.Path) -> str | None:
-        """A sentence with the BLEU of the file and of the Python model, on development text."""
-        if not (what := shortcuts(self.options)):
-            return None
-        translator = self.translator
-        pairs = development_pairs(translator)
-        lines = tf.constant([pair[0] for pair in pairs], tf.string)
-        lengths = translator.source_text.encode(lines)
-        pairs = [pair for pair, length in zip(pairs, lengths.row_lengths().numpy()) if length > 1]
-        sources = [source for source, _ in pairs]
-        plain = translator.translate(sources, shortlist=None, replace_unknown=False)
-        expected = [one.text for one in plain]
-        got = [
-            text.decode()
-            for answer in run_batches(self._format.checker, file, self._batches(sources))
-            for text in translator.target_text.decode(answer["ids"][:, 0]).numpy()
-        ]
-        return cost_sentence(what, translator, pairs, expected, got)
+        return compared
 
     def _batches(self, lines: Sequence[Line]) -> list[np.ndarray]:
         """Source ids of the lines with words, in batches: int32 [B, J] each; longer ones are
@@ -253,7 +224,6 @@ class GraphExport:
         """The model card: the training, from the cards of the RUNs, and the export."""
         rows = [
             f"{self._format.file}: {exported.bytes:,} bytes, weights in {self.options.weights}",
-            *([f"what it costs: {exported.cost}"] if exported.cost else []),
             *([exported.left_out] if exported.left_out else []),
             f"options: see {PROFILE} in this folder",
             (

@@ -19,13 +19,10 @@ SIGNATURES = (
     "translate_aligned",
     "translate_constrained",
     "score",
-    "confidence",
     "sample",
     "tokenize",
 )
-"""Signatures of an exported model. ``translate`` is also ``serving_default``; ``confidence`` needs
-a calibrated RUN.
-"""
+"""Signatures of an exported model. ``translate`` is also ``serving_default``."""
 
 WEIGHTS = ("float32", "float16", "bfloat16", "int8")
 
@@ -47,7 +44,7 @@ class Profile:
 
     signatures: tuple[str, ...] = option(
         SIGNATURES,
-        "signatures to export; translate is required, confidence needs a calibrated run",
+        "signatures to export; translate is required",
         choices=SIGNATURES,
     )
     search: SearchConfig = dataclasses.field(

@@ -16,8 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID
-from rnnsearch_tf.evaluation.confidence import Calibration
-from rnnsearch_tf.export.confidence import confidences
 from rnnsearch_tf.export.profile import ROWS_AT_ONCE, Profile
 from rnnsearch_tf.export.weights import StoredWeights
 from rnnsearch_tf.search.beam import BeamResult
@@ -33,6 +31,9 @@ from rnnsearch_tf.translation import Translator
 
 DIGITS = 4
 """Decimals of an alignment weight."""
+
+LOG_DIGITS = 7
+"""Decimals of a token's log-probability."""
 
 Outputs = dict[str, tf.Tensor]
 """{name of an output: tensor [B, ...]}."""
@@ -55,7 +56,6 @@ INPUTS = {
     "translate_aligned": {"text": tf.string},
     "translate_constrained": {"text": tf.string, "constraints": tf.string},
     "score": {"source": tf.string, "target": tf.string},
-    "confidence": {"source": tf.string, "target": tf.string},
     "sample": {"text": tf.string, "seed": tf.int64},
     "tokenize": {"text": tf.string},
 }
@@ -64,18 +64,12 @@ INPUTS = {
 class Served:
     """A translation model as a server's functions, one for each signature. (Not a tf.Module: it
     holds the Keras model, which must not be saved.)
-
-    Args:
-        calibration: for the signature ``confidence``; None: without it.
     """
 
-    def __init__(
-        self, translator: Translator, profile: Profile, calibration: Calibration | None = None
-    ) -> None:
+    def __init__(self, translator: Translator, profile: Profile) -> None:
         search = profile.search
         self.model = translator.model
         self.profile = profile
-        self.calibration = calibration
         self.weights = StoredWeights(translator.model.trainable_variables, profile.weights)
         self.source_texts = list(translator.source_texts)
         self.target_text = translator.target_text
@@ -191,18 +185,24 @@ class Served:
         }
 
     def score(self, source: tf.Tensor, target: tf.Tensor) -> Outputs:
-        """The log-probability of a given translation."""
-        log_probabilities, _, truncated = self._scores(source, target)
-        return {"log_probability": tf.reduce_sum(log_probabilities, axis=1)} | truncated
-
-    def confidence(self, source: tf.Tensor, target: tf.Tensor) -> Outputs:
-        """The confidence in a given translation and its words."""
-        assert (
-            self.calibration is not None
-        )  # the export of an uncalibrated RUN lacks this signature
-        log_probabilities, tokens, truncated = self._scores(source, target)
-        text = self.target_text
-        return confidences(self.calibration, text, log_probabilities, tokens, target) | truncated
+        """The log-probability of a given translation and of its tokens."""
+        sources = _read(self.source_texts, source, self.profile.maximum_source_length)
+        targets = _sentences(
+            self.target_text,
+            self.target_text.tokenize_translations(target),
+            self.profile.maximum_target_length,
+        )
+        state, memory = self.model.start(sources.ids)
+        logs = score_targets(state, memory, self.model.step, targets.ids).log_probabilities
+        return {
+            "log_probability": tf.reduce_sum(logs, axis=1),
+            "target_tokens": _joined(targets.tokens),
+            "token_log_probabilities": _array(
+                tf.RaggedTensor.from_tensor(logs, lengths=targets.lengths), LOG_DIGITS
+            ),
+            "source_truncated": sources.truncated,
+            "target_truncated": targets.truncated,
+        }
 
     def sample(self, text: tf.Tensor, seed: tf.Tensor) -> Outputs:
         """A translation drawn at random."""
@@ -235,23 +235,6 @@ class Served:
             "length": tf.cast(tokens.row_lengths(), tf.int32),
             "unknown": tf.reduce_sum(unknown, axis=1),
         }
-
-    def _scores(
-        self, source: tf.Tensor, target: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.RaggedTensor, Outputs]:
-        """(log-probabilities of the target's tokens [B, I], these tokens [B, None], outputs on the
-        texts that were cut).
-        """
-        sources = _read(self.source_texts, source, self.profile.maximum_source_length)
-        targets = _sentences(
-            self.target_text,
-            self.target_text.tokenize_translations(target),
-            self.profile.maximum_target_length,
-        )
-        state, memory = self.model.start(sources.ids)
-        scores = score_targets(state, memory, self.model.step, targets.ids)
-        truncated = {"source_truncated": sources.truncated, "target_truncated": targets.truncated}
-        return scores.log_probabilities, targets.tokens, truncated
 
     def _search(
         self,
@@ -406,8 +389,14 @@ def _matrices(
     by_row = tf.repeat(source_lengths, target_lengths)  # [R], R rows of all sentences together
     rows = tf.RaggedTensor.from_tensor(alignments, lengths=target_lengths).values  # [R, J]
     rows = tf.RaggedTensor.from_tensor(rows, lengths=by_row)  # [R, None]
-    # only the real weights become strings, which take several times the memory
-    rows = rows.with_values(tf.strings.as_string(rows.values, precision=DIGITS))
-    rows = tf.strings.join(["[", tf.strings.reduce_join(rows, axis=1, separator=","), "]"])  # [R]
-    rows = tf.RaggedTensor.from_row_lengths(rows, target_lengths)  # [B, None]
+    # [B, None]
+    rows = tf.RaggedTensor.from_row_lengths(_array(rows, DIGITS), target_lengths)
     return tf.strings.join(["[", tf.strings.reduce_join(rows, axis=1, separator=","), "]"])
+
+
+def _array(numbers: tf.RaggedTensor, digits: int) -> tf.Tensor:
+    """Each row as a JSON array, [0.9,0.1]: string [R]. Only the real numbers become strings, which
+    take several times the memory.
+    """
+    strings = numbers.with_values(tf.strings.as_string(numbers.values, precision=digits))
+    return tf.strings.join(["[", tf.strings.reduce_join(strings, axis=1, separator=","), "]"])

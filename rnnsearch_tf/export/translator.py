@@ -8,14 +8,12 @@ import logging
 import os
 import pathlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError, UserError, one_line
-from rnnsearch_tf.evaluation.confidence import Confidence
-from rnnsearch_tf.evaluation.warning_signs import Source
 from rnnsearch_tf.export.profile import FILE as PROFILE, ROWS_AT_ONCE, read_profile
 from rnnsearch_tf.export.lazy_session import LazySession
 from rnnsearch_tf.search.topk import exists
@@ -26,6 +24,14 @@ from rnnsearch_tf.translation import Hypothesis, Translation
 from rnnsearch_tf.translation.arguments import constraint_lines, search_options, too_many_tokens
 
 log = logging.getLogger("rnnsearch_tf")
+
+
+class ScoredTarget(NamedTuple):
+    """Scores of a given translation, as of a ScoredPair."""
+
+    log_probability: float
+    target_tokens: list[str]
+    token_log_probabilities: np.ndarray
 
 
 class ExportedTranslator:
@@ -147,39 +153,23 @@ class ExportedTranslator:
             for text, cut in zip(answer["translation"], answer["source_truncated"])
         ]
 
-    def confidences(
-        self, sources: Sequence[Line], translations: Sequence[Line]
-    ) -> list[Confidence]:
-        """Compute the confidence of translations with the signature ``confidence``, which only the
-        export of a calibrated RUN has.
-        """
+    def score_targets(self, sources: Sequence[Line], targets: Sequence[Line]) -> list[ScoredTarget]:
+        """Score given translations with the signature ``score``."""
         size = self.profile.search.batch_size
-        found = []
+        scored = []
         for start in range(0, len(sources), size):
-            answer = self._request(
-                "confidence",
-                source=sources[start : start + size],
-                target=translations[start : start + size],
-            )
-            for sentence, words, numbers in zip(
-                *(answer[key] for key in ("confidence", "words", "word_confidences"))
-            ):
-                found.append(
-                    Confidence(
-                        float(sentence), list(zip(words.decode().split(), json.loads(numbers)))
+            here = slice(start, start + size)
+            answer = self._request("score", source=sources[here], target=targets[here])
+            scored += [
+                ScoredTarget(float(log_probability), _tokens(tokens), np.array(json.loads(numbers)))
+                for log_probability, tokens, numbers in zip(
+                    *(
+                        answer[key]
+                        for key in ("log_probability", "target_tokens", "token_log_probabilities")
                     )
                 )
-        return found
-
-    def sources(self, texts: Sequence[Line]) -> list[Source] | None:
-        """The source sentences as the model reads them; None without the signature ``tokenize``."""
-        if "tokenize" not in self.profile.signatures:
-            return None
-        answer = self._request("tokenize", text=texts)
-        return [
-            Source(_tokens(tokens), int(unknown))
-            for tokens, unknown in zip(answer["tokens"], answer["unknown"])
-        ]
+            ]
+        return scored
 
     def _plain(self, texts: Sequence[Line], _: SearchConfig) -> list[Translation]:
         return _with_scores(self._found(self._translations("translate", text=texts)))

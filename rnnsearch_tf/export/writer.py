@@ -11,12 +11,10 @@ import tensorflow as tf
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.config import save_config, saved_config
-from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.export.about import write_about
 from rnnsearch_tf.export.check import check_export
 from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
 from rnnsearch_tf.export.publishing import new_version, version_folder
-from rnnsearch_tf.export.quality import cost_in_bleu
 from rnnsearch_tf.export.signatures import INPUTS, Served
 from rnnsearch_tf.export.warmup import sentences_of, write_warmup
 from rnnsearch_tf.runtime.progress import announced
@@ -33,18 +31,14 @@ class Exported:
         folder: path of the version, ``OUTPUT/N``.
         bytes: size of its stored weights, or of the one file.
         compared: number of answers that were compared with the Python model's; 0 for a one-file
-            export with small weights, whose cost in BLEU is measured instead.
-        cost: sentence with the BLEU lost by small weights and a shortlist; None if there is
-            neither.
-        left_out: sentence on what the export lacks: a signature that the model cannot have, or
-            Moses's rules; None if it lacks nothing.
+            export with small weights.
+        left_out: sentence on what the export lacks, Moses's rules; None if it lacks nothing.
     """
 
     folder: pathlib.Path
     bytes: int
     compared: int
-    cost: str | None
-    left_out: str | None
+    left_out: str | None = None
 
 
 def export_model(
@@ -73,12 +67,12 @@ def export_model(
     """
     folders = opened_runs(runs)
     options = load_profile(saved_config(folders[0].config).search, profile, overrides)
-    calibration = calibration_of(folders)
-    options, left_out = _possible(options, calibration, folders)
     version_folder(output, version)  # fail early
     translator = loaded(folders, options, combine)
-    served = Served(translator, options, calibration)
-    cost = cost_in_bleu(translator, served.weights, options)
+    served = Served(translator, options)
+    if options.weights != "float32":  # its answers are compared
+        for variable, value in zip(translator.model.trainable_variables, served.weights.tensors()):
+            variable.assign(value)
     sentences = sentences_of(translator.source_text)
     with new_version(output, version) as (target, folder):
         with announced("building the graphs of the signatures"):
@@ -96,9 +90,9 @@ def export_model(
         write_warmup(folder, inputs, sentences, options.warmup_requests)
         write_about(folder, folders[0])
         with announced("comparing its answers in a fresh process"):
-            compared = check_export(folder, translator, options, sentences, calibration)
+            compared = check_export(folder, translator, options, sentences)
         save_config(options, folder / PROFILE)
-        exported = Exported(target, served.weights.size, compared, cost, left_out)
+        exported = Exported(target, served.weights.size, compared)
         (folder / "model_card.md").write_text(_card(folders, options, exported), encoding="utf-8")
     return exported
 
@@ -106,11 +100,6 @@ def export_model(
 def opened_runs(runs: Paths) -> list[Run]:
     """The RUNs of an export: at least one."""
     return [Run.open(path) for path in listed(runs)]
-
-
-def calibration_of(runs: Sequence[Run]) -> Calibration | None:
-    """The calibration of a single RUN; None if it has none, or for an ensemble."""
-    return Calibration.load(runs[0]) if len(runs) == 1 and runs[0].confidence.exists() else None
 
 
 def loaded(runs: Sequence[Run], profile: Profile, combine: str) -> Translator:
@@ -133,27 +122,6 @@ def loaded(runs: Sequence[Run], profile: Profile, combine: str) -> Translator:
     return translator
 
 
-def _possible(
-    profile: Profile, calibration: Calibration | None, runs: Sequence[Run]
-) -> tuple[Profile, str | None]:
-    """(the profile without signatures that the model cannot have, a sentence on what was left out,
-    or None).
-    """
-    if calibration is not None or "confidence" not in profile.signatures:
-        return profile, None
-    reason = (
-        f"{runs[0]} is not calibrated; rnnsearch evaluate --model {runs[0]} --calibrate makes it"
-        " so, on its development text"
-        if len(runs) == 1
-        else "an ensemble has no calibration"
-    )
-    signatures = tuple(name for name in profile.signatures if name != "confidence")
-    return (
-        dataclasses.replace(profile, signatures=signatures),
-        f"without the signature confidence: {reason}",
-    )
-
-
 def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
     """The model card: the training, from the cards of the RUNs, and the export."""
     rows = [
@@ -162,8 +130,6 @@ def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
             " project's export/contract.json"
         ),
         f"weights: {exported.bytes:,} bytes, {profile.weights}; computed in {profile.precision}",
-        *([exported.left_out] if exported.left_out else []),
-        *([f"what it costs: {exported.cost}"] if exported.cost else []),
         "options: see profile.yaml in this folder",
         (
             f"checked before it was published: {exported.compared} answers of a fresh session equal"

@@ -12,8 +12,6 @@
                                  that comes with the package, in eight bits
     RUN/evaluated/               the weights of the last evaluations, for averaging
     RUN/checkpoints/             for --resume: the last two, each a model and the training state
-    RUN/confidence.json          the calibration of its probabilities, by `evaluate --calibrate`
-    RUN/training_text.json       the length of the training sentences, to which `translate` compares
     RUN/metrics.jsonl            one object every 100 batches, epoch or evaluation
     RUN/tensorboard/             the same, and images of alignments, with training.tensorboard
     RUN/refused_batch.txt        the pairs of the batch whose gradient was not finite, if
@@ -77,9 +75,8 @@ class Run:
 
     Attributes:
         path: pathlib.Path of the folder.
-        config, best_weights, eight_bit_weights, confidence, training_text, evaluated, checkpoints,
-        state, previous_state, metrics, tensorboard, refused_batch, model_card, examples, checksums:
-            pathlib.Path of each file or folder in it, which may not exist. `examples` is written
+        config, best_weights, eight_bit_weights, evaluated, checkpoints, state, previous_state,
+        metrics, tensorboard, refused_batch, model_card, examples, checksums: pathlib.Path of each file or folder in it, which may not exist. `examples` is written
             by people: sentences to try, one a line, which an export shows on the server's page.
         model_file: pathlib.Path of the ``.keras`` file that this was opened by, which then is
             `best_weights` too; or None.
@@ -99,8 +96,6 @@ class Run:
         self.checkpoints = self.path / "checkpoints"
         self.state = self.checkpoints / "state.json"
         self.previous_state = self.checkpoints / "state.previous.json"
-        self.confidence = self.path / "confidence.json"
-        self.training_text = self.path / "training_text.json"
         self.metrics = self.path / "metrics.jsonl"
         self.tensorboard = self.path / "tensorboard"
         self.refused_batch = self.path / "refused_batch.txt"
@@ -200,7 +195,6 @@ class Run:
             )
         run.model_file = path
         run.best_weights = path
-        run.confidence = path.with_suffix(".confidence.json")
         for needed_path in (path, *run._needed_files()):
             check_inside(needed_path, run.path)
         check_model_archive(path)
@@ -359,13 +353,8 @@ class Run:
         """
         path = path or self.best_weights
 
-        def publish(partial: pathlib.Path, path: pathlib.Path) -> None:
-            if path == self.best_weights:
-                self.confidence.unlink(missing_ok=True)  # it belongs to the old weights
-            self.replace(partial, path)
-
         make_folder(path.parent)
-        with replacing(path, publish) as partial, _without_optimizer(model):
+        with replacing(path, self.replace) as partial, _without_optimizer(model):
             model.save_weights(partial)
 
     # ---- checksums ----

@@ -10,7 +10,6 @@ PACKAGES = {
     "matplotlib": ("matplotlib", "plots"),
     "sklearn": ("scikit-learn", "plots"),
     "tensorboard": ("tensorboard", "tensorboard"),
-    "sacremoses": ("sacremoses", "moses"),
     "py3langid": ("py3langid", "languages"),
     "tf2onnx": ("tf2onnx", "onnx"),
     "onnx": ("onnx", "onnx"),
@@ -23,7 +22,7 @@ PACKAGES = {
 """{module: (package, extra)}"""
 
 THOT = "machine", "thot"
-"""The modules that the phrase-based system and the word aligners need."""
+"""The modules that the phrase-based system needs."""
 
 
 def has(*modules: str) -> bool:

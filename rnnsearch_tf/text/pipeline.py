@@ -166,13 +166,6 @@ class Text(tf.Module):
         words = with_escapes(words, self._is_escaped, False) if moses else words
         return self.rules.truecase(words) if self.rules else words
 
-    def as_in_tokens(self, words: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Write the words of detokenized text with the characters that their tokens have:
-        RaggedTensor string [B, None], same shape out.
-        """
-        moses = self.config.tokenization == "moses"
-        return with_escapes(words, self._is_escaped, self._has_hyphens) if moses else words
-
     def same_as(self, other: Text) -> bool:
         """Whether both give the same ids for every text, and the same text for all ids."""
         settings = [

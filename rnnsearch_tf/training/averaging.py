@@ -59,8 +59,8 @@ def average_run(
         assign_mean(model, run, kept)
         if not averaged.config.exists():
             averaged.clear()  # marks a folder that may be written again after a kill
-        records = [path for path in (run.training_text, run.examples) if path.exists()]
-        for path in [run.config, *run.text_files(), *records]:
+        examples = [run.examples] if run.examples.exists() else []
+        for path in [run.config, *run.text_files(), *examples]:
             write_file(averaged.path / path.name, path.read_bytes())
         averaged.record()
         averaged.write_weights(model)  # last: the folder is complete once it has weights
@@ -83,7 +83,7 @@ def _refuse_others(averaged: Run, run: Run) -> None:
 
 def _what_stays(run: Run) -> tuple[object, ...]:
     """What a resumed training cannot change: the model and its texts."""
-    files = [path for path in (*run.text_files(), run.training_text) if path.exists()]
+    files = [path for path in run.text_files() if path.exists()]
     return saved_settings(saved_config(run.config)), *(path.read_bytes() for path in files)
 
 

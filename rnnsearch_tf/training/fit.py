@@ -59,7 +59,6 @@ from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.bad_batch import name_batch
 from rnnsearch_tf.training.checkpoint import TrainingState, load_state, save_state
-from rnnsearch_tf.training.training_text import record_training_text, report_too_long
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.files.untrusted import check_links
 from rnnsearch_tf.distributed.workers import SingleWorker, join, losing_peers, mirrored
@@ -431,7 +430,6 @@ def _prepare(
     else:
         texts = texts or _build_texts(config, pairs)
         _save_texts(run, texts)
-        record_training_text(run, texts[0], pairs, config.data.maximum_source_length, start_from)
     report_pairs(pairs.check())
     _check_weights(pairs)
     if isinstance(pairs, PreparedPairs):
@@ -560,7 +558,6 @@ def _build_texts(config: Config, pairs: Pairs) -> tuple[Text, Text]:
     else:
         print("building the source and the target vocabulary", file=sys.stderr)
         source, target = build_corpus_texts(config, pairs)
-        report_too_long(config.data, (source, target), pairs)
     for side, text in (("source", source), ("target", target)):
         if message := shortfall(text.vocabulary, side, getattr(config, side)):
             print(message, file=sys.stderr)

@@ -7,7 +7,6 @@ import math
 import time
 
 from rnnsearch_tf.config import Config, TrainingConfig
-from rnnsearch_tf.evaluation.bleu import meaning
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.progress import duration, say
@@ -172,7 +171,7 @@ def verdict(run: Run, state: TrainingState, config: Config, updates_of_epoch: fl
             f" {_round(updates_needed(updates_of_epoch)):,} updates"
         )
     if bleu is not None:
-        said.append(f"development BLEU {bleu:.2f}: {meaning(bleu)}")
+        said.append(f"development BLEU {bleu:.2f}")
     course = Course(settings, updates, state.seconds, updates_of_epoch)
     aim = max(updates_needed(updates_of_epoch), 2 * updates)
     changes = course.changes(aim, state.seconds / max(updates, 1))

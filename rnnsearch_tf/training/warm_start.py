@@ -23,7 +23,6 @@ from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import Text, extend_texts, load_texts
-from rnnsearch_tf.training.training_text import report_too_long
 from rnnsearch_tf.translation.loading import load_run
 
 
@@ -61,17 +60,14 @@ def start_from(
         lines = itertools.chain.from_iterable(pairs.lines() for pairs in corpora)
         source, target = extend_texts((source, target), lines, new_words)
         config = dataclasses.replace(config, source=source.config, target=target.config)
-    texts = (source, target)
-    added = [text.vocabulary.size - size for text, size in zip(texts, sizes)]
+    added = [text.vocabulary.size - size for text, size in zip((source, target), sizes)]
     model = build_model(config, source.vocabulary.size, target.vocabulary.size)
     extend_weights(old, model)
-    if config.data.prepared is None:
-        report_too_long(config.data, texts, corpora[0])
     origin = f"the best weights of `{run}`"
     if new_words:
         origin += f", with {added[0]:,} new source and {added[1]:,} new target words"
     print(f"starting from {origin.replace('`', '')}", file=sys.stderr)
-    return config, texts, model, origin
+    return config, (source, target), model, origin
 
 
 def extend_weights(old: TranslationModel, model: TranslationModel) -> None:

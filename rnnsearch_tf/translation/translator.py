@@ -324,6 +324,12 @@ class Translator:
             )
 
     @property
+    def has_pieces(self) -> tuple[bool, bool]:
+        """Whether the tokens of the source and of the target are SentencePiece pieces."""
+        source, target = self.source_text.config, self.target_text.config
+        return source.tokenization == "sentencepiece", target.tokenization == "sentencepiece"
+
+    @property
     def unicode_forms(self) -> tuple[str, str]:
         """The option `unicode_form` of the source and of the target text."""
         return self.source_text.config.unicode_form, self.target_text.config.unicode_form

@@ -6,7 +6,7 @@ Each line of input, also an empty one, gives one line of output as soon as it ar
 Output types, as of `rnnsearch translate` (default: text, or nbest if --n-best is above 1):
   text   the translation
   json   one object a line: text, score, log_probability, tokens, source_tokens, alignment with
-         --alignment, confidence with --confidence, nbest unless its list has one hypothesis
+         --alignment, probability with --probabilities, nbest unless its list has one hypothesis
   nbest  Moses n-best list: id ||| text ||| LogProbability= … Length= … ||| score
 
 Alignments, after a tab (text), as a fifth field (nbest: hard only) or as `alignment` (json):
@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--n-best", **number, help="hypotheses for each sentence (default: those of the model)")
     add("--output-type", choices=("text", "json", "nbest"), help="see above")
     add("--alignment", choices=("hard", "soft"), help="also write alignments")
-    add("--confidence", action="store_true", help="also write the chrF to expect, from 0 to 1")
+    add("--probabilities", action="store_true", help="also write the mean probability of a token")
     add("--batch-size", **number, default=64, help="sentences in a batch (default: 64)")
     add("--threads", **number, default=1, help="threads of an operation (default: 1)")
     return parser
@@ -94,15 +94,13 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
     form = arguments.output_type or ("nbest" if nbest > 1 else "text")
     if form == "text" and nbest > 1:
         parser.error(f"--n-best {nbest}: expected --output-type json or nbest with it, got text")
-    if form == "nbest" and (arguments.confidence or arguments.alignment == "soft"):
-        parser.error("--output-type nbest: expected text or json with --confidence, soft alignment")
+    if form == "nbest" and (arguments.probabilities or arguments.alignment == "soft"):
+        parser.error("--output-type: expected text or json with probabilities, soft alignment")
     translator = Translator(arguments.model, arguments.threads)
     if nbest > (most := translator.search.get("nbest", 1)):
         parser.error(f"--n-best {nbest}: expected at most {most}, as the model was exported with")
     if arguments.alignment and not translator.has_attention:
         parser.error("--alignment: expected a model with attention, got one that aligns nothing")
-    if arguments.confidence and not translator.calibrated:
-        parser.error("--confidence: expected an export of a RUN with `evaluate --calibrate`")
     formatted = _formatter(translator, form, arguments)
     if os.isatty(0):
         _say("type a sentence and press Enter; Ctrl-D ends")
@@ -178,8 +176,8 @@ def _formatter(
         hypotheses = translation.nbest[:nbest]
         if form == "json":
             found = fields(translation, source) | {"source_tokens": source}
-            if translation.confidence is not None and arguments.confidence:
-                found["confidence"] = round(translation.confidence, 4)
+            if arguments.probabilities:
+                found["probability"] = round(translation.probability, 4)
             if nbest > 1:
                 found["nbest"] = [fields(hypothesis, source) for hypothesis in hypotheses]
             return [json.dumps(found, ensure_ascii=False)]
@@ -188,8 +186,8 @@ def _formatter(
             if alignment:
                 value = aligned(translation, source)
                 columns.append(json.dumps(value) if alignment == "soft" else value)
-            if arguments.confidence:
-                columns.append(f"{translation.confidence:.3f}")
+            if arguments.probabilities:
+                columns.append(f"{translation.probability:.3f}")
             return ["\t".join(columns)]
         return [
             f"{number} ||| {hypothesis.text.replace('|||', '| | |')} |||"

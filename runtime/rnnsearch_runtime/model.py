@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 FORMAT = 1  # the newest format of model files that this version reads
 
 _KINDS: dict[str, type] = {"name": str, "maximum_source_length": int, "has_attention": bool}
-_KINDS |= {"confidence": list} | dict.fromkeys(("source", "target", "search", "lexicon"), dict)
-_OPTIONAL: dict[str, Any] = {"lexicon": {}, "confidence": []}
+_KINDS |= dict.fromkeys(("source", "target", "search", "lexicon"), dict)
+_OPTIONAL: dict[str, Any] = {"lexicon": {}}
 _EXPORT = "`rnnsearch export --format onnx`"
 
 
@@ -44,7 +44,7 @@ def open_model(
         threads: threads of one operation.
 
     Returns:
-        (session, metadata of format 1, also with "lexicon", a dict, and "confidence", a list).
+        (session, metadata of format 1, also with "lexicon", a dict).
 
     Raises:
         ModelError: the file is missing, damaged, or no model of this kind.
@@ -104,7 +104,7 @@ def _checked(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str
             for key, kind in _KINDS.items():
                 if type(about[key]) is not kind or (kind is int and about[key] < 1):
                     raise TypeError(f"{key}: {str(about[key])[:40]!r}")
-            sum(about["confidence"]), "".join(about["lexicon"].values())  # no values of other types
+            "".join(about["lexicon"].values())  # no values of other types
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise ModelError(
             f"{path}: expected complete metadata, got {type(error).__name__}: {error}; copy the"

@@ -36,16 +36,18 @@ class Hypothesis:
     tokens: list[str] = dataclasses.field(repr=False, compare=False)
     alignment: np.ndarray = dataclasses.field(repr=False, compare=False)
 
+    @property
+    def probability(self) -> float:
+        """The geometric mean of the tokens' probabilities, the end symbol's included."""
+        return math.exp(self.log_probability / (len(self.tokens) + 1))
+
 
 @dataclasses.dataclass(frozen=True)
 class Translation(Hypothesis):
-    """The best hypothesis of a sentence, with its source tokens, the n-best list, best first, and
-    its confidence: the chrF to expect, in 0 … 1, or None if the model is not calibrated.
-    """
+    """The best hypothesis of a sentence, with its source tokens and the n-best list, best first."""
 
     source_tokens: list[str] = dataclasses.field(repr=False, compare=False)
     nbest: list[Hypothesis] = dataclasses.field(repr=False, compare=False)
-    confidence: float | None = dataclasses.field(repr=False)
 
 
 class Translator:
@@ -61,7 +63,6 @@ class Translator:
         source, target: Text of each side.
         search: options of the beam search, which are fixed in the model.
         has_attention: whether alignments are meaningful.
-        calibrated: whether translations have a confidence.
         maximum_source_length: in tokens; longer sentences are cut, with a warning.
 
     Raises:
@@ -76,8 +77,6 @@ class Translator:
         self._session, about = open_model(self._path, threads)
         self._input = self._session.get_inputs()[0].name
         self._lexicon: dict[str, str] = about["lexicon"]
-        self._calibration: list[float] = about["confidence"]
-        self.calibrated = bool(self._calibration)
         self.name: str = about["name"]
         self.search: dict[str, Any] = about["search"]
         self.has_attention: bool = about["has_attention"]
@@ -176,14 +175,6 @@ class Translator:
         ]
 
     def _translation(self, source: list[str], nbest: list[Hypothesis]) -> Translation:
-        """The translation of a sentence; without an n-best list, that of one without words. Its
-        confidence is σ(w · [1, mean log p, log length]), the end symbol counted; 0 without words.
-        """
+        """The translation of a sentence; without an n-best list, that of one without words."""
         nbest = nbest or [Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))]
-        length = len(nbest[0].tokens) + 1
-        features = 1.0, nbest[0].log_probability / length, math.log(length)
-        x = sum(w * feature for w, feature in zip(self._calibration, features))
-        confidence = bool(source) * (0.5 + 0.5 * math.tanh(x / 2)) if self.calibrated else None
-        return Translation(
-            **vars(nbest[0]), source_tokens=source, nbest=nbest, confidence=confidence
-        )
+        return Translation(**vars(nbest[0]), source_tokens=source, nbest=nbest)

@@ -93,24 +93,15 @@ def test_output_types(model: pathlib.Path) -> None:
     assert found["source_tokens"] == ["the", "cat"] and found["score"] == -1.5
 
 
-def test_confidence(tmp_path: pathlib.Path, model: pathlib.Path) -> None:
-    import tiny
-
-    sure = tiny.write(tmp_path / "sure.onnx", tiny.ABOUT | {"confidence": [0.0, 0.0, 1.0]})
-    words = "--model", sure, "--confidence"  # with these weights, n / (n + 1) of n tokens
-    assert run(*words, text=b"the cat\n").stdout == b"le chat\t0.750\n"
-    both = run(*words, "--alignment", "hard", text=b"cat\n")
-    assert both.stdout == b"chat\t0-0\t0.667\n"
-    found = json.loads(run(*words, "--output-type", "json", text=b"the cat sleeps\n").stdout)
-    assert found["confidence"] == 0.8
-    refused = run("--model", model, "--confidence")
-    assert (
-        refused.returncode == 2 and b"--confidence: expected an export of a RUN" in refused.stderr
-    )
+def test_probabilities(model: pathlib.Path) -> None:
+    words = "--model", model, "--probabilities"  # three tokens of exp(-0.5)
+    assert run(*words, text=b"the cat\n").stdout == b"le chat\t0.607\n"
+    both = run(*words, "--alignment", "hard", text=b"the cat\n")
+    assert both.stdout == b"le chat\t0-0 1-1\t0.607\n"
+    found = json.loads(run(*words, "--output-type", "json", text=b"the cat\n").stdout)
+    assert found["probability"] == 0.6065
     refused = run(*words, "--output-type", "nbest")
-    assert (
-        refused.returncode == 2 and b"--output-type nbest: expected text or json" in refused.stderr
-    )
+    assert refused.returncode == 2 and b"expected text or json with prob" in refused.stderr
 
 
 def test_links_of_words_from_those_of_pieces() -> None:

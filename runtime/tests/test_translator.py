@@ -57,16 +57,10 @@ def test_unknown_words(tmp_path: pathlib.Path) -> None:
     assert lexicon.translate("the Zoé sleeps dog").text == "le Zoé dort chien"
 
 
-def test_confidence(tmp_path: pathlib.Path, model: pathlib.Path) -> None:
-    weights = [0.5, 2.0, -0.25]
-    translator = Translator(
-        tiny.write(tmp_path / "sure.onnx", tiny.ABOUT | {"confidence": weights})
-    )
-    x = 0.5 + 2.0 * (-2.0 / 4) - 0.25 * np.log(4)  # three words and the end symbol, together -2
-    assert translator.translate("the cat sleeps").confidence == pytest.approx(1 / (1 + np.exp(-x)))
-    assert translator.calibrated and not Translator(model).calibrated
-    assert [each.confidence for each in translator.translate(["", "  "])] == [0.0, 0.0]
-    assert Translator(model).translate("the cat").confidence is None
+def test_the_mean_probability_of_a_token(model: pathlib.Path) -> None:
+    found = Translator(model).translate("the cat sleeps")
+    assert found.log_probability == -2.0
+    assert found.probability == pytest.approx(np.exp(-2.0 / 4))  # three words and the end symbol
 
 
 def test_wrong_arguments(model: pathlib.Path) -> None:
@@ -105,8 +99,6 @@ def side(**changes: Any) -> dict[str, Any]:
         (tiny.ABOUT | {"maximum_source_length": "x"}, {}, "complete metadata"),
         ({"format": 2}, {}, "newer format 2; pip install --upgrade rnnsearch-runtime"),
         (tiny.ABOUT | {"lexicon": []}, {}, "complete metadata"),
-        (tiny.ABOUT | {"confidence": 1}, {}, "TypeError: confidence: '1'"),
-        (tiny.ABOUT | {"confidence": ["a"]}, {}, "complete metadata, got TypeError"),
         (tiny.ABOUT | {"lexicon": {"a": 1}}, {}, "complete metadata, got TypeError"),
         (tiny.ABOUT | {"maximum_source_length": True}, {}, "maximum_source_length: 'True'"),
         (tiny.ABOUT | {"maximum_source_length": -1}, {}, "maximum_source_length: '-1'"),

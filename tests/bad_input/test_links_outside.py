@@ -25,7 +25,6 @@ FILES = [
         "SHA256SUMS",
         "model_card.md",
         "refused_batch.txt",
-        "confidence.json",
     ),
     *(
         "vocabulary.source.txt",
@@ -134,7 +133,7 @@ def test_an_averaged_model_is_written_into_its_own_folder(trained, tmp_path, cap
 
 
 def test_a_file_half_written_is_no_door(tmp_path):
-    """Whoever calls write_file, evaluate --calibrate too."""
+    """Whoever calls write_file."""
     victim = tmp_path / "victim"
     victim.write_bytes(VICTIM)
     (tmp_path / "partial-f").symlink_to(victim)

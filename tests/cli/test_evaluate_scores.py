@@ -1,5 +1,5 @@
 """Every score of `evaluate` is what sacreBLEU gives, signature included, for the text that was
-written and the references.
+written and the references as they are.
 """
 
 import itertools
@@ -13,6 +13,7 @@ import sacrebleu
 import sacremoses
 from tiny_run import write_run
 
+from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.translation import Translation, Translator
 
 TOKENS = [
@@ -45,37 +46,35 @@ SOURCES = [
 ]
 
 
+def write(path, lines):
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
 @pytest.fixture
 def evaluated(rnnsearch, tmp_path, monkeypatch):
-    """evaluated(run, words, references: list of lists) → (report, lines of the table, the written
+    """evaluated(run, words, references: list of lists) → (lines of the report, the written
     translations), of a model that writes TOKENS.
     """
 
     def evaluate(run, *words, references=(REFERENCES,)):
         lower = "lower" in str(run)
-        (tmp_path / "s").write_text("".join(line + "\n" for line in SOURCES))
-        flags = []
+        flags = ["--source", write(tmp_path / "s", SOURCES), "--output", tmp_path / "t"]
         for number, lines in enumerate(references):
-            path = tmp_path / f"r{number}"
-            path.write_text("".join(line + "\n" for line in lines))
-            flags += ["--reference", path]
+            flags += ["--reference", write(tmp_path / f"r{number}", lines)]
 
         def translate(self, texts, **search):
             rows = [TOKENS[SOURCES.index(text)] for text in texts]
             rows = [(row.lower() if lower else row).split() for row in rows]
-            texts = [
-                "".join(c for c in sacremoses.MosesDetokenizer("fr").detokenize(row))
-                for row in rows
-            ]
+            texts = [sacremoses.MosesDetokenizer("fr").detokenize(row) for row in rows]
             return [
                 Translation(text, 0.0, 0.0, row, None, source_tokens=["x"], nbest=[])
                 for text, row in zip(texts, rows)
             ]
 
         monkeypatch.setattr(Translator, "translate", translate)
-        files = ["--source", tmp_path / "s", *flags, "--translations", tmp_path / "t"]
-        out, _ = rnnsearch("evaluate", "--model", run, *files, *words)
-        return out, (tmp_path / "t").read_text().split("\n")[:-1]
+        out, _ = rnnsearch("evaluate", "--model", run, *flags, *words)
+        return out, (tmp_path / "t").read_text(encoding="utf-8").split("\n")[:-1]
 
     return evaluate
 
@@ -112,87 +111,49 @@ def expected(metric, lines, references):
 def test_every_score_is_sacrebleus(evaluated, lower, request):
     """For each combination of flags."""
     run = request.getfixturevalue("lower_cased" if lower else "cased")
-    flags = ("--lowercase", "--tokenized", "--lc-norm-tok", "--bootstrap", "--reference")
-    for chosen in itertools.product((False, True), repeat=len(flags)):
-        on = dict(zip(flags, chosen))
-        references = [REFERENCES, OTHERS] if on["--reference"] else [REFERENCES]
-        words = (
-            [flag for flag in flags[:3] if on[flag]]
-            + ["--by-length"]
-            + ["--bootstrap", 9] * on["--bootstrap"]
-        )
+    for lowercase, tokenized, several in itertools.product((False, True), repeat=3):
+        references = [REFERENCES, OTHERS] if several else [REFERENCES]
+        words = ["--lowercase"] * lowercase + ["--tokenized"] * tokenized + ["--by-length"]
         out, lines = evaluated(run, "--json", *words, references=references)
         report = json.loads(out[0])
-        lowercase = on["--lowercase"]
-        found = {
-            name: (score["score"], score["signature"])
-            for name, score in report["all"].items()
-            if name != "sentences"
-        }
+        assert report.pop("sentences") == len(SOURCES)
+        [group] = report.pop("by_length")
+        found = {name: (score["score"], score["signature"]) for name, score in report.items()}
         metrics = {
             "bleu": sacrebleu.BLEU(lowercase=lowercase),
             "chrf": sacrebleu.CHRF(lowercase=lowercase),
-            "ter": sacrebleu.TER(case_sensitive=not lowercase),
         }
         wanted = {name: expected(metric, lines, references) for name, metric in metrics.items()}
-        if on["--tokenized"]:
+        if tokenized:
+            metric = sacrebleu.BLEU(lowercase=lowercase or lower, tokenize="none", force=True)
             tokens = [line.lower() if lower else line for line in TOKENS]
             gold = [moses(each, lower) for each in references]
-            wanted["tokenized_bleu"] = expected(
-                sacrebleu.BLEU(lowercase=lowercase or lower, tokenize="none", force=True),
-                tokens,
-                gold,
-            )
-        normtok = found.pop("lc_norm_tok_bleu", None)
+            wanted["tokenized_bleu"] = expected(metric, tokens, gold)
         assert found == wanted, words
-        assert (normtok is not None) == on["--lc-norm-tok"]
-        if normtok:
-            assert (
-                f"nrefs:{len(references)}|case:lc|eff:no|tok:none" in normtok[1]
-                and "|sacremoses:" in normtok[1]
-            )
-        if on["--bootstrap"]:
-            for name, metric in metrics.items():
-                score = type(metric)(
-                    **(
-                        {"case_sensitive": not lowercase}
-                        if name == "ter"
-                        else {"lowercase": lowercase}
-                    )
-                ).corpus_score(lines, references, n_bootstrap=9)
-                assert report["bootstrap"][name]["mean"] == pytest.approx(score._mean) and report[
-                    "bootstrap"
-                ][name]["half_width"] == pytest.approx(score._ci)
-            assert ("case:lc" in report["bootstrap"]["bleu"]["signature"]) == lowercase
-            assert f"nrefs:{len(references)}|bs:9|" in report["bootstrap"]["bleu"]["signature"]
-        [group] = report["by_length"]
         assert (group["bleu"], group["chrf"]) == (wanted["bleu"][0], wanted["chrf"][0])
 
 
-def test_the_program_sacrebleu_says_the_same(evaluated, cased, tmp_path):
-    """With the files that were written, each reference in a file of its own."""
-    out, _ = evaluated(cased, "--lowercase", "--bootstrap", 20, references=[REFERENCES, OTHERS])
-    command = [
-        sys.executable,
-        "-m",
-        "sacrebleu",
-        tmp_path / "r0",
-        tmp_path / "r1",
-        "-i",
-        tmp_path / "t",
-        "-lc",
-        "--chrf-lowercase",
-        "-f",
-        "json",
-        "-m",
-        "bleu",
-        "chrf",
-        "-w",
-        "6",
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_the_program_sacrebleu_says_the_same(evaluated, cased, tmp_path, form):
+    """With the files that were written, each reference in a file of its own, also where a reference
+    has another Unicode form than the translations.
+    """
+    references = [
+        [unicodedata.normalize(form, line) for line in lines] for lines in (REFERENCES, OTHERS)
     ]
+    [out], _ = evaluated(cased, "--lowercase", "--json", references=references)
+    table, _ = evaluated(cased, "--lowercase", references=references)
+    report = json.loads(out)
+    files = [tmp_path / name for name in ("r0", "r1", "t")]
+    command = [sys.executable, "-m", "sacrebleu", *files[:2], "-i", files[2], "-lc"]
+    command += ["--chrf-lowercase", "-f", "json", "-m", "bleu", "chrf", "-w", "14"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    for label, score in zip(("BLEU", "chrF2"), json.loads(done.stdout)):
-        line = next(line for line in out if line.startswith(f"  {label} "))
+    for name, label, score in zip(("bleu", "chrf"), ("BLEU", "chrF2"), json.loads(done.stdout)):
+        assert (round(report[name]["score"], 14), report[name]["signature"]) == (
+            score["score"],
+            score["signature"],
+        )
+        line = next(line for line in table if line.startswith(f"  {label} "))
         assert line.split()[1:] == [f"{score['score']:.2f}", score["signature"]]
 
 
@@ -200,101 +161,61 @@ def test_lines_of_several_sentences_lose_nothing_as_tokens(evaluated, lower_case
     """The translations that the reference has word by word: 100, though `dort. il` of a lower-cased
     line is cut otherwise than `dort. Il`.
     """
-    [out], _ = evaluated(
-        lower_cased,
-        "--json",
-        "--tokenized",
-        "--lowercase",
-        references=[
-            [
-                "Le chat dort. Il rêve d'un été.",
-                "Elle n'est pas là!",
-                "Où est la gare? Elle est près d'ici.",
-                "Il fait très chaud aujourd'hui.",
-                "",
-            ]
-        ],
-    )
-    assert json.loads(out)["all"]["tokenized_bleu"]["score"] == pytest.approx(100)
+    references = [
+        "Le chat dort. Il rêve d'un été.",
+        "Elle n'est pas là!",
+        "Où est la gare? Elle est près d'ici.",
+        "Il fait très chaud aujourd'hui.",
+        "",
+    ]
+    words = ("--json", "--tokenized", "--lowercase")
+    [out], _ = evaluated(lower_cased, *words, references=[references])
+    assert json.loads(out)["tokenized_bleu"]["score"] == pytest.approx(100)
 
 
-def test_references_in_another_normal_form_count_as_the_same(evaluated, cased, tmp_path):
-    decomposed = [unicodedata.normalize("NFD", line) for line in REFERENCES]
-    changed = sum(map(str.__ne__, decomposed, REFERENCES))
-    assert changed == 3
-    for words in (
-        (),
-        ("--tokenized", "--by-length", "--bootstrap", "5"),
-        ("--lc-norm-tok", "--lowercase"),
-    ):
-        (as_is,), _ = evaluated(cased, "--json", *words)
-        (formed,), _ = evaluated(cased, "--json", *words, references=[decomposed])
-        as_is = json.loads(as_is)
-        formed = json.loads(formed)
-        said = formed.pop("unicode_form")
-        assert formed == as_is and "unicode_form" not in as_is
-        assert said == {
-            "form": "NFC",
-            "changed": [{"file": str(tmp_path / "r0"), "lines": changed}],
-        }
-    out, _ = evaluated(cased, references=[decomposed])
-    assert any(
-        f"r0: {changed} line(s) compared in the form that the model writes" in line for line in out
-    )
-
-
-def test_a_baseline_in_another_normal_form_counts_as_the_same(evaluated, cased, tmp_path):
-    scores = []
-    for form in ("NFC", "NFD"):
-        (tmp_path / "other").write_text(
-            "".join(unicodedata.normalize(form, line) + "\n" for line in OTHERS)
-        )
-        [out], _ = evaluated(cased, "--json", "--baseline", tmp_path / "other", "--bootstrap", "5")
-        scores.append(json.loads(out)["baseline"])
-    assert scores[0] == scores[1] and scores[0]["bleu"]["baseline"] > 0
+def test_text_without_spaces_is_scored_by_characters(rnnsearch, tmp_path):
+    """The model says Japanese of its target side."""
+    settings = [
+        "target.language=ja",
+        "target.tokenization=sentencepiece",
+        "target.vocabulary_size=90",
+    ]
+    run = write_run(tmp_path / "run", settings, unknown_words=-4.0)
+    sources, references = phrasebook(23, 3, "test")
+    files = ["--source", write(tmp_path / "s", sources)]
+    files += ["--reference", write(tmp_path / "r", references)]
+    output = ["--output", tmp_path / "t"]
+    [out], _ = rnnsearch("evaluate", "--model", run, *files, *output, "--json", "--by-length")
+    report = json.loads(out)
+    translations = (tmp_path / "t").read_text(encoding="utf-8").splitlines()
+    wanted = sacrebleu.corpus_bleu(translations, [references], tokenize="char").score
+    assert wanted > 1
+    assert abs(wanted - sacrebleu.corpus_bleu(translations, [references]).score) > 0.5
+    assert report["bleu"]["score"] == wanted and "tok:char" in report["bleu"]["signature"]
+    [only] = report["by_length"]  # all are short
+    assert only["bleu"] == wanted
+    out, err = rnnsearch("evaluate", "--model", run, *files, "--tokenized", code=2)
+    assert out == [] and "expected a target with spaces between its words, got 'ja'" in err
 
 
 @pytest.mark.parametrize(
     "words, code, message",
     [
-        (
-            ["--search-errors", "1"],
-            2,
-            "--search-errors: expected one --reference, got 2",
-        ),
-        (["--calibrate"], 2, "--calibrate: expected one --reference"),
+        (["--reference", "b"], 1, "got 2 in s and 3 in b"),
         (["--source", "again"], 2, "--source: expected once, got it again"),
-        (["--baseline", "x", "--baseline", "y"], 2, "--baseline: expected once, got it again"),
+        (["--output", "-"], 2, "--output -: expected a file, as standard output has the scores"),
+        (["--output", "a"], 2, "a: expected another file than the input"),
+        (["--output", "no/t"], 1, "no/t: expected a file that can be written"),
     ],
 )
-def test_what_one_reference_is_needed_for(rnnsearch, cased, tmp_path, words, code, message):
-    for name in ("s", "a", "b"):
-        (tmp_path / name).write_text("one\n")
-    files = [
-        "--source",
-        tmp_path / "s",
-        "--reference",
-        tmp_path / "a",
-        "--reference",
-        tmp_path / "b",
-    ]
+def test_what_is_wrong_is_said_before_anything_is_translated(
+    rnnsearch, cased, tmp_path, monkeypatch, words, code, message
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Translator, "translate", None)
+    for name, lines in (("s", 2), ("a", 2), ("b", 3)):
+        write(tmp_path / name, ["one"] * lines)
+    files = ["--source", "s", "--reference", "a"]
     out, err = rnnsearch("evaluate", "--model", cased, *files, *words, code=code)
     assert out == [] and message in err
-
-
-def test_every_reference_has_as_many_lines(rnnsearch, cased, tmp_path):
-    for name, lines in (("s", 2), ("a", 2), ("b", 3)):
-        (tmp_path / name).write_text("one\n" * lines)
-    _, err = rnnsearch(
-        "evaluate",
-        "--model",
-        cased,
-        "--source",
-        tmp_path / "s",
-        "--reference",
-        tmp_path / "a",
-        "--reference",
-        tmp_path / "b",
-        code=1,
-    )
-    assert f"got 2 in {tmp_path / 's'} and 3 in {tmp_path / 'b'}" in err
+    assert (tmp_path / "a").read_text() == "one\none\n"

@@ -71,8 +71,6 @@ def test_a_table_taken_as_a_text_is_refused_with_the_way_to_cut_it(tmp_path, cap
     assert f"use --pairs {table} --columns 1,2" in said
     assert f"cut -f1 {table} > text.source; cut -f2 {table} > text.target" in said
     assert not (tmp_path / "mine").exists()
-    assert run(["evaluate", "--model", "m", "--source", str(table), "--reference", str(table)]) == 1
-    assert f"use --pairs {table} --columns 1,2" in capsys.readouterr().err
     assert run(["init", str(tmp_path / "mine"), "--pairs", str(table), "--minutes", "3"]) == 0
     captured = capsys.readouterr()
     assert "tab-separated values, 3 columns: 1, 2, 3; source: 1, target: 2" in captured.err

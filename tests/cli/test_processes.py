@@ -56,10 +56,7 @@ def test_a_finished_line_in_is_a_finished_line_out(run_folder):
         "rnnsearch: warning: standard input: bytes that are not UTF-8 were replaced by U+FFFD in 1"
         " line(s)\n"
     )
-    replaced, *rest = errors.decode().splitlines(keepends=True)
-    assert replaced == expected
-    # of random weights
-    assert all("the model does not know such text" in line for line in rest) and len(rest) <= 1
+    assert errors.decode() == expected
 
 
 def test_a_reader_that_leaves_ends_it_quietly(tmp_path):

@@ -68,7 +68,7 @@ def test_sentences_are_joined_as_the_target_is_written(text, run_folder, rnnsear
     [
         (["--n-best", "2"], "expected --output-type text or json with it, got nbest"),
         (["--alignment", "hard"], "expected --output-type json with it and --alignment, got text"),
-        (["--confidence"], "expected --output-type json with it and --confidence, got text"),
+        (["--probabilities"], "expected --output-type json with it and --probabilities, got"),
         (["--constraints", "text"], "expected no --constraints with it, as a phrase belongs to"),
         (["--term-marks"], "expected no --term-marks with it"),
     ],

@@ -30,8 +30,6 @@ def said(tmp_path_factory):
     folder = tmp_path_factory.mktemp("told")
     for side, lines in zip(("source", "target"), phrasebook(200, 1, "train")):
         (folder / side).write_text("".join(f"{line}\n" for line in lines[:9]), encoding="utf-8")
-    long = "The door is white and the house is white and the garden is white .\n"
-    (folder / "strange").write_text(long + "Дверь белая дом .\n" + long, encoding="utf-8")
     changes = [
         *SETTINGS,
         "training.epochs=1000",
@@ -45,13 +43,9 @@ def said(tmp_path_factory):
     (folder / "empty.yaml").write_text("model: {}\n")
     still = [*sets, "--set", "training.learning_rate=1e-30", "--set", "training.optimizer=sgd"]
     model = ["--model", "run"]
-    text = ["--source", "source", "--reference", "target"]
     commands = {
         "train": ["train", "--config", "empty.yaml", "--output", "run", *sets],
         "from": ["train", "--from", "run", "--output", "again", *still],
-        "evaluate": ["evaluate", *model, *text],
-        "translate": ["translate", *model, "strange"],
-        "quiet": ["translate", *model, "--quiet", "strange"],
         "short": ["translate", *model, "--no-repeat-ngram", "1", "source"],
         "both": ["translate", *model, *model, "--no-repeat-ngram", "1", "source"],
         "average": ["average", "run"],
@@ -96,24 +90,6 @@ def test_a_training_that_is_no_better_than_its_start_says_so(said):
     assert last.startswith("4 updates brought no development BLEU better than that of the start, ")
     assert "again holds the weights it began with" in last and "done. Next" not in err
     assert json.loads(out)["enough"] is False
-
-
-def test_evaluate_says_what_bleu_means_on_standard_error_alone(said):
-    _, out, err = said["evaluate"]
-    score = out.split("BLEU")[1].split()[0]
-    assert f"BLEU {score}: mostly unusable: too little text" in err and "unusable" not in out
-    assert out.count("all sentences: 9") == 1 and out.count("BLEU") == 1, "one block of scores"
-    assert out.count("\n") == 4
-
-
-def test_translate_says_what_speaks_against_its_output(said):
-    _, out, err = said["translate"]
-    assert out.count("\n") == 3
-    last = err.strip().splitlines()[-1]
-    assert "2 lines are longer than 95 % of the training text (" in last
-    assert "1 line is mostly unknown words" in last
-    assert last.endswith("does not know such text; --confidence tells how sure it is of each line")
-    assert said["quiet"][1] == out and "lines are longer" not in said["quiet"][2]
 
 
 def test_a_search_without_repetitions_has_none(said):

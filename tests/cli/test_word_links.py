@@ -1,6 +1,4 @@
-"""Pharaoh links under SentencePiece number words, as Moses and `aer` mean them; pieces by option.
-Against plain loops.
-"""
+"""Pharaoh links under SentencePiece number words, as Moses and `aer` mean them. Against plain loops."""
 
 import json
 
@@ -8,7 +6,6 @@ import pytest
 from tiny_run import write_run
 
 from rnnsearch_tf.cli.main import run
-from rnnsearch_tf.data.phrasebook import phrasebook
 
 SUBWORDS = [
     f"{side}.{key}"
@@ -80,83 +77,6 @@ def test_links_are_of_words(rnnsearch, subword_run, files):
     assert split > 10  # words of several pieces were among them
 
 
-def test_pieces_by_option(rnnsearch, subword_run, files):
-    pieces, _ = rnnsearch("align", "--model", subword_run, "--pieces", *files)
-    soft, _ = rnnsearch("align", "--model", subword_run, "--soft", *files)
-    for links, fields in zip(pieces, map(json.loads, soft), strict=True):
-        ones = [
-            [[place] for place in range(len(fields[name]) - 1)]
-            for name in ("source_tokens", "target_tokens")
-        ]
-        assert links == expected_links(fields["alignment"], *ones)
-
-
-def test_links_of_given_tokens(rnnsearch, subword_run, files):
-    """--tokenized: the model meets the text joined, the links number the tokens as they stand."""
-    files[0].write_text("She does n't go to the hotel .\n\n")
-    files[1].write_text("Elle ne va pas à l&apos; hôtel .\n\n")
-    hard, _ = rnnsearch("align", "--model", subword_run, "--tokenized", *files)
-    soft, _ = rnnsearch("align", "--model", subword_run, "--tokenized", "--soft", *files)
-    fields = json.loads(soft[0])
-    assert "".join(fields["target_tokens"][:-1]) == "▁Elle▁ne▁va▁pas▁à▁l'hôtel."
-    lengths = [[3, 4, 3, 2, 2, 3, 5, 1], [4, 2, 2, 3, 1, 2, 5, 1]]
-    matrix = fields["alignment"]
-    shares = []  # of every piece, how many of its characters are of each word
-    for name, words in zip(("source_tokens", "target_tokens"), lengths):
-        owners = [word for word, length in enumerate(words) for _ in range(length)]
-        rows = []
-        for piece in fields[name][:-1]:
-            own = [owners.pop(0) for _ in piece.replace("▁", "")] or owners[:1]
-            rows.append([own.count(word) / len(own) for word in range(len(words))])
-        assert not owners
-        shares.append(rows)
-    found = []
-    for i in range(8):
-        weights = [
-            sum(
-                t[i] * matrix[row][column] * s[j]
-                for row, t in enumerate(shares[1])
-                for column, s in enumerate(shares[0])
-            )
-            for j in range(8)
-        ]
-        found.append((weights.index(max(weights)), i))
-    assert hard == [" ".join(f"{j}-{i}" for j, i in sorted(found)), ""]
-
-
-def test_words_are_spelled_by_the_models_own_rules(rnnsearch, tmp_path, files):
-    """ﬁ is one character of the line and two of the pieces under SentencePiece's default rules."""
-    pytest.importorskip("sentencepiece").SentencePieceTrainer.train(
-        sentence_iterator=iter(phrasebook(200, 1, "train")[0]),
-        model_prefix=str(tmp_path / "source"),
-        vocab_size=90,
-        minloglevel=2,
-        **dict(pad_id=0, eos_id=1, unk_id=2, bos_id=-1),
-    )
-    source = ["tokenization=sentencepiece", f"vocabulary={tmp_path / 'source.model'}"]
-    model = write_run(tmp_path / "run", [f"source.{setting}" for setting in source])
-    found = []
-    for word in ("fi", "ﬁ"):
-        files[0].write_text(4 * f"{word} " + "a b c d e f .\n", encoding="utf-8")
-        files[1].write_text("Le chat va à l&apos; hôtel .\n", encoding="utf-8")
-        found += rnnsearch("align", "--model", model, "--tokenized", *files)[0]
-    assert found[0] == found[1] != ""
-
-
-def test_a_token_without_characters_has_no_link(rnnsearch, subword_run, files):
-    """Control characters are cleaned away; the other tokens keep their places in the line."""
-    lines = [["The", "well", "@-@", "known", "red", "door"], ["La", "porte", "rouge"]]
-    for file, tokens in zip(files, lines):
-        file.write_text(" ".join(tokens) + "\n")
-    [plain], _ = rnnsearch("align", "--model", subword_run, "--tokenized", *files)
-    files[0].write_text(" ".join([*lines[0][:4], "\x07", *lines[0][4:]]) + "\n")
-    files[1].write_text(" ".join(["\x07", *lines[1], "\x07"]) + "\n")
-    [found], _ = rnnsearch("align", "--model", subword_run, "--tokenized", *files)
-    links = [link.split("-") for link in plain.split()]
-    moved = sorted((int(j) + (int(j) > 3), int(i) + 1) for j, i in links)
-    assert found == " ".join(f"{j}-{i}" for j, i in moved) and moved
-
-
 @pytest.mark.slow
 def test_translations_are_linked_by_words_too(rnnsearch, subword_run, files):
     for more in ((), ("--no-unknown",)):
@@ -185,10 +105,6 @@ def test_translations_are_linked_by_words_too(rnnsearch, subword_run, files):
             assert links == json.loads(objects[number])["alignment"]
             if number in firsts:
                 assert firsts[number][4:] == [links] or not links  # no field where there is no link
-        pieces, _ = rnnsearch(*words, "--pieces")
-        assert any(
-            len(line.split("\t")[1].split()) > len(line.split("\t")[0].split()) for line in pieces
-        )
 
 
 @pytest.mark.slow

@@ -1,6 +1,4 @@
-"""Examples in the guides that need the model of the package say what it answers; the scale of BLEU
-is the program's own.
-"""
+"""Examples in the guides that need the model of the package say what it answers."""
 
 import pytest
 import io
@@ -10,7 +8,6 @@ import shlex
 from documents import read
 
 from rnnsearch_tf.cli.main import run
-from rnnsearch_tf.evaluation.bleu import SCALE
 
 
 @pytest.mark.slow
@@ -28,11 +25,3 @@ def test_the_marked_term_is_translated_as_the_guide_says(monkeypatch, capsys):
     )
     assert run(shlex.split(words)) == 0
     assert capsys.readouterr().out.splitlines() == [expected, unmarked]
-
-
-def test_the_scale_of_the_glossary_is_the_programs():
-    rows = re.findall(
-        r"^\| (below|above)? ?(\d+)(?: to (\d+))? \| (.*?) \|$", read("docs/glossary.md"), re.M
-    )
-    limits = [100 if word == "above" else int(high or low) for word, low, high, _ in rows]
-    assert dict(zip(limits, (meaning for *_, meaning in rows))) == SCALE

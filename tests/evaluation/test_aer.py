@@ -2,7 +2,7 @@
 
 import pytest
 from rnnsearch_tf.cli.main import run
-from rnnsearch_tf.alignment.aer import LinkCounts, gold_links, hypothesis_links
+from rnnsearch_tf.alignment.pharaoh import LinkCounts, gold_links, hypothesis_links
 
 
 def counted(*rows):

@@ -1,8 +1,11 @@
-"""Pharaoh links against a plain loop."""
+"""Pharaoh links and entropies against plain loops."""
+
+import math
 
 import numpy as np
+import pytest
 
-from rnnsearch_tf.alignment.links import as_lists, links, word_alignment, word_shares
+from rnnsearch_tf.alignment.links import as_lists, entropies, links
 from rnnsearch_tf.alignment.pharaoh import as_pharaoh
 
 
@@ -27,14 +30,13 @@ def test_a_side_without_words_has_no_links():
     assert links(np.zeros((0, 0))) == []
 
 
-def test_a_word_whose_pieces_were_cut_has_no_link():
-    """A sentence of more pieces than the model takes; no division by zero either."""
-    alignment = np.array([[0.2, 0.7, 0.1], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8]])
-    shares = word_shares(["▁a", "▁b"], ["a", "b", "cut", "too"])
-    with np.errstate(all="raise"):
-        found = word_alignment(alignment, target=shares)
-    assert np.isfinite(found).all() and links(found) == [(0, 1), (1, 0)]
-
-
 def test_numbers_are_plain_and_rounded():
     assert as_lists(np.array([[1 / 3, 2 / 3]], np.float32)) == [[0.3333, 0.6667]]
+
+
+def test_entropy():
+    rows = np.random.default_rng(1).dirichlet(np.ones(5), size=4)
+    wanted = [-sum(a * math.log(a) for a in row) for row in rows]
+    np.testing.assert_allclose(entropies(rows), wanted)
+    assert entropies(np.eye(3)).tolist() == [0, 0, 0]
+    assert entropies(np.full([1, 8], 1 / 8))[0] == pytest.approx(math.log(8))

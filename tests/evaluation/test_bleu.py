@@ -1,7 +1,6 @@
 """Scores against sacreBLEU itself, called on its own."""
 
 import random
-import unicodedata
 
 import pytest
 import sacrebleu
@@ -9,18 +8,9 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.config import TextConfig
-from rnnsearch_tf.evaluation import bleu as bleu_module
-from rnnsearch_tf.evaluation.bleu import (
-    bleu,
-    bleu_of_model,
-    chrf,
-    in_target_form,
-    sentence_chrf,
-    ter,
-    tokenizer_for,
-)
-from rnnsearch_tf.evaluation.significance import paired_test
-from rnnsearch_tf.evaluation.groups import by_frequency_rank, by_length, by_unknown_words
+from rnnsearch_tf.evaluation.bleu import bleu, by_length, chrf, tokenizer_for
+from rnnsearch_tf.evaluation.words import unknown_words
+from rnnsearch_tf.text.pipeline import build_text
 
 WORDS = "the a red blue Car house , of man dog sits Runs near".split()
 
@@ -59,35 +49,6 @@ def test_the_tokenizer_of_a_language(language, tokenization, expected):
         .signature.split("tok:")[1]
         .startswith(expected)
     )
-
-
-@pytest.mark.parametrize(
-    "tokenize, reference, hypothesis, edits, length, said",
-    [
-        (
-            "zh",
-            "我喜欢猫，他也喜欢。",
-            "我喜欢狗，他也喜欢。",
-            1,
-            10,
-            "tok:tercom|norm:yes|punct:yes|asian:yes",
-        ),
-        ("char", "ねこがすきです", "ねこがきらいです", 3, 7, "tok:char|norm:no|punct:yes|asian:no"),
-        ("char", "ฉันชอบแมว", "ฉันชอบแมวA", 1, 9, "tok:char|"),
-        ("13a", "a b c d", "a b c e", 1, 4, "tok:tercom|norm:no|punct:yes|asian:no"),
-    ],
-)
-def test_ter_of_text_without_spaces_is_of_characters(
-    tokenize, reference, hypothesis, edits, length, said
-):
-    """A sentence would be one word, and each that is not identical a whole error."""
-    score = ter([hypothesis, reference], [reference] * 2, tokenize=tokenize)
-    assert score.score == pytest.approx(100 * edits / (2 * length))
-    assert said in score.signature and "case:mixed" in score.signature
-    found = paired_test([hypothesis], [reference], [reference], samples=2, tokenize=tokenize)["ter"]
-    assert found["score"] == pytest.approx(100 * edits / length) and said in found["signature"]
-    lower = ter(["ねこA"], ["ねこa"], True, tokenize)
-    assert lower.score == 0 and "case:lc" in lower.signature
 
 
 def test_an_evaluation_keeps_no_lines_of_its_own(corpus):
@@ -153,10 +114,9 @@ def test_buckets_by_length(corpus):
 def test_references_may_be_an_iterator(corpus):
     hypotheses, references = corpus
     numbers = list(range(len(references)))
-    for groups in (by_length, by_frequency_rank, by_unknown_words):
-        expected = groups(hypotheses, references, numbers)
-        assert len(expected) > 1 and groups(hypotheses, iter(references), numbers) == expected
-        assert groups(hypotheses, iter([iter(references)]), numbers) == expected
+    expected = by_length(hypotheses, references, numbers)
+    assert len(expected) > 1 and by_length(hypotheses, iter(references), numbers) == expected
+    assert by_length(hypotheses, iter([iter(references)]), numbers) == expected
 
 
 def test_an_empty_sentence_counts_in_the_first_bucket():
@@ -170,57 +130,10 @@ def test_corpora_that_cannot_be_compared():
         chrf([], [])
 
 
-def test_references_are_brought_to_the_models_form(caplog):
-    """As development BLEU and the export's check compare: é of two code points is é."""
-    composed = ["L'été est là.", "Elle a été élue.", "Rien."]
-    references = [unicodedata.normalize("NFD", line) for line in composed]
-    bleu_module._warn_once.cache_clear()
-    for lowercase in (False, True):
-        config = TextConfig(language="fr", lowercase=lowercase)
-        score = bleu_of_model(composed, references, config)
-        metric = sacrebleu.BLEU(lowercase=lowercase)
-        assert (score.score, score.signature) == (
-            metric.corpus_score(composed, [composed]).score,
-            str(metric.get_signature()),
-        )
-    [said] = [record.getMessage() for record in caplog.records]
-    assert "2 of 3 references were brought to the form in which the model writes" in said
-    assert (
-        bleu_of_model(composed, references, TextConfig(language="fr", unicode_form="none")).score
-        < 60
-    )
-
-
-def test_references_lose_the_invisible_characters_that_the_model_lacks():
-    lines = ["\u200fשלום לכולם וברוכים הבאים.", "Donau\u00addampfschiff\u00adfahrt auf dem Fluss."]
-    plain = [line.replace("\u200f", "").replace("\u00ad", "") for line in lines]
-    config = TextConfig(remove_invisible=True)
-    assert in_target_form(lines, config) == (plain, 2)
-    assert in_target_form(lines, TextConfig()) == (lines, 0)
-    assert bleu_of_model(plain, lines, config).score > 99.9
-
-
-def test_other_normal_forms_are_said_once(caplog):
-    composed = ["L'été est là.", "Elle a été élue."]
-    decomposed = [unicodedata.normalize("NFD", line) for line in composed]
-    bleu_module._warn_once.cache_clear()
-    bleu(composed, composed), bleu(decomposed, decomposed), chrf(["a b"], ["a b"])
-    assert not caplog.records
-    bleu(composed, decomposed), chrf(decomposed, composed), bleu(composed, [composed, decomposed])
-    assert (
-        len(caplog.records) == 1
-        and "differ in their Unicode normal form" in caplog.records[0].getMessage()
-    )
-
-
-def test_several_references(caplog):
+def test_several_references():
     hypotheses = ["a b c d e", "f g h i"]
     references = [["a b x d e", "f g h i"], ["a b c d", "f g y i"]]
-    for ours, metric in (
-        (bleu, sacrebleu.BLEU()),
-        (chrf, sacrebleu.CHRF()),
-        (ter, sacrebleu.TER(case_sensitive=True)),
-    ):
+    for ours, metric in ((bleu, sacrebleu.BLEU()), (chrf, sacrebleu.CHRF())):
         score = ours(hypotheses, references)
         assert (score.score, score.signature) == (
             metric.corpus_score(hypotheses, references).score,
@@ -229,4 +142,11 @@ def test_several_references(caplog):
         assert score.signature.startswith("nrefs:2|")
     with pytest.raises(UserError, match="expected as many references as translations, got 1 and 2"):
         bleu(hypotheses, [references[0], references[1][:1]])
-    assert sentence_chrf("a b c", "x y", "a b c") == 100
+
+
+def test_unknown_words_of_both_sides():
+    """Table 1, right column, has the pairs without any."""
+    text = build_text(TextConfig(tokenization="space"), ["a b"])
+    sources, references, others = ["a x", "b", "a b"], ["a", "y y", "b a"], ["z", "b", "a"]
+    assert unknown_words(text, text, sources, references) == [1, 2, 0]
+    assert unknown_words(text, text, sources, references, others) == [2, 2, 0]

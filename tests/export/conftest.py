@@ -30,20 +30,10 @@ def once(tmp_path_factory, name, make):
 
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory):
-    """Path of a RUN with random weights, calibrated by weights of no meaning, whose training
-    sentences had at most six tokens. About half of the words it writes are unknown ones.
-    """
-
-    def make(folder):
-        from rnnsearch_tf.evaluation.confidence import Calibration
-        from rnnsearch_tf.evaluation.warning_signs import TrainingText
-        from rnnsearch_tf.runs.folder import Run
-
-        run = Run(write_run(folder, unknown_words=6.0))
-        Calibration([1.2, 0.7, -0.1, 0.3], [1.8, 0.6, 0.4], 60, "nothing").save(run)
-        TrainingText(6, 100).save(run)
-
-    return once(tmp_path_factory, "exported_run", make)
+    """Path of a RUN with random weights. About half of the words it writes are unknown ones."""
+    return once(
+        tmp_path_factory, "exported_run", lambda folder: write_run(folder, unknown_words=6.0)
+    )
 
 
 @pytest.fixture(scope="session")

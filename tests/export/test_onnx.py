@@ -10,7 +10,6 @@ import onnxruntime
 import pytest
 from tiny_run import write_run
 
-from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.graph_check import compare
 from rnnsearch_tf.export.graph_export import GraphExport, export_graph
@@ -22,9 +21,6 @@ from rnnsearch_tf.extras.onnx.writer import ONNX
 from rnnsearch_tf.runs.folder import Run
 
 
-WEIGHTS = [0.5, 2.0, -0.25]
-
-
 def session_of(proto):
     return onnxruntime.InferenceSession(
         proto.SerializeToString(), providers=["CPUExecutionProvider"]
@@ -33,9 +29,7 @@ def session_of(proto):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    folder = write_run(tmp_path_factory.mktemp("onnx") / "run")
-    Calibration([1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0], 60, "nothing", WEIGHTS).save(Run(folder))
-    return folder
+    return write_run(tmp_path_factory.mktemp("onnx") / "run")
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +55,6 @@ def test_a_run_becomes_a_version(exported):
         "profile.yaml",
     ]
     assert exported.compared == 0  # small weights change answers
-    assert "int8 weights: BLEU" in exported.cost
     assert "without Moses's rules" in exported.left_out
 
 
@@ -73,7 +66,6 @@ def test_the_file_has_the_text_settings(exported, run):
         tokens = (run / f"vocabulary.{side}.txt").read_text(encoding="utf-8").split("\n")
         assert settings[side]["tokens"] == [token for token in tokens if token]
     assert settings["search"]["beam_size"] == 3
-    assert settings["confidence"] == WEIGHTS
     assert [value.name for value in session.get_inputs()] == ["source_ids"]
     assert [value.name for value in session.get_outputs()] == [
         "ids",
@@ -274,12 +266,3 @@ def test_each_sentence_of_a_batch_is_compared_by_itself():
     nothing = batch([[], [5, 1]])
     with pytest.raises(UserError, match="expected a hypothesis of the Python model, got none"):
         compare("file", [nothing], [nothing])
-
-
-@pytest.mark.slow
-def test_small_weights_without_development_text(tmp_path):
-    """What they cost cannot be measured; the file is written all the same."""
-    settings = ["data.corpus=files", "data.train_source=gone", "data.train_target=gone"]
-    run = write_run(tmp_path / "run", settings)
-    exported = export_graph(ONNX, run, tmp_path / "served", overrides=["weights=int8"])
-    assert "the cost in BLEU was not measured" in exported.cost

@@ -310,11 +310,13 @@ def test_a_model_that_answers_otherwise_is_not_published(run_folder, tmp_path, m
     tells.
     """
 
-    def spoil(translator, *_):
+    def spoiled(translator, profile, served=writer.Served):
+        stored = served(translator, profile)
         bias = translator.model.output_layer.b_softmax
         bias.assign(-bias)
+        return stored
 
-    monkeypatch.setattr(writer, "cost_in_bleu", spoil)
+    monkeypatch.setattr(writer, "Served", spoiled)
     with pytest.raises(UserError, match="expected the Python model's answer"):
         writer.export_model(run_folder, tmp_path / "served", overrides=LITTLE)
     assert versions(tmp_path / "served") == []

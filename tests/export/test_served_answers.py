@@ -46,7 +46,6 @@ def request(name, lines):
     targets = {"target": lines[::-1]}
     others = {
         "score": targets,
-        "confidence": targets,
         "sample": {"seed": seeds},
         "translate_constrained": {"constraints": phrases},
     }
@@ -120,10 +119,13 @@ TABLE = {
         TEXT | {"constraints": ("string", 1)},
         {"translation": ("string", 1), "constraints_met": ("bool", 1)} | SCORES,
     ),
-    "score": (PAIR, {"log_probability": ("float32", 1)} | CUT),
-    "confidence": (
+    "score": (
         PAIR,
-        {"confidence": ("float32", 1), "words": ("string", 1), "word_confidences": ("string", 1)}
+        {
+            "log_probability": ("float32", 1),
+            "target_tokens": ("string", 1),
+            "token_log_probabilities": ("string", 1),
+        }
         | CUT,
     ),
     "sample": (
@@ -243,9 +245,18 @@ def test_alignments(session, translations):
 
 def test_scores(session, translator, translations):
     answer = session("score", **request("score", LINES))
+    expected = translator.score_targets(LINES, LINES[::-1])
     np.testing.assert_allclose(
-        answer["log_probability"], translator.score(LINES, LINES[::-1]), rtol=1e-5
+        answer["log_probability"], [pair.log_probability for pair in expected], rtol=1e-5
     )
+    for row, pair in enumerate(expected):
+        assert answer["target_tokens"][row].decode() == " ".join(pair.target_tokens)
+        np.testing.assert_allclose(
+            json.loads(answer["token_log_probabilities"][row]),
+            pair.token_log_probabilities,
+            rtol=1e-5,
+            atol=1e-6,
+        )
 
 
 def test_samples(session, translator):
@@ -342,16 +353,15 @@ def test_long_texts_are_cut_and_the_answer_says_so(session):
     assert answer["source_truncated"].tolist() == [True, False] and answer[
         "target_truncated"
     ].tolist() == [False, True]
-    for name in ("score", "confidence"):
-        answer = session(
-            name,
-            source=["book"] * 2,
-            target=["livre " * TARGET_LIMIT, "livre " * (TARGET_LIMIT + 1)],
-        )
-        assert answer["target_truncated"].tolist() == [False, True]
+    answer = session(
+        "score",
+        source=["book"] * 2,
+        target=["livre " * TARGET_LIMIT, "livre " * (TARGET_LIMIT + 1)],
+    )
+    assert answer["target_truncated"].tolist() == [False, True]
 
 
-@pytest.mark.parametrize("name", ["translate_nbest", "confidence", "sample", "tokenize"])
+@pytest.mark.parametrize("name", ["translate_nbest", "score", "sample", "tokenize"])
 def test_parts_of_a_request_are_joined_in_their_order(session, name):
     """150 rows are computed in three parts."""
     few = request(name, ["the blue door", "", "a book"])
@@ -363,7 +373,7 @@ def test_parts_of_a_request_are_joined_in_their_order(session, name):
                 value, np.concatenate([expected[key]] * 50), rtol=1e-5, atol=1e-5
             )
         elif (
-            key == "word_confidences"
+            key == "token_log_probabilities"
         ):  # JSON; the last digit may depend on what else is in the batch
             numbers = [json.loads(each) for each in expected[key]] * 50
             for one, other in zip([json.loads(each) for each in value], numbers, strict=True):
@@ -437,7 +447,6 @@ def test_a_wrong_rank_is_refused_by_name(session, name, wrong):
     "name, key",
     [
         ("score", "target"),
-        ("confidence", "target"),
         ("sample", "seed"),
         ("translate_constrained", "constraints"),
     ],

@@ -106,7 +106,7 @@ def test_every_verb_finds_it_by_name(packed, trained, tmp_path, capsys):
     )
     reference = ["--source", str(source), "--reference", str(source), "--json"]
     assert run(["evaluate", "--model", "toy-model", *reference]) == 0
-    assert json.loads(capsys.readouterr().out)["all"]["sentences"] == 1
+    assert json.loads(capsys.readouterr().out)["sentences"] == 1
 
 
 def test_a_folder_of_that_name_comes_first(packed, trained, tmp_path, monkeypatch):

@@ -6,17 +6,13 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.data.batching import with_few_shapes
-from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.data.prepared.batches import NumberedBatches
 from rnnsearch_tf.data.prepared.store import PreparedPairs
 from rnnsearch_tf.data.prepared.writing import prepare
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.evaluation.warning_signs import TrainingText
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.training import training_text
 from rnnsearch_tf.training.bad_batch import name_batch
 from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.fit import train
@@ -78,7 +74,6 @@ def test_a_resumed_training_meets_the_batches_of_one_never_stopped(tmp_path, pre
         np.testing.assert_array_equal(batch["source_ids"], source)
         np.testing.assert_array_equal(batch["target_ids"], target)
     assert "the prepared corpus" in (tmp_path / "run" / "model_card.md").read_text()
-    assert TrainingText.load(Run(tmp_path / "run")).pairs == 57
     other = prepare(
         load_config(overrides=[*TINY, "data.corpus=phrasebook", "data.phrasebook_size=30"]),
         tmp_path / "other",
@@ -134,25 +129,6 @@ def test_which_batches_are_left(tmp_path, prepared, monkeypatch, epoch, learned)
             np.testing.assert_array_equal(other["source_ids"], batch["source_ids"])
             np.testing.assert_array_equal(other["target_ids"], batch["target_ids"])
     assert len(given) == 2
-
-
-@pytest.mark.parametrize("measured, pairs", [(10, 10), (10_000, 57)])
-def test_the_lengths_are_those_of_the_text(tmp_path, prepared, monkeypatch, measured, pairs):
-    """training_text.json, to which `translate` compares, from the ids and from the text; of every
-    sixth pair if only ten are to be measured.
-    """
-    monkeypatch.setattr(training_text, "PAIRS_MEASURED", measured)
-    settings = load_config(overrides=[*TINY, "data.corpus=phrasebook", "data.phrasebook_size=57"])
-    stored = PreparedPairs(prepared)
-    text = stored.texts(settings)[0]
-    found = []
-    for name, source in {"text": open_corpus(settings, "train"), "ids": stored}.items():
-        run = Run(tmp_path / name)
-        run.path.mkdir()
-        training_text.record_training_text(run, text, source, 50)
-        found.append(TrainingText.load(run))
-    assert found[0] == found[1]
-    assert found[1].pairs == pairs and found[1].source_length > 1
 
 
 def test_a_refused_batch_is_written_as_text(prepared, tmp_path):

@@ -14,13 +14,12 @@ from tiny_run import write_run
 
 from rnnsearch_tf.config import UNKNOWN_ID, load_config, save_config
 from rnnsearch_tf.data.continuing import continued_config
-from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import load_text
-from rnnsearch_tf.training.fit import _build_texts, train
+from rnnsearch_tf.training.fit import train
 from rnnsearch_tf.training.warm_start import start_from
 from rnnsearch_tf.training.checkpoint import load_state
 from rnnsearch_tf.translation.loading import load_run
@@ -161,32 +160,6 @@ def test_new_words_come_behind_the_old_and_change_nothing_for_them(tmp_path, new
     biased = variant != "without biases"
     matrix = set() if tied else {"W_o2" if variant == "output_rank" else model.output_layer.symbol}
     assert kinds == {"E"} | matrix | ({"b_softmax"} if biased else set())
-
-
-@pytest.mark.parametrize("new", [False, True])
-@pytest.mark.parametrize(
-    "limit, said", [(6, None), (4, "75% of the first 40 pairs are left out of training")]
-)
-def test_a_text_too_long_for_the_limits_is_named(tmp_path, trained, capsys, limit, said, new):
-    """Tokens of the sources: 3, 5, 5, 5."""
-    files = name_files(
-        tmp_path,
-        [("The door.", "La porte."), *[("The door is white.", "La porte est blanche.")] * 3] * 10,
-    )
-    limits = [
-        f"data.maximum_source_length={limit}",
-        "data.maximum_target_length=9",
-        "data.held_out=0",
-    ]
-    if new:
-        config = load_config(overrides=[*files, *limits])
-        _build_texts(config, open_corpus(config, "train"))
-    else:
-        start_from(trained, continued_config(trained, overrides=[*files, *limits]))
-    err = capsys.readouterr().err
-    assert (said is None and "left out" not in err) or (
-        said and said in err and "data.maximum_source_length=4" in err
-    )
 
 
 def test_new_words_of_the_new_text_alone(tmp_path, trained, new_text):
