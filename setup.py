@@ -35,18 +35,15 @@ CORE = [
     "psutil>=5.9",
 ]
 EXTRAS = {
-    "subwords": [
-        "sentencepiece>=0.2"
-    ],  # trains subword vocabularies; using them needs only tensorflow-text
+    # trains subword vocabularies; using them needs only tensorflow-text
+    "subwords": ["sentencepiece>=0.2,<0.2.2"],  # 0.2.2 cuts some texts otherwise
     "languages": ["py3langid>=0.4"],  # doctor: lines in another language than their side's
     "plots": ["matplotlib>=3.8", "scikit-learn>=1.4"],
     "browser": [
         "playwright>=1.40",
         "axe-playwright-python>=0.1.4",
     ],  # tests of the attention page, with a Chromium of the system
-    # export --format onnx and web
-    "onnx": ["tf2onnx>=1.17,<2", "onnx>=1.17,<2", "onnxruntime>=1.20,<2", "sentencepiece>=0.2"],
-    "litert": ["ai-edge-litert>=1.3"],  # export --format litert: its check in a fresh process
+    "onnx": ["tf2onnx>=1.17,<2", "onnx>=1.17,<2", "onnxruntime>=1.20,<2"],  # export --format onnx
     "datasets": ["datasets>=3"],  # reads saved data sets of Hugging Face
     "tensorboard": ["tensorboard>=2.19", "matplotlib>=3.8"],
     "docs": [
@@ -122,7 +119,6 @@ setup(
             "runs/shipped/*/best/*",
             "text/prefixes/*.txt",
             "extras/server/page/*",
-            "extras/web/page/*",
         ]
     },
     python_requires=">=3.10,<3.14",

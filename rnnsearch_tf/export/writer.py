@@ -30,15 +30,13 @@ class Exported:
     Attributes:
         folder: path of the version, ``OUTPUT/N``.
         bytes: size of its stored weights, or of the one file.
-        compared: number of answers that were compared with the Python model's; 0 for a one-file
-            export with small weights.
-        left_out: sentence on what the export lacks, Moses's rules; None if it lacks nothing.
+        compared: number of answers that were compared with the Python model's; 0 for an ONNX file
+            with small weights, which change answers.
     """
 
     folder: pathlib.Path
     bytes: int
     compared: int
-    left_out: str | None = None
 
 
 def export_model(

@@ -58,8 +58,6 @@ CHECKSUMS = "SHA256SUMS"
 ONNX_FILE = "model.onnx"
 """Name of an export to ONNX."""
 
-LITERT_FILE = "model.tflite"
-"""Name of an export for LiteRT."""
 
 Checksums = dict[str, set[str]]
 """{name of a file: the digests that are valid for it}."""
@@ -118,12 +116,10 @@ class Run:
         if run.path.suffix == ".keras" and run.path.is_file():
             return cls._of_model_file(run.path)
         if not run.config.exists() and (file := run._graph_file()):
-            use = (
-                f"translate with it by: rnnsearch-translate --model {file}"
-                if file.suffix == ".onnx"
-                else f"programs on LiteRT translate with {file}"
+            raise UserError(
+                f"{run}: expected a RUN folder, got an export; translate with it by:"
+                f" rnnsearch-translate --model {file}"
             )
-            raise UserError(f"{run}: expected a RUN folder, got an export; {use}")
         if not run.path.is_dir():
             if str(path) in (models := pretrained_models()):
                 return cls(models[str(path)])
@@ -173,12 +169,9 @@ class Run:
         return run
 
     def _graph_file(self) -> pathlib.Path | None:
-        """The file for ONNX Runtime or LiteRT that the path names or holds, itself or in a
-        version; None without one.
-        """
-        files = [self.path] if self.path.suffix in (".onnx", ".tflite") else []
-        for name in (ONNX_FILE, LITERT_FILE):
-            files += [self.path / name, *self.path.glob(f"*/{name}")]
+        """The ONNX file that the path names or holds, itself or in a version; None without one."""
+        files = [self.path] if self.path.suffix == ".onnx" else []
+        files += [self.path / ONNX_FILE, *self.path.glob(f"*/{ONNX_FILE}")]
         return next((file for file in files if file.is_file()), None)
 
     @classmethod

@@ -14,8 +14,6 @@ PACKAGES = {
     "tf2onnx": ("tf2onnx", "onnx"),
     "onnx": ("onnx", "onnx"),
     "onnxruntime": ("onnxruntime", "onnx"),
-    "sentencepiece": ("sentencepiece", "onnx"),
-    "ai_edge_litert": ("ai-edge-litert", "litert"),
     "machine": ("sil-machine", "smt"),
     "thot": ("sil-thot", "smt"),
 }

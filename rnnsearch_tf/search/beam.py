@@ -129,7 +129,6 @@ def beam_search(
     advance: Advance | None = None,
     extra_steps: tf.Tensor | int = 0,
     history: typing.Any = None,
-    drop_done: bool = True,
 ) -> BeamResult:
     """The most probable outputs of every sentence, by beam search.
 
@@ -148,8 +147,6 @@ def beam_search(
         advance: function that takes one step; None: that of this file.
         extra_steps: int32 [B], steps allowed beyond the maximum length.
         history: an empty record of the steps, like History; None: one of TensorArrays.
-        drop_done: drop sentences that are done, which saves time. False: every size that the
-            inputs have stays static, as LiteRT needs it.
 
     Returns:
         BeamResult, sorted by score. Ties go to the hypothesis that finished first, then to the one
@@ -180,38 +177,11 @@ def beam_search(
     size = config.no_repeat_ngram
     written = nothing_written(batch_size, maximum, size) if size else ()
     beam = _start(state, batch_size, written, rules, history)
-    search = _search_dropping if drop_done else _search_all
-    outcome, beam = search(sentences, beam, advance, step, rules)
+    outcome, beam = _search(sentences, beam, advance, step, rules)
     return _result(outcome, beam.history, beam.time, source_lengths, maximum, rules)
 
 
-def _search_all(
-    sentences: Sentences, beam: Beam, advance: Advance, step: Step, rules: Rules
-) -> tuple[Outcome, Beam]:
-    """(outcome, last beam) of a batch from which no sentence is dropped."""
-    beam = advance(sentences, beam, step, rules)  # first word outside of the loop: k is 1
-    batch_size = sentences.maximum.shape
-    shapes = tf.nest.map_structure(
-        lambda values: batch_size.concatenate(values.shape[1:]), tuple(beam[1:-1])
-    )
-    set_shapes(tuple(beam[1:-1]), shapes)
-
-    def advanced(beam: Beam) -> list[Beam]:
-        beam = advance(sentences, beam, step, rules)
-        set_shapes(tuple(beam[1:-1]), shapes)
-        return [beam]
-
-    (beam,) = tf.while_loop(
-        lambda beam: tf.reduce_any(~beam.done),
-        advanced,
-        [beam],
-        shape_invariants=[Beam._make((beam.time.shape, *shapes, _shapes(beam).history))],
-        parallel_iterations=1,
-    )
-    return Outcome(beam.live, beam.finished), beam
-
-
-def _search_dropping(
+def _search(
     sentences: Sentences, beam: Beam, advance: Advance, step: Step, rules: Rules
 ) -> tuple[Outcome, Beam]:
     """(outcome, last beam) of a batch; sentences that are done are dropped."""

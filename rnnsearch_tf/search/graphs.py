@@ -105,8 +105,7 @@ def search_model(
         alignments: bool. False: the alignments of the result are [B, N, I, 0], and the search does
             not store those of every hypothesis and step, which are most of its memory. The coverage
             penalty needs them.
-        loop: `history` and `drop_done` of :func:`~rnnsearch_tf.search.beam.beam_search`; not with
-            phrases.
+        loop: `history` of :func:`~rnnsearch_tf.search.beam.beam_search`; not with phrases.
     """
     assert phrases is None or not loop, "a search for phrases has no such loop"
     state, memory = model.start(source_ids)

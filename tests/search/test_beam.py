@@ -11,7 +11,6 @@ from search_toy import Toy
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.search.beam import beam_search
-from rnnsearch_tf.search.tensor_history import TensorHistory
 from rnnsearch_tf.search.topk import NO_HYPOTHESIS
 
 
@@ -181,29 +180,6 @@ def test_early_stop_gives_the_answer_of_a_full_search(options, nbest, monkeypatc
     assert taken <= sum(steps)
     if config.length_penalty == 0.0:
         assert taken < sum(steps)
-
-
-@pytest.mark.parametrize("options", RULES[::3], ids=named)
-@pytest.mark.parametrize("beam_size", [1, 4])
-def test_a_batch_from_which_no_sentence_is_dropped(options, beam_size):
-    """The sizes stay static, in a graph; the reference searches sentence by sentence."""
-    toy = Toy(seed=8, vocabulary_size=6, source_lengths=(1, 4, 2, 3))
-    options = dict(options) if beam_size > 1 else {**options, "shrinking_beam": False}
-    config = SearchConfig(beam_size=beam_size, nbest=beam_size, **options)
-    state, memory, lengths = toy.start()
-
-    @tf.function(autograph=False)
-    def searched():
-        history = TensorHistory()
-        return beam_search(
-            state, memory, toy.step, lengths, config, history=history, drop_done=False
-        )
-
-    result = searched()
-    assert result.scores.shape == (4, beam_size)
-    result = type(result)(*(x.numpy() for x in result))
-    for row in range(4):
-        same_as(result, row, reference.beam(toy, row, config), config)
 
 
 @pytest.mark.parametrize("shrinking", [False, True])

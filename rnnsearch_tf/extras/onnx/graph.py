@@ -12,8 +12,8 @@ import typing
 import tensorflow as tf
 
 from rnnsearch_tf.config import SearchConfig
-from rnnsearch_tf.export.graph_export import INPUT, OUTPUTS
 from rnnsearch_tf.extras.onnx.loops import hoist_constants, rename
+from rnnsearch_tf.search.beam import BeamResult
 from rnnsearch_tf.search.graphs import IDS, hoist_weights, search_model, source_lengths
 from rnnsearch_tf.search.interface import Model
 from rnnsearch_tf.search.shortlist import Shortlist
@@ -21,6 +21,8 @@ from rnnsearch_tf.search.tensor_history import TensorHistory
 
 if typing.TYPE_CHECKING:
     import onnx
+
+INPUT = "source_ids"
 
 OPSET = 18
 """Version of ONNX's operations; ONNX Runtime 1.15 is the first release that has it."""
@@ -55,7 +57,7 @@ def search_onnx(
 
     proto = _converted(search)
     hoist_constants(proto.graph)
-    names = dict(zip([value.name for value in proto.graph.output], OUTPUTS))
+    names = dict(zip([value.name for value in proto.graph.output], BeamResult._fields))
     names[proto.graph.input[0].name] = INPUT
     rename(proto.graph, names, defined=True)
     return proto

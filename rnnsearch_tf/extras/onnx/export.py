@@ -1,0 +1,220 @@
+"""Export a RUN as ``DIR/N/model.onnx``: the whole beam search as a graph, ids in and n-best lists
+out.
+
+The file's metadata have the text settings: the runtime in ``runtime/`` translates with it alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import os
+import pathlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import tensorflow as tf
+
+from rnnsearch_tf import __version__
+from rnnsearch_tf.config import END_ID, save_config, saved_config
+from rnnsearch_tf.config.loading import named_options
+from rnnsearch_tf.config.option import names_with
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.export.check import LONG, TRICKY, check_ties
+from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
+from rnnsearch_tf.export.publishing import new_version, version_folder
+from rnnsearch_tf.export.warmup import sentences_of
+from rnnsearch_tf.export.writer import (
+    Exported,
+    card,
+    loaded,
+    opened_runs,
+)
+from rnnsearch_tf.extras.onnx.check import answers, compare
+from rnnsearch_tf.extras.onnx.graph import search_onnx
+from rnnsearch_tf.extras.onnx.weights import store_weights
+from rnnsearch_tf.runs.folder import ONNX_FILE, Run
+from rnnsearch_tf.runtime.progress import announced
+from rnnsearch_tf.search.graphs import search_graph
+from rnnsearch_tf.text.counting import Line
+from rnnsearch_tf.text.pipeline import Text
+from rnnsearch_tf.text.vocabulary import batches, padded
+from rnnsearch_tf.translation import Translator
+from rnnsearch_tf.translation.loading import Paths
+
+KEY = "rnnsearch"
+"""Name of the metadata entry with the settings."""
+
+SETTINGS_FORMAT = 1
+"""Number of the format of the settings; a runtime refuses a higher one than it knows."""
+
+TEXT_OPTIONS = ("language", "tokenization", "lowercase", "unicode_form", "remove_invisible")
+SEARCH_OPTIONS = ("beam_size", "nbest", "length_penalty", "replace_unknown")
+
+BATCH_SIZE = 8
+"""Sentences in a batch of the check."""
+
+
+def export_onnx(
+    runs: Paths,
+    output: str | os.PathLike[str],
+    version: int | None = None,
+    profile: str | os.PathLike[str] | None = None,
+    overrides: Sequence[str] = (),
+    combine: str = "probabilities",
+) -> Exported:
+    """Export a RUN, or an ensemble of several, as one ONNX file.
+
+    Args:
+        runs, output, version, profile, overrides, combine: as of
+            :func:`~rnnsearch_tf.export.writer.export_model`.
+
+    Raises:
+        UserError: a RUN is incomplete, the model has no form as one file, or the answers of ONNX
+            Runtime differ from the Python model's; nothing is published then.
+        UsageError: the profile has an option without effect here.
+    """
+    folders = opened_runs(runs)
+    options = load_profile(saved_config(folders[0].config).search, profile, overrides)
+    _check_profile(options, overrides)
+    version_folder(output, version)  # fail early
+    translator = loaded(folders, options, combine)
+    _check_translator(translator)
+    with new_version(output, version) as (target, folder):
+        file = folder / ONNX_FILE
+        with announced("converting the search to ONNX"):
+            _write(file, translator, options, settings(folders, translator, options))
+        with announced("comparing its answers in ONNX Runtime"):
+            compared = _checked(file, translator, options)
+        save_config(options, folder / PROFILE)
+        exported = Exported(target, file.stat().st_size, compared)
+        text = _card(folders, options, exported)
+        (folder / "model_card.md").write_text(text, encoding="utf-8")
+    return exported
+
+
+def settings(runs: Sequence[Run], translator: Translator, options: Profile) -> dict[str, Any]:
+    """What a runtime needs beside the graph, as values of JSON."""
+    config = translator.config.search
+    search = dataclasses.asdict(config)
+    values: dict[str, Any] = {
+        "format": SETTINGS_FORMAT,
+        "name": runs[0].path.resolve().name,
+        "source": text_settings(translator.source_text),
+        "target": text_settings(translator.target_text),
+        "maximum_source_length": options.maximum_source_length,
+        "has_attention": translator.model.has_attention,
+        "search": {option: search[option] for option in SEARCH_OPTIONS},
+    }
+    lexicon = translator.lexicon(config) if config.replace_unknown else None
+    if lexicon is not None:
+        keys, words = (tensor.numpy().tolist() for tensor in lexicon.table.export())
+        values["lexicon"] = {key.decode(): word.decode() for key, word in zip(keys, words)}
+    return values
+
+
+def text_settings(text: Text) -> dict[str, Any]:
+    """Text settings of one side: its options, and a SentencePiece model in base64 or its tokens."""
+    values: dict[str, Any] = {option: getattr(text.config, option) for option in TEXT_OPTIONS}
+    if text.subword_model is not None:
+        values["subword_model"] = base64.b64encode(text.subword_model).decode("ascii")
+    else:
+        values["tokens"] = list(text.vocabulary.tokens)
+    return values
+
+
+def _write(
+    file: pathlib.Path, translator: Translator, options: Profile, settings: dict[str, Any]
+) -> None:
+    config = translator.config.search
+    model = search_onnx(translator.model, config, translator.shortlist(config))
+    store_weights(model, options.weights)
+    entry = model.metadata_props.add()
+    entry.key = KEY
+    entry.value = json.dumps(settings, ensure_ascii=False)
+    onnx.save(model, str(file))
+
+
+def _checked(file: pathlib.Path, translator: Translator, options: Profile) -> int:
+    """Answer with the file; return how many sentences were compared with the Python model's
+    answers, which small weights change.
+    """
+    sentences = sentences_of(translator.source_text)
+    lines = [*TRICKY, LONG, *(line.encode() for line in sentences)]
+    requests = _batches(translator, lines, options.maximum_source_length)
+    got = answers(file, requests)
+    if options.weights != "float32":
+        return 0
+    config = translator.config.search
+    graph = search_graph(translator.model, config, shortlist=translator.shortlist(config))
+    expected = [
+        {name: np.asarray(value) for name, value in graph(batch)._asdict().items()}
+        for batch in requests
+    ]
+    compared, ties = compare(file, got, expected)
+    check_ties(file, ties, compared)
+    return compared
+
+
+def _batches(translator: Translator, lines: Sequence[Line], limit: int) -> list[np.ndarray]:
+    """Source ids of the lines with words, int32 [B, J] each; longer lines are cut."""
+    ids = translator.source_text.encode(tf.constant(lines, tf.string)).to_list()
+    rows = [row for row in ids if len(row) > 1]
+    rows = [row if len(row) <= limit + 1 else [*row[:limit], END_ID] for row in rows]
+    return [padded(batch) for batch in batches(rows, BATCH_SIZE)]
+
+
+def _card(runs: Sequence[Run], options: Profile, exported: Exported) -> str:
+    """The model card: the training, from the cards of the RUNs, and the export."""
+    rows = [
+        f"{ONNX_FILE}: {exported.bytes:,} bytes, weights in {options.weights}",
+        f"options: see {PROFILE} in this folder",
+        f"compared with the Python model before it was published: {exported.compared} sentences",
+        f"made with rnnsearch_tf {__version__}; rnnsearch-translate --model {ONNX_FILE} translates",
+    ]
+    return card(runs, rows)
+
+
+def _check_profile(profile: Profile, overrides: Sequence[str]) -> None:
+    """Raise UsageError if an option has no effect on an ONNX file, or cannot be had.
+
+    A profile's file may name signatures and a batch size all the same: it may describe SavedModels
+    too.
+    """
+    default = Profile()
+    without_effect = ("temperature", "precision", "warmup_requests", "maximum_target_length")
+    changed = [
+        option for option in without_effect if getattr(profile, option) != getattr(default, option)
+    ]
+    changed += {"signatures", "search.batch_size"} & named_options(None, overrides, default)
+    if changed:
+        raise UsageError(
+            f"{changed[0]}: it has no effect on an ONNX file, which is computed in float32 and only"
+            " translates; leave it out, or export a SavedModel"
+        )
+    if profile.weights == "bfloat16":
+        raise UsageError(
+            "weights: expected float32, float16 or int8 in an ONNX file, got bfloat16, which ONNX"
+            " Runtime does not compute on a CPU"
+        )
+
+
+def _check_translator(translator: Translator) -> None:
+    """Raise UserError if the model has no form as one file."""
+    if len(translator.source_texts) > 1:
+        raise UserError(
+            "export --format onnx: expected an ensemble whose members read the same source tokens,"
+            f" got {len(translator.source_texts)} kinds; export them as a SavedModel"
+        )
+    for side, text in (("source", translator.source_text), ("target", translator.target_text)):
+        rules = [*names_with(text.config, "makes_tokens"), *names_with(text.config, "is_rule_file")]
+        for option in rules:
+            if option not in TEXT_OPTIONS and getattr(text.config, option):
+                raise UserError(
+                    f"export --format onnx: expected a model without {side}.{option}, which this"
+                    f" form of a model cannot apply, got {getattr(text.config, option)}; export the"
+                    " model as a SavedModel"
+                )
