@@ -27,12 +27,9 @@ CORE = [
     "typing-extensions>=4.5",
     "tensorflow-serving-api>=2.21,<2.22",
     "grpcio-health-checking>=1.71",
-    # the embedded server
-    "grpcio-reflection>=1.71",
+    # the server for development
     "uvicorn>=0.30",
     "starlette>=0.40",
-    "prometheus-client>=0.20",
-    "psutil>=5.9",
 ]
 EXTRAS = {
     # trains subword vocabularies; using them needs only tensorflow-text

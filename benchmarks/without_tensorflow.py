@@ -1,12 +1,11 @@
-"""Speed of beam search: TensorFlow in float32, ONNX Runtime and LiteRT in float32 and int8.
+"""Speed of beam search: TensorFlow in float32, ONNX Runtime in float32 and int8.
 
     python benchmarks/without_tensorflow.py [--sizes SMALL PAPER] [--beams 1 5 12] [--batches 1 64]
     python benchmarks/without_tensorflow.py --model RUN --text FILE
 
 Ids go in, n-best lists come out; text handling is not measured. Sizes have random weights, random
 sentences and outputs of one fixed length. --model searches the sentences of FILE. The ways take
-turns, batch by batch, with --threads each. LiteRT takes the sentences of a batch one by one,
-without their padding. A ratio above 1 is faster than TensorFlow.
+turns, batch by batch, with --threads each. A ratio above 1 is faster than TensorFlow.
 """
 
 import pathlib
@@ -16,33 +15,7 @@ import measuring
 import numpy as np
 from measuring import median
 
-END = 1
-WAYS = (
-    "TensorFlow float32",
-    "ONNX Runtime float32",
-    "ONNX Runtime int8",
-    "LiteRT float32",
-    "LiteRT int8",
-)
-
-
-def runners(model, config, threads):
-    """{way: function of source ids} of the two LiteRT files."""
-    from ai_edge_litert.interpreter import Interpreter
-
-    from rnnsearch_tf.extras.litert.graph import search_litert
-
-    found = {}
-    for way, weights in zip(WAYS[3:], ("float32", "int8")):
-        content = search_litert(model, config, weights=weights)
-        interpreter = Interpreter(model_content=content, num_threads=threads)
-        search = interpreter.get_signature_runner()
-
-        def one_by_one(ids, search=search, _=interpreter):
-            return [search(source_ids=row[np.newaxis, : np.argmax(row == END) + 1]) for row in ids]
-
-        found[way] = one_by_one
-    return found
+WAYS = "TensorFlow float32", "ONNX Runtime float32", "ONNX Runtime int8"
 
 
 def sessions(model, config, threads):
@@ -57,7 +30,7 @@ def sessions(model, config, threads):
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     found = {}
     proto = search_onnx(model, config)
-    for way, storage in zip(WAYS[1:3], ("float32", "int8")):
+    for way, storage in zip(WAYS[1:], ("float32", "int8")):
         store_weights(proto, storage)
         session = onnxruntime.InferenceSession(
             proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
@@ -71,11 +44,7 @@ def all_ways(model, config, threads):
     from rnnsearch_tf.search.graphs import search_graph
 
     graph = search_graph(model, config)
-    return {
-        WAYS[0]: lambda ids: graph(ids).ids.numpy(),
-        **sessions(model, config, threads),
-        **runners(model, config, threads),
-    }
+    return {WAYS[0]: lambda ids: graph(ids).ids.numpy(), **sessions(model, config, threads)}
 
 
 def measure(model, config, batches, arguments):

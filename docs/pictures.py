@@ -79,21 +79,14 @@ def main():
 def served(folder):
     """The address of the page."""
     from rnnsearch_tf.export.writer import export_model
-    from rnnsearch_tf.extras.server.flags import FREE, Flags
     from rnnsearch_tf.extras.server.server import Server
 
     with tempfile.TemporaryDirectory() as temporary:
         if folder is None:
             folder = pathlib.Path(temporary) / MODEL
             export_model(MODEL, folder)
-        flags = Flags(
-            {MODEL: str(folder.resolve())},
-            port=FREE,
-            rest_api_port=FREE,
-            rest_api_timeout_in_ms=WAIT,
-        )
-        with Server(flags) as server:
-            yield f"http://127.0.0.1:{server.rest_port}/"
+        with Server(MODEL, folder, port=0, rest_api_port=0) as server:
+            yield f"http://127.0.0.1:{server.rest_api_port}/"
 
 
 @contextlib.contextmanager

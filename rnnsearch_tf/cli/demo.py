@@ -128,12 +128,11 @@ def _exported(folder):
 def _served(version, sources, translations):
     """Compare the served model's answers over gRPC with those of the model in Python."""
     from rnnsearch_tf.extras.server.client import Client
-    from rnnsearch_tf.extras.server.flags import FREE, Flags
     from rnnsearch_tf.extras.server.server import Server
 
-    chosen = Flags({"demo": str(version.parent.resolve())}, port=FREE, rest_api_port=0)
-    with Server(chosen) as server, Client(f"127.0.0.1:{server.grpc_port}", "demo") as client:
-        answers = client.translate(sources)
+    with Server("demo", version.parent, port=0, rest_api_port=0) as server:
+        with Client(f"127.0.0.1:{server.port}", "demo") as client:
+            answers = client.translate(sources)
     same = sum(
         answer.text == translation.text for answer, translation in zip(answers, translations)
     )

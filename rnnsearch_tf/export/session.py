@@ -49,10 +49,27 @@ class SessionModel:
 
     def __call__(self, signature: str, **inputs: Any) -> dict[str, np.ndarray]:
         """Answer a request: {output: array}; string outputs are arrays of bytes."""
+        return self.run(signature, inputs)
+
+    def run(
+        self,
+        signature: str,
+        inputs: Mapping[str, Any],
+        outputs: Sequence[str] = (),
+        seconds: float = 3600.0,
+    ) -> dict[str, np.ndarray]:
+        """Answer a request with some of its outputs; none: all.
+
+        Raises:
+            tf.errors.OpError: what the graph says; DeadlineExceededError after `seconds`.
+        """
+        import tensorflow as tf
+
         definition = self.signatures[signature]
-        fetches = {name: output.name for name, output in definition.outputs.items()}
         return self._session.run(
-            fetches, {definition.inputs[name].name: value for name, value in inputs.items()}
+            {name: definition.outputs[name].name for name in outputs or definition.outputs},
+            {definition.inputs[name].name: value for name, value in inputs.items()},
+            tf.compat.v1.RunOptions(timeout_in_ms=max(1, round(1000 * seconds))),
         )
 
 

@@ -14,6 +14,8 @@ from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
 from rnnsearch_tf.text.pipeline import Text
 
+FILE = pathlib.PurePath("assets.extra", "tf_serving_warmup_requests")
+
 LENGTHS = (5, 20)
 """Lengths of the sentences in tokens."""
 
@@ -34,7 +36,7 @@ def write_warmup(
     """
     if not number:
         return
-    path = pathlib.Path(folder) / "assets.extra" / "tf_serving_warmup_requests"
+    path = pathlib.Path(folder, FILE)
     path.parent.mkdir()
     with tf.io.TFRecordWriter(str(path)) as writer:
         for name, inputs in signatures.items():
