@@ -12,18 +12,15 @@ class FakeServer(prediction_service_pb2_grpc.PredictionServiceServicer):
     """Answers `text` in capitals; `refusals` are given first, one a request; a text `wait` waits
     for `gate`.
 
-    Its signature `confidence` is sure of a text by a tenth for each of its bytes, and of its words
-    by half of that.
-
     Attributes:
         requests: those that came, in order of their arrival.
     """
 
-    def __init__(self, port=0, credentials=None, options=()):
+    def __init__(self, port=0, credentials=None):
         self.requests = []
         self.refusals = []
         self.gate, self.waiting = threading.Event(), threading.Event()
-        self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(8), options=options)
+        self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(8))
         prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(self, self._server)
         where = f"127.0.0.1:{port}"
         self.port = (
@@ -42,10 +39,6 @@ class FakeServer(prediction_service_pb2_grpc.PredictionServiceServicer):
         if self.refusals:
             code = self.refusals.pop(0)
             context.abort(code, f"refused with {code.name}")
-        if request.model_spec.signature_name == "confidence":
-            return _confidence(
-                *(list(request.inputs[name].string_val) for name in ("source", "target"))
-            )
         texts = list(request.inputs["text"].string_val)
         if b"wait" in texts:
             self.waiting.set()
@@ -63,12 +56,3 @@ class FakeServer(prediction_service_pb2_grpc.PredictionServiceServicer):
     def stop(self):
         self.gate.set()
         self._server.stop(0).wait()
-
-
-def _confidence(sources, targets):
-    answer = predict_pb2.PredictResponse()
-    answer.outputs["confidence"].float_val.extend(len(text) / 10 for text in sources)
-    answer.outputs["word_confidences"].string_val.extend(
-        str([len(text) / 20] * len(text.split())).encode() for text in targets
-    )
-    return answer

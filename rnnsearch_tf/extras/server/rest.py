@@ -93,8 +93,8 @@ def application(model: Servable, hosts: list[str]) -> Starlette:
 
     async def malformed(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        code = 400 if error.status_code == 405 else error.status_code
-        return _body({"error": f"{request.method} {request.url.path}: {error.detail}"}, code)
+        text = f"{request.method} {request.url.path}: {error.detail}"
+        return _body({"error": text}, error.status_code)
 
     routes = []
     for path in ("/v1/models/{name}/versions/{version:int}", "/v1/models/{name}"):

@@ -31,22 +31,22 @@ def test_status(management, choice, versions):
 
 
 @pytest.mark.parametrize(
-    "choice, code, message",
+    "choice, code",
     [
-        ({"name": None}, "NOT_FOUND", "Could not find any versions of model "),
-        ({"name": "none"}, "NOT_FOUND", "Could not find any versions of model none"),
-        ({"version": 9}, "NOT_FOUND", "Could not find version 9 of model toy"),
-        ({"label": "beta"}, "INVALID_ARGUMENT", "Unrecognized servable version label: beta"),
+        ({"name": None}, "NOT_FOUND"),
+        ({"name": "none"}, "NOT_FOUND"),
+        ({"version": 9}, "NOT_FOUND"),
+        ({"label": "beta"}, "INVALID_ARGUMENT"),
     ],
     ids=["no-name", "model", "version", "label"],
 )
-def test_status_refused(management, refused, choice, code, message):
-    with refused(code, message):
+def test_status_refused(management, refused, choice, code):
+    with refused(code):
         status(management, **choice)
 
 
 def test_status_without_model_spec(management, refused):
-    with refused("INVALID_ARGUMENT", "Missing ModelSpec"):
+    with refused("INVALID_ARGUMENT"):
         management.GetModelStatus(get_model_status_pb2.GetModelStatusRequest(), timeout=10)
 
 

@@ -55,26 +55,8 @@ export function textWithWords(text, words) {
   return parts;
 }
 
-/** The confidence of each of our words, from those of what spaces separate; null without confidences. */
-export function confidenceOfWords(words, spaced, numbers) {
-  if (!numbers) return null;
-  const owners = spaced.flatMap((word, number) => [...word].map(() => number)); // of every character
-  let at = 0;
-  return words.map((word) => {
-    const owner = owners[Math.min(at, owners.length - 1)];
-    at += [...word.text].length;
-    return numbers[owner] ?? null;
-  });
-}
-
-/** 0.0134 → "1.3 %": with a digit more where it is small. */
-export function smallPercent(share) {
-  if (share >= 0.1) return percent(share);
-  return share < 0.001 ? "<\u202f0.1\u202f%" : `${(100 * share).toFixed(1)}\u202f%`;
-}
-
-/** 0.873 → "87 %"; what is not quite nothing is not "0 %". */
+/** 0.873 → "87 %", 0.0134 → "1.3 %"; what is not quite nothing is not "0 %". */
 export function percent(share) {
-  if (share > 0 && share < 0.005) return "<\u202f1\u202f%";
-  return `${Math.round(100 * share)}\u202f%`;
+  if (share > 0 && share < 0.001) return "<\u202f0.1\u202f%";
+  return `${share > 0 && share < 0.1 ? (100 * share).toFixed(1) : Math.round(100 * share)}\u202f%`;
 }

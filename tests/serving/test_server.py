@@ -1,0 +1,168 @@
+"""The server: deadlines, a stop that drains, versions, warm-up, REST's limits, the page's files, and
+`rnnsearch serve` as a process.
+"""
+
+import concurrent.futures
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import grpc
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow_serving.apis import predict_pb2, prediction_log_pb2, prediction_service_pb2_grpc
+from toy_model import write_toy
+
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.extras.server.client import Client
+from rnnsearch_tf.extras.server.rest import LONGEST_BODY, PAGE
+from rnnsearch_tf.extras.server.servable import Servable, ServingError
+from rnnsearch_tf.extras.server.server import Server
+
+
+def slow(port, seconds):
+    """The future of a call of `slow`, and its channel."""
+    channel = grpc.insecure_channel(f"127.0.0.1:{port}")
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = "toy"
+    request.model_spec.signature_name = "slow"
+    request.inputs["x"].CopyFrom(tf.make_tensor_proto(np.float32([1])))
+    request.inputs["seconds"].CopyFrom(tf.make_tensor_proto(np.float32([seconds])))
+    stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+    return stub.Predict.future(request, timeout=60), channel
+
+
+def ask(server, method, path, body=None, headers={}):
+    """(status, headers, body) of one REST request."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.rest_api_port, timeout=30)
+    connection.request(method, path, body, headers)
+    response = connection.getresponse()
+    answer = response.status, response.headers, response.read()
+    connection.close()
+    return answer
+
+
+def test_a_run_ends_at_its_deadline(toy_base):
+    """The run itself ends, not only the wait for it: the next one has the processor."""
+    model = Servable("toy", toy_base)
+    inputs = {"x": np.float32([1]), "seconds": np.float32([30])}
+    start = time.monotonic()
+    with pytest.raises(ServingError) as refusal:
+        model.run("slow", inputs, [], 0.3)
+    assert refusal.value.code is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert time.monotonic() - start < 5
+    before = time.process_time()
+    time.sleep(0.5)
+    assert time.process_time() - before < 0.3
+
+
+def test_a_stop_answers_what_it_has_accepted(toy_base):
+    server = Server("toy", toy_base, port=0, rest_api_port=0)
+    server.start()
+    future, channel = slow(server.port, 1.0)
+    body = {"signature_name": "slow", "inputs": {"x": [2.0], "seconds": [1.0]}}
+    with channel, concurrent.futures.ThreadPoolExecutor(1) as threads:
+        over_rest = threads.submit(ask, server, "POST", "/v1/models/toy:predict", json.dumps(body))
+        time.sleep(0.5)
+        server.stop()
+        assert list(future.result(10).outputs["y"].float_val) == [1.0]
+        assert json.loads(over_rest.result(10)[2]) == {"outputs": [2.0]}
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.1", server.rest_api_port), timeout=5)
+
+
+def test_the_newest_version_by_number_is_served_after_its_warm_up(tmp_path):
+    request = predict_pb2.PredictRequest()
+    request.inputs["text"].CopyFrom(tf.make_tensor_proto(["a"]))
+    log = prediction_log_pb2.PredictionLog(
+        predict_log=prediction_log_pb2.PredictLog(request=request)
+    )
+    for version in (9, 10):
+        write_toy(tmp_path, version, warm_up=[log])
+    (tmp_path / "11").mkdir()  # without a model
+    assert Servable("toy", tmp_path).version == 10
+    wrong = predict_pb2.PredictRequest()
+    wrong.model_spec.signature_name = "none"
+    log = prediction_log_pb2.PredictionLog(predict_log=prediction_log_pb2.PredictLog(request=wrong))
+    write_toy(tmp_path, 12, warm_up=[log])
+    with pytest.raises(ServingError, match="none"):
+        Servable("toy", tmp_path)
+
+
+def test_no_version(tmp_path):
+    with pytest.raises(UserError, match="expected a folder with a numbered folder for each"):
+        Servable("toy", tmp_path)
+
+
+def test_a_port_that_is_taken(toy_base, server):
+    for ports in ({"port": server.port}, {"rest_api_port": server.rest_api_port}):
+        other = Server("toy", toy_base, **({"port": 0, "rest_api_port": 0} | ports))
+        with pytest.raises(UserError, match="expected free ports of this machine"):
+            other.start()
+
+
+def test_a_page_of_another_name_cannot_ask_a_server_on_the_loopback(server):
+    status, _, _ = ask(server, "GET", "/v1/models/toy", headers={"Host": "evil.example"})
+    assert status == 400
+    for host in ("localhost:1", "127.0.0.1"):
+        assert ask(server, "GET", "/v1/models/toy", headers={"Host": host})[0] == 200
+
+
+def test_a_body_that_is_too_large(server):
+    status, _, body = ask(server, "POST", "/v1/models/toy:predict", b" " * (LONGEST_BODY + 1))
+    assert status == 413 and "expected a body of at most" in json.loads(body)["error"]
+
+
+def test_a_request_over_rest_that_takes_too_long(server, monkeypatch):
+    monkeypatch.setattr("rnnsearch_tf.extras.server.rest.LONGEST_RUN", 0.2)
+    body = {"signature_name": "slow", "inputs": {"x": [2.0], "seconds": [20.0]}}
+    assert ask(server, "POST", "/v1/models/toy:predict", json.dumps(body))[0] == 504
+
+
+@pytest.mark.parametrize("path", ["", *sorted(file.name for file in PAGE.iterdir())])
+def test_files_of_the_page(server, path):
+    status, headers, body = ask(server, "GET", f"/{path}")
+    assert status == 200 and body == (PAGE / (path or "page.html")).read_bytes()
+    kinds = {"js": "javascript", "css": "text/css", "svg": "image/svg+xml"}
+    assert kinds.get(path.rpartition(".")[2], "text/html") in headers["Content-Type"]
+
+
+def test_nothing_of_the_page_comes_from_elsewhere():
+    for path in PAGE.iterdir():
+        text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"(?:https?:)?//[\w.-]+\.\w|innerHTML|\beval\(", text), path
+
+
+def test_which_model_the_page_asks(server):
+    assert json.loads(ask(server, "GET", "/model.json")[2]) == {"name": "toy", "about": {}}
+    assert ask(server, "GET", "/../server.py")[0] == 404
+
+
+def test_the_command_serves_until_it_is_told_to_end(toy_base):
+    words = ["serve", "--model-name", "toy", "--model-base-path", str(toy_base), "--port", "0"]
+    command = [sys.executable, "-m", "rnnsearch_tf", *words, "--rest-api-port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        watchdog = threading.Timer(120, process.kill)
+        watchdog.start()
+        for line in process.stderr:
+            if match := re.search(r"gRPC on 127\.0\.0\.1:(\d+)", line):
+                port = int(match[1])
+            if "REST" in line:
+                break
+        with Client(f"127.0.0.1:{port}", "toy", deadline=60) as client:
+            assert [each.text for each in client.translate(["a"])] == ["v2:a"]
+        future, channel = slow(port, 1.0)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        with channel:
+            assert list(future.result(20).outputs["y"].float_val) == [1.0]
+        assert process.wait(60) == 0
+        assert process.stderr.read().endswith("stopping: finishing requests in flight first\n")
+        watchdog.cancel()
