@@ -108,20 +108,11 @@ def run(arguments: Namespace) -> None:
     configs, steps = _check(work, chosen)
     with sigterm_raises():
         import_tensorflow()
-        from rnnsearch_tf.runtime.cores import use_one_thread_per_op
-
         if steps:
             with locked(work.data):
                 for number, step in enumerate(steps, start=1):
                     _say(f"step {number} of {len(steps)}: {step}")
                     step.make()
-        # The smallest model decides: a command that trains two large models among many small ones
-        # is faster with it, also after a stop.
-        if configs:
-            smallest = min(
-                (config.model for config in configs), key=lambda model: model.hidden_size
-            )
-            use_one_thread_per_op([smallest], min(config.data.batch_size for config in configs))
         for name, item in chosen.items():
             _say(f"{name}: {item.shows}")
             work.train(name, item)

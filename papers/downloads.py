@@ -22,7 +22,7 @@ from rnnsearch_tf.files.atomic import PARTIAL, make_folder, sync, write_file
 from rnnsearch_tf.files.reading import is_utf8, read_all, read_bytes
 from rnnsearch_tf.files.writing import whole_file, whole_files
 from rnnsearch_tf.runtime.processes import module_command
-from rnnsearch_tf.runtime.progress import announced, progress
+from rnnsearch_tf.runtime.progress import progress
 from papers.corpora import LANGUAGES
 from rnnsearch_tf.runs.folder import digest_of
 
@@ -103,8 +103,7 @@ class Archive:
                 f" {'it is incomplete' if size < self.size else 'it is another file'}"
             )
         if sum_too:
-            with announced(f"checking {path}"):
-                found = digest_of(path)
+            found = digest_of(path)
             if found != self.sha256:
                 return f"expected the SHA-256 {self.sha256[:12]}…, got {found[:12]}…: it is damaged"
         return None

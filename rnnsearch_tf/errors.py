@@ -26,7 +26,7 @@ class UserError(Exception):
 
 
 class UsageError(UserError):
-    """Wrong usage: an unknown verb, option, section or value."""
+    """Wrong usage: an unknown command, option, section or value."""
 
     exit_code = 2
 
@@ -39,14 +39,3 @@ def one_line(error: BaseException, most: int = 200) -> str:
         'a bad file'
     """
     return " ".join(str(error).split())[:most]
-
-
-class Terminated(BaseException):
-    """Raised on SIGTERM. The work can be resumed.
-
-    Like KeyboardInterrupt, it is not an Exception.
-    """
-
-
-class PeerLost(Terminated):
-    """Another worker was lost. Training can be resumed once all workers are back."""

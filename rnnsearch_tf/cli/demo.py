@@ -41,9 +41,6 @@ def run(arguments: Namespace) -> None:
             " on other text with rnnsearch train"
         )
     import_tensorflow()
-    from rnnsearch_tf.runtime.cores import use_one_thread_per_op
-
-    use_one_thread_per_op([config.model], config.data.batch_size)
     _train(config, folder)
     from rnnsearch_tf.data.corpus import open_corpus
     from rnnsearch_tf.translation import Translator

@@ -23,8 +23,8 @@ def add_model(parser: argparse.ArgumentParser, several: bool = True) -> None:
         required=True,
         metavar="RUN",
         help=(
-            "folder that `rnnsearch train` wrote, a .keras file in one, or a name from `rnnsearch"
-            f" models`{'; several form an ensemble' if several else ''}"
+            "folder that `rnnsearch train` wrote, or the name of a model that comes with the"
+            f" program{'; several form an ensemble' if several else ''}"
         ),
     )
     if not several:

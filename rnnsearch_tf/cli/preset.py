@@ -9,7 +9,6 @@ from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
-from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.runs.folder import Run
 
 PRESET_FILE = "task.json"
@@ -32,6 +31,5 @@ def run(arguments: Namespace) -> None:
     import_tensorflow()
     from rnnsearch_tf.extras.hub import preset_to_run, run_to_preset
 
-    with announced("writing the RUN" if preset else "writing the preset"):
-        (preset_to_run if preset else run_to_preset)(arguments.model, arguments.folder)
+    (preset_to_run if preset else run_to_preset)(arguments.model, arguments.folder)
     print(arguments.folder)

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from rnnsearch_tf.config import SearchConfig, check_value, saved_config
+from rnnsearch_tf.config import SearchConfig, check_value
 from rnnsearch_tf.config.yaml_files import read_value
 from rnnsearch_tf.data.pairs import SIDES
-from rnnsearch_tf.errors import Terminated, UsageError
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.files.reading import check_inputs, read_batches, read_lines
 from rnnsearch_tf.files.streams import check_readable_again
 from rnnsearch_tf.files.tables import look
-from rnnsearch_tf.runtime.progress import announced, progress
+from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.runs.folder import Run
 
 if TYPE_CHECKING:
@@ -43,43 +43,21 @@ SEARCH_FLAGS = {
 
 @contextlib.contextmanager
 def sigterm_raises() -> Iterator[None]:
-    """Raise Terminated at SIGTERM inside the block; training/interruption.py takes over while a
-    model is fitted.
+    """Raise KeyboardInterrupt at SIGTERM inside the block; training/interruption.py takes over while
+    a model is fitted.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def terminate(number, frame):
-        raise Terminated
+        raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGTERM, terminate)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-class StoreOnce(argparse.Action):
-    """The action `store` for a flag that may be given once; plain `store` silently replaces a first
-    value.
-    """
-
-    _stored_in: argparse.Namespace | None = None  # the namespace that holds this flag's value
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        if option_string and self._stored_in is namespace:
-            raise argparse.ArgumentError(
-                self, f"expected once, got it again with {values!r}; leave one out"
-            )
-        self._stored_in = namespace
-        setattr(namespace, self.dest, values)
 
 
 def pair_of_columns(arguments: argparse.Namespace) -> tuple[str, str] | None:
@@ -198,10 +176,6 @@ def load_translator(arguments: argparse.Namespace) -> Translator:
     combine = combination(arguments)
     runs = [Run.open(run) for run in arguments.model]  # fail before the slow import of TensorFlow
     import_tensorflow()
-    from rnnsearch_tf.runtime.cores import use_one_thread_per_op
     from rnnsearch_tf.translation import Translator
 
-    configs = [saved_config(run.config) for run in runs]
-    use_one_thread_per_op([config.model for config in configs], configs[0].search.batch_size)
-    with announced("loading the model"):
-        return Translator.load(runs, combine=combine)
+    return Translator.load(runs, combine=combine)

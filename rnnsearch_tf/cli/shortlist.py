@@ -65,7 +65,6 @@ def run(arguments: Namespace) -> None:
     check_pairs(arguments.source, arguments.target)
     check_output(arguments.output, [arguments.source, arguments.target])
     run = Run.open(arguments.model)
-    run.verify()
     import_tensorflow()
     from rnnsearch_tf.config import saved_config
     from rnnsearch_tf.alignment.word_translations import translation_probabilities

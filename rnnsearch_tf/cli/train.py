@@ -2,13 +2,12 @@
 the development set in RUN/best. Vocabularies of your own are named by source.vocabulary and
 target.vocabulary; --resume and --from keep the RUN's.
 
-Ctrl-C saves the training and prints the command to resume it; --resume resumes it. SIGTERM does the
-same, with exit code 75, so that a scheduler can start the same command with --resume. Before the
-first update, while vocabularies are built, nothing is saved: start again without --resume.
-RUN/checkpoints has the last two checkpoints; if the last one is damaged, the previous one is used.
+Ctrl-C and SIGTERM save the training, print the command to resume it, and exit with 130; --resume
+resumes it. Before the first update, while vocabularies are built, nothing is saved: start again
+without --resume. RUN/checkpoints has the last two checkpoints; if the last one is damaged, the
+previous one is used.
 
-If the gradient of a batch is NaN or infinite, training stops before the update and prints the files
-and lines of the batch; --resume --skip-batch resumes without it.
+If the gradient of a batch is NaN or infinite, training stops before the update.
 
 --from RUN starts from a trained model, for more text or text of another domain:
 
@@ -18,9 +17,7 @@ It takes RUN's best weights, vocabularies, SentencePiece models and settings; --
 change the settings. The optimizer, the counters, the schedule and the best score start anew.
 Without a development text, one is held out of the new text.
 
---distribute mirrored trains on all GPUs of this machine. --distribute multi-worker makes this
-process one of the workers that TF_CONFIG names; rnnsearch launch starts them. data.batch_size is
-the total over all workers.
+--distribute mirrored trains on all GPUs of this machine; data.batch_size is the total over all.
 """
 
 import contextlib
@@ -32,14 +29,12 @@ from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import flags
 from rnnsearch_tf.cli.shared import pairs_settings, sigterm_raises
-from rnnsearch_tf.distributed.addresses import DISTRIBUTIONS, this_worker
 from rnnsearch_tf.config import as_dictionary, load_config, saved_config
 from rnnsearch_tf.data.continuing import continued_config
 from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.files.untrusted import check_inside
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -52,9 +47,6 @@ def arguments(parser: ArgumentParser) -> None:
     flags.add_folder(parser, "folder to write", metavar="RUN")
     flags.add_settings(parser, "change one setting; may be repeated")
     flags.add_switch(parser, "--resume", "resume the training in RUN")
-    flags.add_switch(
-        parser, "--skip-batch", "with --resume: skip the batch whose gradient was not finite"
-    )
     parser.add_argument(
         "--from", dest="start_from", metavar="RUN", help="start from the model of another RUN"
     )
@@ -76,50 +68,36 @@ def arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--distribute",
-        choices=DISTRIBUTIONS,
-        help="split every batch over the GPUs of this machine, or over processes",
+        choices=("mirrored",),
+        help="split every batch over the GPUs of this machine",
     )
 
 
 def run(arguments: Namespace) -> None:
     arguments.set = [*pairs_settings(arguments), *arguments.set]
-    index, addresses = this_worker() if arguments.distribute == "multi-worker" else (0, [None])
-    config = _configuration(arguments, len(addresses))
+    config = _configuration(arguments)
     output_folder = pathlib.Path(arguments.output)
     if output_folder.exists() and not output_folder.is_dir():
         raise UserError(f"--output {output_folder}: expected a folder, got a file")
-    if arguments.skip_batch and not arguments.resume:
-        raise UsageError(
-            "--skip-batch: expected --resume with it, got none; it skips the batch at which a"
-            " training stopped"
-        )
-    if not arguments.resume and index == 0:
+    if not arguments.resume:
         Run(output_folder).refuse_training()
     check_files(config)  # fail before the slow import of TensorFlow
     # Keras writes its progress bar to standard output
     with sigterm_raises(), contextlib.redirect_stdout(sys.stderr):
         import_tensorflow()
-        from rnnsearch_tf.runtime.cores import use_one_thread_per_op
         from rnnsearch_tf.training.fit import train
 
-        use_one_thread_per_op([config.model], config.data.batch_size // len(addresses))
         summary = train(
             config,
             output_folder,
             arguments.resume,
             arguments.start_from,
             arguments.new_words or 0,
-            arguments.skip_batch,
             arguments.distribute,
         )
-    if index:  # only the chief prints the result
-        return
-    if summary is None or summary["enough"]:  # otherwise train() has said what to do first
-        print(
-            f"done. Next: {_next_command(config.model.system, shlex.quote(str(output_folder)))}",
-            file=sys.stderr,
-        )
-    print(json.dumps(summary or {}, ensure_ascii=False, default=float))
+    next_command = _next_command(config.model.system, shlex.quote(str(output_folder)))
+    print(f"done. Next: {next_command}", file=sys.stderr)
+    print(json.dumps(summary, ensure_ascii=False, default=float))
 
 
 def _next_command(system, run):
@@ -131,7 +109,7 @@ def _next_command(system, run):
     )
 
 
-def _configuration(arguments, workers):
+def _configuration(arguments):
     if arguments.start_from is None:
         for flag, value in (("--mix", arguments.mix), ("--new-words", arguments.new_words)):
             if value is not None:
@@ -145,9 +123,7 @@ def _configuration(arguments, workers):
             "expected --resume or --from, got both; --resume resumes the training in --output,"
             " which has saved what it started from: leave --from out"
         )
-    return continued_config(
-        arguments.start_from, arguments.config, arguments.set, arguments.mix, workers
-    )
+    return continued_config(arguments.start_from, arguments.config, arguments.set, arguments.mix)
 
 
 def _given_or_saved(arguments):
@@ -165,7 +141,6 @@ def _given_or_saved(arguments):
             f"--resume: expected a training to resume, found no {saved}; give --config, without"
             " --resume"
         )
-    check_inside(saved, arguments.output)
     before = saved_config(saved)
     if arguments.pairs and before.data.corpora:
         raise UsageError(

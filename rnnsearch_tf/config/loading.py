@@ -52,6 +52,9 @@ from rnnsearch_tf.files.atomic import write_file
 
 SectionT = typing.TypeVar("SectionT")
 
+LAST_WITH_ALL = "ff94a411"
+"""The last commit that has every option of the configurations that were saved before."""
+
 
 def load_config(
     path: AnyPath | None = None,
@@ -180,7 +183,7 @@ def shipped_config(name: AnyPath) -> pathlib.Path:
     name = str(name)
     if name not in shipped:
         close = difflib.get_close_matches(name, shipped, n=1)
-        hint = f"did you mean {close[0]}?" if close else "rnnsearch configs lists them"
+        hint = f"did you mean {close[0]}?" if close else "rnnsearch options lists them"
         raise UsageError(
             f"{name}: expected a YAML configuration file or the name of a shipped one, found"
             f" neither; {hint}"
@@ -429,7 +432,10 @@ def _entries(
                     " --config names may have a base: write the options out, or write base into"
                     " such a file"
                 )
-            raise UsageError(f"{where}: unknown option {prefix}{key}{_nearest(prefix, key, known)}")
+            hint = _nearest(prefix, key, known)
+            if pathlib.PurePath(where).name == "config.yaml":  # training wrote it
+                hint = f"; options were removed after commit {LAST_WITH_ALL}, which still reads it"
+            raise UsageError(f"{where}: unknown option {prefix}{key}{hint}")
         if dataclasses.is_dataclass(hints[key]):
             yield key, value, getattr(default, key)
         else:
@@ -500,11 +506,7 @@ def _check(value: Any, hint: Any, field: dataclasses.Field[Any], where: str) -> 
         raise UsageError(f"{where}: expected {names[kind]}, got {value!r}")
     if meta["choices"] and value not in meta["choices"]:
         text = str(value)
-        close = (
-            [meta["renamed"][text]]
-            if text in meta["renamed"]
-            else difflib.get_close_matches(text, meta["choices"], n=1)
-        )
+        close = difflib.get_close_matches(text, meta["choices"], n=1)
         hint_text = f"; did you mean {close[0]}?" if close else ""
         raise UsageError(
             f"{where}: expected one of {', '.join(meta['choices'])}, got {value!r}{hint_text}"

@@ -35,7 +35,6 @@ LIMITS = {
     "minimum": (operator.ge, "at least"),
     "maximum": (operator.le, "at most"),
     "above": (operator.gt, "more than"),
-    "below": (operator.lt, "less than"),
 }
 """{fact of a number: (whether a value is within, words)}."""
 
@@ -49,9 +48,7 @@ def option(
     minimum: float | None = None,
     maximum: float | None = None,
     above: float | None = None,
-    below: float | None = None,
     pattern: str | None = None,
-    renamed: Mapping[str, str] | tuple[()] = (),
     only_with: Conditions | tuple[Conditions, ...] = (),
     of_evaluations: bool = False,
     facts: Iterable[str] = (),
@@ -64,9 +61,8 @@ def option(
         meaning: what it does, for the user.
         unit: unit of a number.
         choices: the values that it may have.
-        minimum, maximum, above, below: limits of a number, the last two exclusive.
+        minimum, maximum, above: limits of a number, the last one exclusive.
         pattern: regular expression of a language code.
-        renamed: {former name of a choice: its new name}.
         only_with: {other option: tuple of its values with which this option has an effect, or
             GIVEN}; or several such dictionaries, one of which has to hold completely. A name
             without a section belongs to the same section.
@@ -85,11 +81,10 @@ def option(
         minimum=minimum,
         maximum=maximum,
         above=above,
-        below=below,
         pattern=pattern,
     )
     only_with = (only_with,) if isinstance(only_with, dict) else only_with
-    effect = dict(renamed=renamed, only_with=only_with, of_evaluations=of_evaluations)
+    effect = dict(only_with=only_with, of_evaluations=of_evaluations)
     if unknown := {*facts} - FACTS.keys():
         raise KeyError(f"facts: expected some of {', '.join(FACTS)}, got {', '.join(unknown)}")
     known = dict(facts=frozenset(facts), flag=flag)

@@ -143,57 +143,11 @@ class TrainingConfig:
         facts=("saved",),
     )
     learning_rate: float = option(1.0, "step size", above=0.0)
-    rho: float = option(
-        0.95,
-        "Adadelta: decay of its running averages",
-        minimum=0.0,
-        below=1.0,
-        only_with={"optimizer": ("adadelta",)},
-        facts=("saved",),
-    )
-    epsilon: float = option(
-        1e-6,
-        "Adadelta or Adam: added for numerical stability",
-        above=0.0,
-        only_with={"optimizer": ("adadelta", "adam")},
-        facts=("saved",),
-    )
-    beta_1: float = option(
-        0.9,
-        "Adam: decay of the gradient's average",
-        minimum=0.0,
-        below=1.0,
-        only_with={"optimizer": ("adam",)},
-        facts=("saved",),
-    )
-    beta_2: float = option(
-        0.999,
-        "Adam: decay of the squared gradient's average",
-        minimum=0.0,
-        below=1.0,
-        only_with={"optimizer": ("adam",)},
-        facts=("saved",),
-    )
-    momentum: float = option(
-        0.0,
-        "SGD: momentum",
-        minimum=0.0,
-        below=1.0,
-        only_with={"optimizer": ("sgd",)},
-        facts=("saved",),
-    )
     schedule: str = option(
         "constant",
         "learning rate over time: constant; cosine, down to 0 at the end of training (updates or"
-        " minutes); halving, every half epoch from halve_after on (Sutskever et al. 2014)",
+        " minutes); halving, every half epoch from epoch 5 on (Sutskever et al. 2014)",
         choices=("constant", "cosine", "halving"),
-    )
-    halve_after: float = option(
-        5.0,
-        "with schedule: halving, when the learning rate is first halved",
-        unit="epochs",
-        minimum=0.0,
-        only_with={"schedule": ("halving",)},
     )
     warmup_updates: int = option(
         0, "updates over which the learning rate rises from 0", unit="updates", minimum=0
@@ -226,25 +180,11 @@ class TrainingConfig:
         only_with={"model.system": ATTENDING, "model.read_end_symbol": (True,)},
         facts=("saved",),
     )
-    worker_gradients: str = option(
-        "exact",
-        "number format in which workers exchange large gradients: exact: as computed; bfloat16:"
-        " rounded, half the bytes; the sum is rounded again at every worker",
-        choices=("exact", "bfloat16"),
-    )
-    accumulate: int = option(
-        1,
-        "batches whose gradients are averaged into one update",
-        unit="batches",
-        minimum=1,
-        facts=("saved",),
-    )
     non_finite_gradient: str = option(
         "error",
-        "what to do if a gradient has NaN or Inf: error: stop training; skip: skip the update;"
-        " decay_weights: use 0.1·θ as the gradient, as the authors' program did",
-        choices=("error", "skip", "decay_weights"),
-        renamed={"shrink": "decay_weights"},
+        "what to do if a gradient has NaN or Inf: error: stop training; decay_weights: use 0.1·θ as"
+        " the gradient, as the authors' program did",
+        choices=("error", "decay_weights"),
         facts=("saved",),
     )
     precision: str = option(
@@ -298,26 +238,13 @@ class TrainingConfig:
         of_evaluations=True,
         only_with={"model.system": TRANSLATING},
     )
-    keep_evaluated: int = option(
-        4,
-        "number of last evaluations whose weights are kept in RUN/evaluated, for `rnnsearch"
-        " average`; 0: none",
-        unit="files",
-        minimum=0,
-    )
     average: int = option(
         0,
         "number of last evaluations whose weights are averaged at the end; the average becomes the"
-        " best weights if it scores better than each of them; at most keep_evaluated; 0: off",
+        " best weights if it scores better than each of them; 0: off",
         unit="evaluations",
         minimum=0,
         of_evaluations=True,
-    )
-    evaluate_after: int = option(
-        0,
-        "no evaluation before this many updates, except at the end; at most maximum_updates",
-        unit="updates",
-        minimum=0,
     )
     checkpoint_every_minutes: float = option(
         10.0, "time between saved training states", unit="minutes", above=0.0
@@ -327,19 +254,6 @@ class TrainingConfig:
         "stop after this many evaluations without a better score (best_by); null: never",
         minimum=1,
         of_evaluations=True,
-    )
-    tensorboard: bool = option(
-        False, "write TensorBoard events, including images of attention, to RUN/tensorboard"
-    )
-    jit_compile: bool = option(
-        False,
-        "compile each update by XLA, for a GPU; batches are padded to few shapes, multiples of 10"
-        " tokens with batch_size sentences, since each shape is compiled once; with one worker",
-    )
-    deterministic: bool = option(
-        False,
-        "use deterministic operations only: on the same machine the result is always the same, also"
-        " with several threads; not with maximum_minutes",
     )
     seed: int = option(
         1234,
@@ -518,23 +432,8 @@ def _check_together(config: Config) -> None:
     check_sampling(
         config.data, {"source": config.source.sampling, "target": config.target.sampling}
     )
-    if training.deterministic and training.maximum_minutes:
-        minutes = training.maximum_minutes
-        raise UsageError(
-            "training.deterministic: expected no training.maximum_minutes beside it, got"
-            f" {minutes}; set maximum_updates"
-        )
-    if training.average == 1 or training.average > training.keep_evaluated:
-        raise UsageError(
-            "training.average: expected 0, or from 2 to training.keep_evaluated ="
-            f" {training.keep_evaluated}, got {training.average}; raise training.keep_evaluated too"
-        )
-    if training.maximum_updates and training.evaluate_after > training.maximum_updates:
-        raise UsageError(
-            "training.evaluate_after: expected at most training.maximum_updates ="
-            f" {training.maximum_updates}, with which training ends, got {training.evaluate_after};"
-            " lower it"
-        )
+    if training.average == 1:
+        raise UsageError("training.average: expected 0, or 2 or more, got 1; raise it")
     if training.schedule == "cosine" and not (training.maximum_updates or training.maximum_minutes):
         raise UsageError(
             "training.schedule: cosine needs training.maximum_updates or training.maximum_minutes,"

@@ -22,14 +22,11 @@ _FAITHFUL: dict[str, dict[str, Any]] = {
     "training": dict(
         optimizer="adadelta",
         learning_rate=1.0,
-        rho=0.95,
-        epsilon=1e-6,
         global_clipnorm=1.0,
         loss_reduction="sum",
         schedule="constant",
         warmup_updates=0,
         label_smoothing=0.0,
-        accumulate=1,
     ),
     "search": dict(
         shrinking_beam=True, length_penalty=0.0, minimum_length_ratio=0.5, maximum_length_ratio=3.0

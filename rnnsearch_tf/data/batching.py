@@ -31,9 +31,6 @@ Batch = dict[str, np.ndarray]
 
 Item = TypeVar("Item")
 
-LENGTH_STEP = 10
-"""Tokens; lengths of batches with few shapes are multiples of it."""
-
 
 def shuffled(
     items: Iterable[Item], buffer_size: int, generator: np.random.Generator
@@ -79,30 +76,30 @@ def padded_batch(pairs: Iterable[IdPair]) -> Batch:
     return batch
 
 
-def share(batch: dict[str, tf.Tensor], worker: int, workers: int) -> dict[str, tf.Tensor]:
-    """A worker's rows of a batch: every workers-th from the worker-th, without columns that are
-    only padding.
+def share(batch: dict[str, tf.Tensor], number: int, count: int) -> dict[str, tf.Tensor]:
+    """A replica's rows of a batch: every count-th from the number-th, without columns that are only
+    padding.
 
-    If a worker's share is empty, it gets the first source with a target of one padding id, which
-    adds nothing to the loss; so all workers have the same number of batches.
+    If a replica's share is empty, it gets the first source with a target of one padding id, which
+    adds nothing to the loss; so all replicas have the same number of batches.
 
     Args:
         batch: {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, optionally ``links``
             float32 [B, I, J] and ``sample_weight`` float [B] or [B, I]; B at least 1.
-        worker: number of this worker, from 0.
-        workers: number of workers.
+        number: number of the replica, from 0.
+        count: number of replicas.
 
     Example:
         >>> batch = {
         ...     "source_ids": tf.constant([[5, 1, 0], [6, 7, 1]]),
         ...     "target_ids": tf.constant([[8, 1, 0], [8, 9, 1]]),
         ... }
-        >>> [share(batch, worker, 3)["target_ids"].numpy().tolist() for worker in range(3)]
+        >>> [share(batch, number, 3)["target_ids"].numpy().tolist() for number in range(3)]
         [[[8, 1]], [[8, 9, 1]], [[0]]]
     """
-    empty = tf.shape(batch["source_ids"])[0] <= worker
+    empty = tf.shape(batch["source_ids"])[0] <= number
     rows = {
-        name: tf.cond(empty, lambda ids=ids: ids[:1], lambda ids=ids: ids[worker::workers])
+        name: tf.cond(empty, lambda ids=ids: ids[:1], lambda ids=ids: ids[number::count])
         for name, ids in batch.items()
     }
 
@@ -185,38 +182,6 @@ def bucketed_batches(
             yield padded_batch(buckets.pop(number))
     for number in sorted(buckets):
         yield padded_batch(buckets[number])
-
-
-def with_few_shapes(dataset: tf.data.Dataset, batch_size: int) -> tf.data.Dataset:
-    """The batches, padded so that few shapes occur: both sides to the same multiple of
-    LENGTH_STEP, and with rows to `batch_size` sentences.
-
-    A row that is added has the first source and a target of only padding, which adds nothing to
-    the loss.
-
-    Args:
-        dataset: batches of at most `batch_size` sentences; see :func:`share` for their keys.
-    """
-
-    def pad(batch: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        rows = batch_size - tf.shape(batch["source_ids"])[0]
-        sizes = {name: tf.shape(batch[f"{name}_ids"])[1] for name in ("source", "target")}
-        longest = tf.maximum(sizes["source"], sizes["target"])
-        length = (longest + LENGTH_STEP - 1) // LENGTH_STEP * LENGTH_STEP
-        source, target = (length - sizes[name] for name in ("source", "target"))
-        sources = tf.pad(batch["source_ids"], [[0, 0], [0, source]])
-        padded = {
-            "source_ids": tf.concat([sources, tf.repeat(sources[:1], rows, axis=0)], axis=0),
-            "target_ids": tf.pad(batch["target_ids"], [[0, rows], [0, target]]),
-        }
-        if "links" in batch:
-            padded["links"] = tf.pad(batch["links"], [[0, rows], [0, target], [0, source]])
-        if "sample_weight" in batch:
-            weight = batch["sample_weight"]
-            padded["sample_weight"] = tf.pad(weight, [[0, rows], [0, target]][: weight.shape.rank])
-        return padded
-
-    return dataset.map(tf.autograph.experimental.do_not_convert(pad))
 
 
 def single_threaded(dataset: tf.data.Dataset) -> tf.data.Dataset:

@@ -14,7 +14,6 @@ from rnnsearch_tf.config import (
     Config,
     CorpusConfig,
     as_dictionary,
-    default_of,
     load_config,
     named_options,
     saved_config,
@@ -41,7 +40,6 @@ def continued_config(
     path: str | os.PathLike[str] | None = None,
     overrides: Sequence[str] = (),
     mix: float | None = None,
-    workers: int = 1,
     pairs: Any = None,
 ) -> Config:
     """The configuration of a RUN, changed by the values of a file and of overrides.
@@ -57,8 +55,6 @@ def continued_config(
         overrides: strings ``section.key=value``.
         mix: also train on the RUN's own training text, with this many of its pairs for each new
             pair, before the length limits.
-        workers: number of processes that will train; for one, ``training.worker_gradients`` is
-            reset to its default.
         pairs: the new training text, if :func:`train` is given it as ``pairs``: Pairs, or what
             ``Pairs(pairs)`` takes; a generator is read to its end, so make Pairs of it first.
 
@@ -78,8 +74,6 @@ def continued_config(
     limits = names_with(TrainingConfig, "limits_training")
     if named & {f"training.{name}" for name in limits}:  # a new limit replaces the RUN's limits
         below["training"] |= dict.fromkeys(limits)
-    if workers == 1:
-        below["training"]["worker_gradients"] = default_of("training.worker_gradients")
     config = load_config(path, overrides, below=below)
     check_continues(config, before, trained)
     text_in_files = config.data.corpus == "files" and config.data.prepared is None

@@ -7,7 +7,6 @@ the order of epoch k and the pieces drawn by subword regularization depend only 
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -39,8 +38,6 @@ def training_dataset(
     seed: int,
     epoch: int | Callable[[], int] = 0,
     on_epoch_size: Callable[[int, int], None] | None = None,
-    worker: int = 0,
-    workers: int = 1,
 ) -> tf.data.Dataset:
     """One epoch of training batches per iteration, in a new order each time.
 
@@ -60,10 +57,6 @@ def training_dataset(
             except for PreparedPairs, a callable that returns it at the start of each iteration.
         on_epoch_size: callback(epoch, batches), called before an epoch's last batch is yielded; not
             for PreparedPairs, whose number of batches is known beforehand.
-        worker: number of this worker, from 0.
-        workers: number of workers that share each batch, see
-            :func:`~rnnsearch_tf.data.batching.share`. Every worker reads the whole text; of
-            PreparedPairs only its own pairs.
 
     Returns:
         tf.data.Dataset, finite, of {"source_ids": int32 [B, J], "target_ids": int32 [B, I]},
@@ -83,7 +76,7 @@ def training_dataset(
                 " prepared corpus, got a function; NumberedBatches has its number of batches"
             )
         pairs.check_texts((source_text, target_text))
-        return NumberedBatches(pairs, data, seed, worker, workers).epochs(epoch)
+        return NumberedBatches(pairs, data, seed).epochs(epoch)
     pairs.check()
     encoded = [EncodedPairs(source_text, target_text, corpus, data) for corpus, _ in pairs.corpora]
     for corpus in encoded:
@@ -110,9 +103,6 @@ def training_dataset(
     dataset = tf.data.Dataset.from_generator(
         batches, output_signature=_SIGNATURE | (_LINKS if pairs.linked else {})
     )
-    if workers > 1:
-        share = functools.partial(batching.share, worker=worker, workers=workers)
-        dataset = dataset.map(tf.autograph.experimental.do_not_convert(share))
     return batching.single_threaded(dataset.prefetch(2))
 
 

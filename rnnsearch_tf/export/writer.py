@@ -17,7 +17,6 @@ from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
 from rnnsearch_tf.export.publishing import new_version, version_folder
 from rnnsearch_tf.export.signatures import INPUTS, Served
 from rnnsearch_tf.export.warmup import sentences_of, write_warmup
-from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.loading import Paths, listed
@@ -73,22 +72,20 @@ def export_model(
             variable.assign(value)
     sentences = sentences_of(translator.source_text)
     with new_version(output, version) as (target, folder):
-        with announced("building the graphs of the signatures"):
-            tf.saved_model.save(
-                served.module(),
-                str(folder),
-                signatures=served.signatures(options.signatures),
-                # a server does not train
-                options=tf.saved_model.SaveOptions(experimental_custom_gradients=False),
-            )
+        tf.saved_model.save(
+            served.module(),
+            str(folder),
+            signatures=served.signatures(options.signatures),
+            # a server does not train
+            options=tf.saved_model.SaveOptions(experimental_custom_gradients=False),
+        )
         finish_graph(folder)
         inputs = {name: INPUTS[name] for name in options.signatures} | {
             "serving_default": INPUTS["translate"]
         }
         write_warmup(folder, inputs, sentences, options.warmup_requests)
         write_about(folder, folders[0])
-        with announced("comparing its answers in a fresh process"):
-            compared = check_export(folder, translator, options, sentences)
+        compared = check_export(folder, translator, options, sentences)
         save_config(options, folder / PROFILE)
         exported = Exported(target, served.weights.size, compared)
         (folder / "model_card.md").write_text(_card(folders, options, exported), encoding="utf-8")

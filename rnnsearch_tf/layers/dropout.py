@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import tensorflow as tf
 from rnnsearch_tf.runtime.backend import keras
 
 SEED_STRIDE = 1_000_003
-"""Difference between the seeds of two workers or replicas, so that each drops other values."""
+"""Difference between the seeds of two replicas, so that each drops other values."""
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -56,18 +55,3 @@ def dropout(rate: float, **options: Any) -> Dropout:
     """The dropout layer for the current distribution strategy; options of Keras's Dropout."""
     several = tf.distribute.get_strategy().num_replicas_in_sync > 1
     return (ReplicaDropout if several else Dropout)(rate, **options)
-
-
-def vary_dropout(layers: Iterable[Dropout], worker: int) -> None:
-    """Derive a worker's dropout state from the chief's, so that each worker drops other values.
-
-    Args:
-        layers: Dropout layers with the state of the chief.
-        worker: int, index of this worker.
-    """
-    for layer in layers:
-        state = layer.random_state()
-        if state is not None:
-            seed, drawn = state
-            seed = (int(seed) + SEED_STRIDE * worker) % 2**32
-            layer.set_random_state(np.array([seed, drawn], np.uint32))

@@ -21,7 +21,6 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.data.batching import shares
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.models.loss import TranslationLoss
 from rnnsearch_tf.runtime.keras_internals import BuiltModel
 
@@ -49,8 +48,7 @@ class StopAtNonFiniteGradient(keras.callbacks.Callback):
         found = ", ".join(f"{name} {value}" for name, value in values.items())
         raise NonFiniteGradient(
             f"fit: expected a finite gradient, got {found} in batch {batch + 1} of the epoch; the"
-            " weights are those before it; take a lower learning rate, or"
-            " non_finite_gradient='skip'"
+            " weights are those before it; take a lower learning rate"
         )
 
 
@@ -71,14 +69,9 @@ class KerasMethods(BuiltModel):
         second and gradient norm. With a Keras loss, such as
         ``keras.losses.SparseCategoricalCrossentropy(from_logits=True)``, they are those passed.
 
-        ``jit_compile=True``: XLA compiles an update, once for each shape of batches; see
-        :func:`~rnnsearch_tf.data.batching.with_few_shapes`. A model that is loaded from a file is
-        compiled without it.
-
         Raises:
             UsageError: a loss or metric expects probabilities instead of logits; metrics are passed
-                with the fused loss, which has no logits for them; or ``jit_compile`` is True
-                without the fused loss or with several replicas.
+                with the fused loss, which has no logits for them.
         """
         given = bind_arguments(super().compile, arguments, keywords).arguments
         loss = given.get("loss")
@@ -95,28 +88,10 @@ class KerasMethods(BuiltModel):
                 f"{type(self).__name__}.compile: expected no loss_weights beside TranslationLoss,"
                 f" got {given['loss_weights']!r}; scale the learning rate, or give sample_weight"
             )
-        self.compiled_update = None
-        if given.get("jit_compile") is True:
-            replicas = self.distribute_strategy.num_replicas_in_sync
-            if replicas > 1:
-                raise UsageError(
-                    f"{type(self).__name__}.compile: expected jit_compile=True with one replica,"
-                    f" got {replicas}, each of whose shares has a shape of its own; leave"
-                    " jit_compile out, or train on one device"
-                )
-            if not isinstance(loss, TranslationLoss):
-                raise UsageError(
-                    f"{type(self).__name__}.compile: expected jit_compile=True with"
-                    f" TranslationLoss, got {loss!r}; compile with TranslationLoss()"
-                )
-            self.compiled_update = tf.function(self.update, autograph=False, jit_compile=True)
-        for layer in self.all_layers():
-            if isinstance(layer, RecurrentUnit):
-                layer.may_use_cudnn = self.compiled_update is None
         if not isinstance(loss, TranslationLoss):
             refuse_probabilities("loss", loss)
             refuse_probabilities("metrics", metrics)
-        super().compile(**given | {"jit_compile": False})  # of evaluate and predict, too
+        super().compile(**given)
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
         """Compile a loaded model; Keras does not compile a model that overrides ``compile``."""
@@ -278,10 +253,10 @@ class KerasMethods(BuiltModel):
         """Raise UsageError if several replicas share a batch, which would then be counted several
         times.
         """
-        if self.workers.count > 1 or self.distribute_strategy.num_replicas_in_sync > 1:
+        if self.distribute_strategy.num_replicas_in_sync > 1:
             raise UsageError(
                 f"{type(self).__name__}.compile: expected {expected} under a strategy with several"
-                f" replicas or workers, got {found}; compile with it, or train on one device"
+                f" replicas, got {found}; compile with it, or train on one device"
             )
 
 

@@ -67,8 +67,8 @@ class TranslationLoss(keras.losses.Loss):
         """Reduce the losses [N] of the tokens of a batch with ``sentences`` sentences and
         ``tokens`` tokens to a scalar.
 
-        For a worker's share of a batch, pass the losses of the share and the numbers of the whole
-        batch; the sum over all workers is then the loss of the whole batch.
+        For a replica's share of a batch, pass the losses of the share and the numbers of the whole
+        batch; the sum over all replicas is then the loss of the whole batch.
         """
         total = tf.reduce_sum(losses)
         if self.reduction == "sum":

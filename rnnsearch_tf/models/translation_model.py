@@ -9,7 +9,7 @@ logits, ``fit`` takes x = {"source_ids", "target_ids"} and y = target ids, like 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -38,8 +38,7 @@ from rnnsearch_tf.models.keras_fit import (
 )
 from rnnsearch_tf.models.loss import TranslationLoss, batch_counts
 from rnnsearch_tf.models.metrics import MeanOrNaN, Perplexity, TokensPerSecond
-from rnnsearch_tf.runtime.cores import split_batch
-from rnnsearch_tf.distributed.workers import SingleWorker
+from rnnsearch_tf.models.replicas import replica_count, sum_counts, sum_over_replicas
 
 
 class TranslationModel(KerasMethods):
@@ -80,11 +79,6 @@ class TranslationModel(KerasMethods):
         system, has_attention, reads_source, embedding_bias, paper_initialization    class
             attributes
 
-    Attributes:
-        shards: int, 1; set before ``fit``: number of shards of a batch that are computed in
-            parallel. See runtime/cores.py.
-        workers: SingleWorker; set before ``fit``: the Workers with which this process trains. See
-            distributed/workers.py.
     """
 
     system: str | None = None  # the value of the option model.system
@@ -107,10 +101,6 @@ class TranslationModel(KerasMethods):
         super().__init__(name=name, dtype=dtype)
         self.autocast = False  # see layers/base.py
         self.supports_masking = True
-        self.shards = 1
-        self.workers = SingleWorker()
-        # update, compiled by XLA; None: as a part of Keras's function
-        self.compiled_update: Callable[[Batch], dict[str, tf.Tensor]] | None = None
         # mean negative log-likelihood of a target token, in nats, without label smoothing
         self.loss_metric = MeanOrNaN(name="loss", dtype="float64")
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
@@ -206,7 +196,7 @@ class TranslationModel(KerasMethods):
         return own_metrics if self._tolerates_non_finite_gradient() else own_metrics[:-1]
 
     def train_step(self, data: Any) -> dict[str, tf.Tensor]:
-        """One update from one batch or this worker's share of it. Keras calls this inside of its
+        """One update from one batch, or a replica's share of it. Keras calls this inside of its
         ``tf.function``.
         """
         if self._has_keras_loss():
@@ -214,23 +204,22 @@ class TranslationModel(KerasMethods):
             return super().train_step(data)
         inputs = batch_inputs(data)
         self._require_links(inputs, self._loss_object())
-        return (self.compiled_update or self.update)(inputs)
+        return self.update(inputs)
 
     def update(self, inputs: Batch) -> dict[str, tf.Tensor]:
         """One update; returns the results of the metrics."""
         loss = self._loss_object()
-        sentences, tokens = self.workers.counts(*batch_counts(inputs["target_ids"]))
-        shares_of_batch = self.workers.count * tf.distribute.get_strategy().num_replicas_in_sync
+        sentences, tokens = sum_counts(*batch_counts(inputs["target_ids"]))
         self.clear_losses()
         with tf.GradientTape() as tape:
-            losses, nll = self._sharded_losses(inputs, loss)
+            losses, nll = self._training_losses(inputs, loss)
             weights = word_weights(inputs, losses.dtype)
             if weights is not None:
                 losses *= weights
             objective = loss.reduce(losses, sentences, tokens)
-            # losses of regularizers and add_loss; the sum over workers counts each of them once
+            # losses of regularizers and add_loss; the sum over replicas counts each of them once
             for added in self.losses:
-                objective += tf.cast(added, objective.dtype) / shares_of_batch
+                objective += tf.cast(added, objective.dtype) / replica_count()
             objective = self.optimizer.scale_loss(objective)
         # those of embeddings are tf.IndexedSlices
         gradients, variables = with_gradients(
@@ -238,7 +227,7 @@ class TranslationModel(KerasMethods):
         )
         weighted_nll = nll if weights is None else nll * weights
         totals = [tf.reduce_sum(weighted_nll), tf.reduce_sum(nll)]
-        *gradients, objective, weighted_total, total = self.workers.sums(
+        *gradients, objective, weighted_total, total = sum_over_replicas(
             [*gradients, objective, *totals]
         )
         if hasattr(self.optimizer, "non_finite_gradient"):
@@ -281,22 +270,11 @@ class TranslationModel(KerasMethods):
         weights = word_weights(inputs, nll.dtype)
         weighted_nll = nll if weights is None else nll * weights
         # Keras would take the mean of what the replicas report of their shares
-        [tokens] = self.workers.counts(tf.size(nll))
+        [tokens] = sum_counts(tf.size(nll))
         totals = [tf.reduce_sum(weighted_nll), tf.reduce_sum(nll)]
-        weighted_total, total = self.workers.sums(totals)
+        weighted_total, total = sum_over_replicas(totals)
         self._count(weighted_total, total, tokens)
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
-
-    def _sharded_losses(self, inputs: Batch, loss: TranslationLoss) -> Sequence[tf.Tensor]:
-        """``token_losses`` in training. Each shard of the batch has its own operations, so that no
-        core waits for another.
-        """
-        rows = inputs["source_ids"].shape[0]
-        shards = self.shards if rows is None else max(1, min(self.shards, rows))
-        if shards == 1:
-            return self._training_losses(inputs, loss)
-        losses = [self._training_losses(shard, loss) for shard in split_batch(inputs, shards)]
-        return [tf.concat(values, axis=0) for values in zip(*losses)]
 
     def _training_losses(self, inputs: Batch, loss: TranslationLoss) -> tuple[tf.Tensor, tf.Tensor]:
         return self.token_losses(

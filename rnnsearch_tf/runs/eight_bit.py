@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.files.untrusted import UNREADABLE, check_archive
+from rnnsearch_tf.runs.folder import UNREADABLE
 
 SMALLEST = 4096
 """Entries of the smallest array that is quantized. Smaller ones (biases, v_a) stay in float32:
@@ -57,7 +57,6 @@ def load_weights(path: AnyPath, variables: Sequence[Any]) -> None:
         ValueError: the file is damaged, or contains other variables or Python objects, which are
             not read.
     """
-    check_archive(path, (".npy",))
     try:
         with np.load(path) as file:
             arrays = dict(file)

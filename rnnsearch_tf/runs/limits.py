@@ -14,7 +14,7 @@ def reached_limit(progress: Any, settings: Any) -> str | None:
     """
     limits: dict[str, tuple[float | None, float]] = {
         "epochs": (settings.epochs, progress.epoch),
-        "maximum_updates": (settings.maximum_updates, progress.batches // settings.accumulate),
+        "maximum_updates": (settings.maximum_updates, progress.batches),
         "maximum_minutes": (settings.maximum_minutes, progress.seconds / 60),
         "patience": (settings.patience, progress.evaluations_since_best),
     }

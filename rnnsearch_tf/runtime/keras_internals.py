@@ -19,7 +19,7 @@ ADAM_MOMENTS = "_momentums", "_velocities"
 
 class OptimizerSteps(keras.optimizers.Optimizer):
     """Steps of Keras's ``apply``. A subclass that replaced all of ``apply`` would have to repeat
-    accumulation, weight decay and averages of weights.
+    weight decay and averages of weights.
     """
 
     @property
@@ -41,11 +41,11 @@ class OptimizerSteps(keras.optimizers.Optimizer):
         self._iterations.value._aggregation = tf.VariableAggregation.NONE
 
     def clip(self, gradients: list[tf.Tensor]) -> list[tf.Tensor]:
-        """Clip as the options say. Keras calls it after averaging accumulated gradients."""
+        """Clip as the options say."""
         return super()._clip_gradients(gradients)
 
     def _clip_gradients(self, grads: list[tf.Tensor]) -> list[tf.Tensor]:
-        return self.clip(grads)
+        return grads  # clipped already
 
     def _backend_update_step(
         self, grads: list[tf.Tensor], trainable_variables: list[Any], learning_rate: tf.Tensor
@@ -55,12 +55,6 @@ class OptimizerSteps(keras.optimizers.Optimizer):
         """
         for gradient, weight in zip(grads, trainable_variables):
             self.update_step(gradient, weight, learning_rate)
-
-    def _backend_increment_gradient_accumulators(
-        self, grads: list[tf.Tensor], acc_grads: list[Any]
-    ) -> None:
-        for gradient, total in zip(grads, acc_grads):
-            total.assign_add(gradient)
 
 
 class BuiltModel(keras.Model):

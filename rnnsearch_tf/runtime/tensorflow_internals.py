@@ -19,9 +19,3 @@ cudnn_rnn = tf.raw_ops.CudnnRNNV3
 """All positions of sentences of different lengths. ``keras.layers.GRU`` calls it for a whole layer
 with weights of its own.
 """
-
-collective_reduce = tf.raw_ops.CollectiveReduceV2
-collective_gather = tf.raw_ops.CollectiveGatherV2
-"""Exchange between processes under a key that the caller chooses. ``tf.distribute`` counts its keys
-while it traces, so that workers with different graphs would wait for each other.
-"""

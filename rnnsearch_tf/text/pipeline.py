@@ -18,7 +18,7 @@ from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.runtime.progress import announced, say
+from rnnsearch_tf.runtime.progress import say
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.casing import lower
 from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, MARK, SPACE
@@ -512,8 +512,7 @@ def _extended(text: Text, counts: Mapping[str, int], number: int) -> Text:
     config = text.config
     model = None
     if config.tokenization == "sentencepiece":
-        with announced("learning new subwords"):
-            model = subwords.extended(text.subword_model or b"", counts, number)
+        model = subwords.extended(text.subword_model or b"", counts, number)
         vocabulary = Vocabulary(subwords.Subwords(model).pieces)
     else:
         vocabulary = text.vocabulary.extended(counts, number, config.minimum_count)
@@ -549,8 +548,7 @@ def text_of_counts(config: TextConfig, counts: TokenCounts | None, where: str) -
     else:
         if counts.is_cut:
             say(f"{where}: only its first {counts.most_lines:,} lines are used to learn subwords")
-        with announced(f"learning {config.vocabulary_size:,} subwords"):
-            model = subwords.train(counts.total(), config.vocabulary_size, where)
+        model = subwords.train(counts.total(), config.vocabulary_size, where)
     return Text(config, Vocabulary(subwords.Subwords(model, where).pieces), model)
 
 

@@ -55,18 +55,12 @@ def check_arguments(
     resume: bool,
     start_from: str | os.PathLike[str] | None,
     new_words: int,
-    skip_batch: bool,
 ) -> None:
     """Refuse a folder or a combination of arguments with which training cannot start."""
     if resume and start_from is not None:
         raise UsageError(
             f"train: expected resume or start_from, got both; {run} records what it started from:"
             " leave start_from out"
-        )
-    if skip_batch and not resume:
-        raise UsageError(
-            "train: expected resume with skip_batch, got none; it skips the batch at which a"
-            " training stopped"
         )
     if new_words and start_from is None:
         raise UsageError(

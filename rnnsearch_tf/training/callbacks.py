@@ -1,8 +1,8 @@
 """Keras callbacks of the fit driver: clock, schedule, limits, log, progress line,
 checkpoints, and those of the user.
 
-They share one :class:`~rnnsearch_tf.training.checkpoint.TrainingState`. :class:`Clock`, the first
-in the list, keeps it up to date.
+They share one :class:`~rnnsearch_tf.training.checkpoint.TrainingState`, which :class:`Clock` keeps
+up to date.
 """
 
 from __future__ import annotations
@@ -36,12 +36,11 @@ from rnnsearch_tf.training.checkpoint import (
     save_state,
 )
 from rnnsearch_tf.training.learning_rate import epochs_done, learning_rate, share_done
-from rnnsearch_tf.files.untrusted import check_inside
 
 log = logging.getLogger("rnnsearch_tf")
 
 BATCHES_BETWEEN_RECORDS = 100
-"""In metrics.jsonl and in TensorBoard."""
+"""In metrics.jsonl."""
 
 BATCHES_BEFORE_TIME_LEFT = 20
 """Before, no time left is told: the first batch builds the graph and says nothing of the others."""
@@ -93,7 +92,7 @@ class Clock(keras.callbacks.Callback):
 
 
 class Schedule(keras.callbacks.Callback):
-    """Sets the learning rate before every batch."""
+    """Sets the learning rate before every batch; stops at the maximum of updates or minutes."""
 
     def __init__(self, state: TrainingState, config: TrainingConfig) -> None:
         super().__init__()
@@ -105,13 +104,17 @@ class Schedule(keras.callbacks.Callback):
         # 0.8 kB an update.
         self.model.optimizer.learning_rate = np.array(learning_rate(self.state, self.config))
 
+    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
+        if share_done(self.state, self.config) >= 1.0:
+            self.model.stop_training = True
 
-class Limits(keras.callbacks.Callback):
-    """Stops at the maximum of updates or minutes, or at a gradient that is not finite.
 
-    A batch with such a gradient changes nothing: not the weights, the state, the means over the
-    epoch or dropout's random state. Neither does the last step of an epoch, which finds no batch,
-    although TensorFlow may have drawn random numbers for it.
+class FiniteGradient(keras.callbacks.Callback):
+    """Stops at a gradient that is not finite, before its batch is counted.
+
+    Such a batch changes nothing: not the weights, the state, the means over the epoch or dropout's
+    random state. Neither does the last step of an epoch, which finds no batch, although
+    TensorFlow may have drawn random numbers for it. It is the first callback in the list.
     """
 
     def __init__(self, state: TrainingState, config: TrainingConfig) -> None:
@@ -122,11 +125,7 @@ class Limits(keras.callbacks.Callback):
         self._before: list[tuple[Callable[[Any], object], Any]] = []
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        self._dropouts = self.dropouts()
-
-    def dropouts(self) -> list[Dropout]:
-        """The model's layers that draw random numbers."""
-        return [
+        self._dropouts = [
             layer for layer in self.model.all_layers() if isinstance(layer, Dropout) and layer.rate
         ]
 
@@ -149,14 +148,11 @@ class Limits(keras.callbacks.Callback):
         norm = float(self.model.optimizer.gradient_norm.numpy())
         if self.config.non_finite_gradient == "error" and not math.isfinite(norm):
             self.undo_batch()
-            self.state.refuse()
             raise NonFiniteGradient(
                 f"training: expected a finite gradient, got norm {norm} in batch"
-                f" {self.state.batches + 1}"
+                f" {self.state.batches + 1}; set a lower training.learning_rate"
             )
         self._before = []
-        if share_done(self.state, self.config) >= 1.0:
-            self.model.stop_training = True
 
 
 class MetricsLog(keras.callbacks.Callback):
@@ -171,7 +167,6 @@ class MetricsLog(keras.callbacks.Callback):
         super().__init__()
         self.path = path
         self.state = state
-        check_inside(path, path.parent)
         if state.metrics_bytes == NOT_COUNTED:  # a new training keeps the records of an earlier one
             state.metrics_bytes = path.stat().st_size if path.exists() else 0
         elif path.exists():

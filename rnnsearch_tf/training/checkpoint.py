@@ -22,17 +22,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.config import Config, TrainingConfig, default_of, saved_config
+from rnnsearch_tf.config import Config, TrainingConfig, saved_config
 from rnnsearch_tf.config.effects import names_without_effect, sections_of
 from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.errors import UserError, one_line
 from rnnsearch_tf.files.atomic import make_folder, replacing, write_file
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.runs.folder import Run, digest_of, saved_numbers
+from rnnsearch_tf.runs.folder import UNREADABLE, Run, digest_of, saved_numbers
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.training.optimizers import compile_model
-from rnnsearch_tf.files.untrusted import MODEL_FILES, UNREADABLE, check_archive
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -52,7 +51,7 @@ class TrainingState:
         batches: batches trained on, over all epochs.
         epoch: current epoch, from 0.
         batches_of_epoch: batches of the current epoch already trained on.
-        batch_size: data.batch_size of these batches; None: an earlier version saved them.
+        batch_size: data.batch_size of these batches.
         shift: batches that the place in the epoch is further than batches_of_epoch, which were
             larger or smaller.
         epoch_read: True if all batches of the epoch are trained on, and only the work at its end is
@@ -65,8 +64,6 @@ class TrainingState:
         evaluated, averaged: batches at the last evaluation, and at the last averaging; or None.
         began_from: description of the model that the training started from; None: fresh weights.
         began_at: score of that model by training.best_by, or None.
-        refused: whether the next batch was refused because its gradient is not finite.
-        refused_last: whether the refused batch is the epoch's last.
         metrics_bytes: length of metrics.jsonl; records of a killed training after it are written
             again. NOT_COUNTED in a new training.
         judged_by: the sentences and the settings of the evaluations that the best score is of, as
@@ -76,7 +73,7 @@ class TrainingState:
     batches: int = 0
     epoch: int = 0
     batches_of_epoch: int = 0
-    batch_size: int | None = None
+    batch_size: int = 0
     shift: int = 0
     epoch_read: bool = False
     means: dict[str, list[float]] = dataclasses.field(default_factory=dict)
@@ -88,8 +85,6 @@ class TrainingState:
     averaged: int | None = None
     began_from: str | None = None
     began_at: float | None = None
-    refused: bool = False
-    refused_last: bool = False
     metrics_bytes: int = NOT_COUNTED
     judged_by: list[str] = dataclasses.field(default_factory=list)
 
@@ -97,21 +92,6 @@ class TrainingState:
     def place(self) -> int:
         """Batches of the epoch, of the present size, that were read."""
         return self.batches_of_epoch + self.shift
-
-    def refuse(self) -> None:
-        """Uncount the last batch, which did not change the weights."""
-        self.refused = True
-        self.refused_last = self.epoch_read
-        self.epoch_read = False
-        self.batches = self.batches - 1
-        self.batches_of_epoch = self.batches_of_epoch - 1
-
-    def skip(self) -> None:
-        """Skip the refused batch: count it as done."""
-        self.refused = False
-        self.epoch_read = self.refused_last
-        self.batches = self.batches + 1
-        self.batches_of_epoch = self.batches_of_epoch + 1
 
 
 def save_state(
@@ -204,12 +184,11 @@ def _load(run: Run, path: pathlib.Path) -> tuple[TranslationModel, TrainingState
             f" ({error}); resume with the version that started the training, or start a new"
             " training in another folder"
         ) from None
-    if state.batch_size is not None:  # it may have changed; as many pairs were read
-        place = state.place * state.batch_size // config.data.batch_size
-        state.shift = place - state.batches_of_epoch
+    # data.batch_size may have changed; as many pairs were read
+    place = state.place * state.batch_size // config.data.batch_size
+    state.shift = place - state.batches_of_epoch
     _check_configuration(path, saved, config, run)
     sizes = (Vocabulary.load(run.vocabulary(side)).size for side in ("source", "target"))
-    check_archive(model_path, MODEL_FILES)
     model = build_model(config, *sizes)
     compile_model(model, config)
     try:
@@ -265,8 +244,7 @@ def _check_configuration(
 ) -> None:
     """Refuse a checkpoint whose model or optimizer differs from the RUN's configuration."""
     for name, value in json.loads(json.dumps(saved_settings(config))).items():
-        # an older checkpoint lacks newer options, whose defaults change nothing
-        old = saved.get(name, default_of(name))
+        old = saved.get(name)
         if old != value:
             raise UserError(
                 f"{path}: expected a checkpoint of {run.config}, which has {name}={value}, got one"

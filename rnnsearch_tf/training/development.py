@@ -16,12 +16,11 @@ from rnnsearch_tf.data.dataset import scoring_batches
 from rnnsearch_tf.evaluation.bleu import bleu_of_model
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runs.limits import reached_limit
-from rnnsearch_tf.runtime.progress import announced, coloured, say
+from rnnsearch_tf.runtime.progress import say
 from rnnsearch_tf.training.averaging import assign_mean
 from rnnsearch_tf.training.callbacks import Clock, Logs, MetricsLog
 from rnnsearch_tf.training.checkpoint import TrainingState
 from rnnsearch_tf.training.interruption import Interruption
-from rnnsearch_tf.training.learning_rate import updates_done
 from rnnsearch_tf.translation import Translator
 
 Sides = tuple[Sequence[str], Sequence[str]]
@@ -69,13 +68,12 @@ class Development(keras.callbacks.Callback):
         self.metrics_log = metrics_log
         self.interruption = interruption
         self.sentences = sentences
-        self.is_over = False
         self._batches: list[dict[str, tf.Tensor]] | None = None  # of the development text
         self._losses: Callable[[dict[str, tf.Tensor]], tf.Tensor] | None = None
 
     def on_train_batch_end(self, batch: int | None, logs: Logs = None) -> None:
         every = self.config.training.evaluate_every
-        if every and self.state.batches % (every * self.config.training.accumulate) == 0:
+        if every and self.state.batches % every == 0:
             self.evaluate()
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
@@ -100,7 +98,7 @@ class Development(keras.callbacks.Callback):
                 state.began_at = state.best_loss if by_loss else state.best_bleu
         for path in self.run.evaluated_weights():
             if path > self.run.weights_after(state.batches):
-                self.run.remove(path)
+                path.unlink()
         if state.batches and state.evaluated != state.batches:
             if self.config.training.evaluate_every:
                 self.on_train_batch_end(None)
@@ -143,11 +141,6 @@ class Development(keras.callbacks.Callback):
         """Score the current weights, and keep them if they are the best so far. An interrupted
         evaluation leaves the state unchanged.
         """
-        if (
-            not self.is_over
-            and updates_done(self.state, self.config.training) < self.config.training.evaluate_after
-        ):
-            return
         before = dataclasses.asdict(self.state)
         try:
             with self.interruption.at_once():
@@ -212,7 +205,7 @@ class Development(keras.callbacks.Callback):
         )
         best = state.best_loss if by_loss else state.best_bleu
         verdict = (
-            coloured("best so far", "green")
+            "best so far"
             if better
             else "none yet"
             if best is None
@@ -229,7 +222,6 @@ class Development(keras.callbacks.Callback):
         """
         state = self.state
         number = self.config.training.average
-        self.is_over = True
         if state.evaluated != state.batches:
             self.evaluate()
         if state.best_bleu is None and state.best_loss is None:
@@ -239,14 +231,14 @@ class Development(keras.callbacks.Callback):
             self._average(number)
 
     def remember(self) -> None:
-        """Write the current weights to RUN/evaluated, and delete the oldest there if there are more
-        than training.keep_evaluated.
+        """Write the current weights to RUN/evaluated if training.average needs them, and delete
+        older ones that it does not need.
         """
-        number = self.config.training.keep_evaluated
+        number = self.config.training.average
         if number:
             self.run.write_weights(self.model, self.run.weights_after(self.state.batches))
             for old in self.run.evaluated_weights()[:-number]:
-                self.run.remove(old)
+                old.unlink()
 
     def _average(self, number: int) -> None:
         """Score the average of the last evaluations, then restore the model's weights."""
@@ -269,10 +261,9 @@ class Development(keras.callbacks.Callback):
     def _bleu(self) -> float:
         """BLEU, in percent, of the translated development text."""
         sources, references = self.sentences or ((), ())
-        with announced("translating the development text"):
-            translations = self.translator.translate(
-                list(sources), beam_size=self.config.training.evaluate_beam_size, nbest=1
-            )
+        translations = self.translator.translate(
+            list(sources), beam_size=self.config.training.evaluate_beam_size, nbest=1
+        )
         return bleu_of_model([t.text for t in translations], references, self.config.target).score
 
     def _development_loss(self) -> float:

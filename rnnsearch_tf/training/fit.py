@@ -7,8 +7,8 @@ The same can be done by hand in a notebook with the same functions and classes.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
+import functools
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -17,9 +17,7 @@ from typing import Any
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.distributed.addresses import DISTRIBUTIONS
-from rnnsearch_tf.config import Config, TrainingConfig, default_of, save_config, saved_config
-from rnnsearch_tf.data.batching import with_few_shapes
+from rnnsearch_tf.config import Config, TrainingConfig, save_config
 from rnnsearch_tf.data.corpus import check_development, open_corpus
 from rnnsearch_tf.data.counting import build_corpus_texts
 from rnnsearch_tf.data.dataset import training_dataset
@@ -27,41 +25,31 @@ from rnnsearch_tf.data.pairs import Pairs, Report, as_pairs
 from rnnsearch_tf.data.prepared.batches import NumberedBatches
 from rnnsearch_tf.data.prepared.store import PreparedPairs
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files.atomic import locked
-from rnnsearch_tf.layers.dropout import vary_dropout
 from rnnsearch_tf.models import build_model
-from rnnsearch_tf.models.keras_fit import NonFiniteGradient
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.runtime.cores import training_shards
-from rnnsearch_tf.runtime.optional import require
-from rnnsearch_tf.runtime.progress import announced, say
+from rnnsearch_tf.runtime.progress import say
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runs.limits import reached_limit
 from rnnsearch_tf.text.pipeline import Text, load_texts
 from rnnsearch_tf.text.vocabulary import shortfall
 from rnnsearch_tf.training import warm_start
-from rnnsearch_tf.training.worker_sync import Agreement
 from rnnsearch_tf.training.arguments import check_arguments, listed_callbacks
 from rnnsearch_tf.training.callbacks import (
     Clock,
+    FiniteGradient,
     GivenCallbacks,
-    Limits,
     MetricsLog,
     ProgressLine,
     SaveState,
     Schedule,
 )
 from rnnsearch_tf.training.development import Development, Sides
-from rnnsearch_tf.training.length_advice import TooShort, verdict
 from rnnsearch_tf.training.given_pairs import naming_given, write_given
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import compile_model
-from rnnsearch_tf.training.bad_batch import name_batch
 from rnnsearch_tf.training.checkpoint import TrainingState, load_state, save_state
 from rnnsearch_tf.translation import Translator
-from rnnsearch_tf.files.untrusted import check_links
-from rnnsearch_tf.distributed.workers import SingleWorker, join, losing_peers, mirrored
 
 
 def train(
@@ -70,7 +58,6 @@ def train(
     resume: bool = False,
     start_from: str | os.PathLike[str] | None = None,
     new_words: int = 0,
-    skip_batch: bool = False,
     distribute: str | None = None,
     pairs: Any = None,
     development: Any = None,
@@ -86,62 +73,56 @@ def train(
             SentencePiece models this training starts; optimizer, counters and best score are new.
             ``config`` has that RUN's model and texts, see :func:`continued_config`.
         new_words: words of the new text to add to each vocabulary, at most.
-        skip_batch: with ``resume``, skip the batch whose gradient was not finite.
         distribute: "mirrored": a replica of the model on each GPU of this machine, each with its
-            share of every batch; "multi-worker": this process is one of those that TF_CONFIG names;
-            all must see the same folder and text. ``data.batch_size`` is the total, and the
-            batches are those of a single process, so that a training may be resumed with another
-            number of workers.
+            share of every batch; the batches are those of a single replica.
         pairs: the training text; ``config`` must then name none. Pairs, or what ``Pairs(pairs)``
             takes, such as a list of (source, target). It is written to RUN/text, so that
             ``resume`` needs no pairs. Corpora with weights are refused: name them in
             data.corpora.
         development: the development text, likewise.
-        callbacks: further Keras callbacks, for the chief: a list of them, or one. They see the
+        callbacks: further Keras callbacks: a list of them, or one. They see the
             training's metrics, but no development scores.
 
     Returns:
         dict: ``best_bleu``, ``best_loss`` (float or None), of the best weights by
             training.best_by; ``batches``, ``minutes``, ``run`` (str).
-            ``enough`` (bool): whether the model is worth using, see training/length_advice.py.
-            This and the scores are None in a worker that is not the chief.
 
     Raises:
         UsageError: the folder holds a training already and ``resume`` is not set, or
-            another model or text than the one to resume or to start from; TF_CONFIG names no
-            workers; or text is given twice, as ``pairs`` and in ``config``; or a callback sets the
-            learning rate or restores weights, which the training does.
+            another model or text than the one to resume or to start from; text is given twice, as
+            ``pairs`` and in ``config``; or a callback sets the learning rate or restores weights,
+            which the training does.
         UserError: a file is missing or damaged, among them those of ``start_from``.
-        KeyboardInterrupt, Terminated: Ctrl-C or SIGTERM. Once training has started, the state is
-            saved before this or any other exception is raised, so that ``resume`` loses nothing.
-        PeerLost: another worker has ended; a Terminated.
+        KeyboardInterrupt: Ctrl-C or SIGTERM. Once training has started, the state is saved
+            before this or any other exception is raised, so that ``resume`` loses nothing.
     """
-    if distribute not in (None, *DISTRIBUTIONS):
-        raise UsageError(
-            f"train: expected distribute to be one of {', '.join(DISTRIBUTIONS)}, or None, got"
-            f" {distribute!r}"
-        )
+    if distribute not in (None, "mirrored"):
+        raise UsageError(f"train: expected distribute to be mirrored, or None, got {distribute!r}")
     given_callbacks = GivenCallbacks(listed_callbacks(callbacks))
-    workers = join() if distribute == "multi-worker" else SingleWorker()
-    strategy = mirrored() if distribute == "mirrored" else tf.distribute.get_strategy()
+    strategy = _mirrored() if distribute == "mirrored" else tf.distribute.get_strategy()
     if distribute == "mirrored":
         print(
             f"sharing every batch between {strategy.num_replicas_in_sync} replicas", file=sys.stderr
         )
-    _check_workers(config.training, workers, resume)
     keras.utils.set_random_seed(config.training.seed)
-    if config.training.deterministic:
-        tf.config.experimental.enable_op_determinism()
     run = Run(output)
-    with losing_peers(), contextlib.ExitStack() as stack, strategy.scope():
-        if not workers.chief:
-            workers.all_reduce(0)  # the chief has saved the initial state
-            return _load_training(run, workers).follow()
-        given = {"train": pairs, "development": development}
-        training = _prepare(
-            run, workers, config, resume, start_from, new_words, skip_batch, given, stack
-        )
-        return training.lead(not resume or skip_batch, given_callbacks)
+    given = {"train": pairs, "development": development}
+    with strategy.scope():
+        training = _prepare(run, config, resume, start_from, new_words, given)
+        return training.run_to_end(not resume, given_callbacks)
+
+
+def _mirrored() -> tf.distribute.Strategy:
+    """The current strategy, or a MirroredStrategy over all GPUs."""
+    if tf.distribute.has_strategy():
+        return tf.distribute.get_strategy()
+    return _one_mirrored()
+
+
+@functools.cache
+def _one_mirrored() -> tf.distribute.Strategy:
+    """The MirroredStrategy of this process; TensorFlow confuses the sums of two."""
+    return tf.distribute.MirroredStrategy()
 
 
 @dataclasses.dataclass
@@ -149,7 +130,6 @@ class _Training:
     """A training from its first update to its end."""
 
     run: Run
-    workers: SingleWorker
     config: Config
     texts: tuple[Text, Text]  # source, target
     pairs: Pairs
@@ -157,24 +137,12 @@ class _Training:
     state: TrainingState
 
     def __post_init__(self) -> None:
-        workers = self.workers
-        config = self.config
-        state = self.state
-        model = self.model
-        self.clock = Clock(state)
-        self.schedule = Schedule(state, config.training)
-        self.limits = Limits(state, config.training)
-        self.interruption = Interruption(workers)
-        several = workers.count > 1
-        self.agreement = [Agreement(workers, state, self.interruption)] if several else []
-        exact = config.training.worker_gradients == "exact"
-        workers.exchange_dtype = None if exact else tf.bfloat16
-        model.workers = workers
-        replicas = model.distribute_strategy.num_replicas_in_sync
-        model.shards = training_shards(config.data.batch_size // workers.count // replicas)
+        self.clock = Clock(self.state)
+        self.finite_gradient = FiniteGradient(self.state, self.config.training)
+        self.interruption = Interruption()
 
-    def lead(self, save_first: bool, given_callbacks: GivenCallbacks) -> dict[str, Any]:
-        """Train as the only worker or the chief, which writes all files; return the summary.
+    def run_to_end(self, save_first: bool, given_callbacks: GivenCallbacks) -> dict[str, Any]:
+        """Train, evaluate, and write all files; return the summary.
 
         Args:
             save_first: whether to save a checkpoint before the first update.
@@ -188,7 +156,6 @@ class _Training:
             if save_first:
                 # so that a killed training can be resumed, and a full disk is reported now
                 self._save()
-            self.workers.all_reduce(0)
             try:
                 development.catch_up()
                 self._fit(callbacks)
@@ -199,65 +166,27 @@ class _Training:
                     development.finish()
                 self._save()
             except BaseException as stop:  # a signal, a bad gradient, a broken file: save progress
-                if self.state.batches > saved or self.state.refused:
-                    self.limits.undo_batch()
+                if self.state.batches > saved:
+                    self.finite_gradient.undo_batch()
                     self._save_after(stop)
                 say(
                     "stopped; progress is saved. Resume with:"
                     f" {self.run.resume_command}{_not_evaluated(self.run)}"
                 )
-                if isinstance(stop, NonFiniteGradient):
-                    with self.interruption.at_once():
-                        raise self._with_lines(stop) from None
                 raise
         write_model_card(self.run, self.config, self.model, self.state)
-        self.workers.barrier()
-        if advice := verdict(self.run, self.state, self.config, self._updates_of_epoch()):
-            say(advice)
-        return self._summary() | {"enough": advice is None}
-
-    def follow(self) -> dict[str, Any]:
-        """Train as a worker that is not the chief and writes nothing; return the summary."""
-        callbacks: list[keras.callbacks.Callback] = [
-            self.clock,
-            self.schedule,
-            self.limits,
-            *self.agreement,
-            self.interruption,
-        ]
-        for callback in callbacks:
-            callback.set_model(self.model)
-        vary_dropout(self.limits.dropouts(), self.workers.index)
-        with self.interruption:
-            self._fit(callbacks)
-            self.workers.barrier()
-        return self._summary() | {"best_bleu": None, "best_loss": None, "enough": None}
-
-    def _summary(self) -> dict[str, Any]:
-        state = self.state
         return {
-            "best_bleu": state.best_bleu,
-            "best_loss": state.best_loss,
-            "batches": state.batches,
-            "minutes": state.seconds / 60,
+            "best_bleu": self.state.best_bleu,
+            "best_loss": self.state.best_loss,
+            "batches": self.state.batches,
+            "minutes": self.state.seconds / 60,
             "run": str(self.run),
         }
-
-    def _updates_of_epoch(self) -> float:
-        """Updates in one pass over the text: of the epochs so far, or before the first has ended
-        about as many as there are pairs, some of which are too long and left out.
-        """
-        state = self.state
-        if state.epoch:
-            batches = (state.batches - state.batches_of_epoch) / state.epoch
-            return batches / self.config.training.accumulate
-        pairs = sum(round(size * weight) for size, weight in _sizes(self.pairs))
-        return pairs / (self.config.data.batch_size * self.config.training.accumulate)
 
     def _callbacks(
         self, given: GivenCallbacks
     ) -> tuple[Development, list[keras.callbacks.Callback]]:
-        """(the one that evaluates, all callbacks of the chief in their order)."""
+        """(the one that evaluates, all callbacks in their order)."""
         run = self.run
         config = self.config
         state = self.state
@@ -270,23 +199,15 @@ class _Training:
         development = Development(
             run, state, self.clock, translator, sentences, log, self.interruption
         )
-        tensorboard = []
-        if config.training.tensorboard:
-            from rnnsearch_tf.training.tensorboard import TensorBoard
-
-            tensorboard = [TensorBoard(run.tensorboard, state, translator, sentences)]
         return development, [
+            self.finite_gradient,
             self.clock,
-            self.schedule,
-            self.limits,
+            Schedule(state, config.training),
             log,
             ProgressLine(state, config.training),
-            TooShort(run, state, config.training, self._updates_of_epoch()),
             development,
-            *tensorboard,  # after it: it shows its scores
             given,
             SaveState(run, state, config),
-            *self.agreement,
             self.interruption,
         ]
 
@@ -300,19 +221,16 @@ class _Training:
         model = self.model
         state = self.state
         model.stop_training = False
-        for agreement in self.agreement:
-            agreement.synchronize()
         if reached_limit(state, self.config.training):
             return
-        rest_of_epoch = self._batches(self.workers)
+        rest_of_epoch = self._batches()
         # training stopped after the epoch's last batch: only the end of the epoch is left
         if state.epoch_read:
             epoch = state.epoch
             logs = model.get_metrics_result()
             for callback in callbacks:
                 callback.on_epoch_end(epoch, logs)
-        if self.workers.chief:
-            print("building the graph of an update; the first one takes longer", file=sys.stderr)
+        print("building the graph of an update; the first one takes longer", file=sys.stderr)
         while not model.stop_training and not reached_limit(state, self.config.training):
             model.fit(
                 rest_of_epoch(),
@@ -322,27 +240,19 @@ class _Training:
                 verbose=0,
             )
 
-    def _batches(self, workers: SingleWorker) -> Callable[[], tf.data.Dataset]:
-        """A function that returns a worker's share of the current epoch's remaining batches."""
-        batches = self._shares(workers)
-        if not self.config.training.jit_compile:
-            return batches
-        return lambda: with_few_shapes(batches(), self.config.data.batch_size)
-
-    def _shares(self, workers: SingleWorker) -> Callable[[], tf.data.Dataset]:
-        """:meth:`_batches`, as they are."""
+    def _batches(self) -> Callable[[], tf.data.Dataset]:
+        """A function that returns the current epoch's remaining batches."""
         pairs = self.pairs
         state = self.state
         data = self.config.data
         seed = self.config.training.seed
         clock = self.clock
-        share = (workers.index, workers.count)
         if not isinstance(pairs, PreparedPairs):
             epochs = training_dataset(
-                *self.texts, pairs, data, seed, lambda: state.epoch, clock.set_epoch_size, *share
+                *self.texts, pairs, data, seed, lambda: state.epoch, clock.set_epoch_size
             )
             return lambda: epochs.skip(state.place) if state.place else epochs
-        numbered = NumberedBatches(pairs, data, seed, *share)
+        numbered = NumberedBatches(pairs, data, seed)
         epochs = numbered.epochs()
         size = numbered.batches_per_epoch
 
@@ -369,37 +279,17 @@ class _Training:
                 + (f"; training stopped by: {stop}" if str(stop) else "")
             ) from None
 
-    def _with_lines(self, stop: NonFiniteGradient) -> NonFiniteGradient:
-        """The error of a batch whose gradient is not finite, with the lines of the batch."""
-        [batch] = self._batches(SingleWorker())().take(1)
-        lines = name_batch(batch, self.texts, self.pairs, self.run.refused_batch)
-        return NonFiniteGradient(
-            f"{stop}, of {lines} (with their text in {self.run.refused_batch}); the training is"
-            f" saved as before that batch; skip it: {self.run.resume_command} --skip-batch; or"
-            " start a new training with a lower training.learning_rate, or"
-            " training.non_finite_gradient=skip"
-        )
-
 
 def _prepare(
     run: Run,
-    workers: SingleWorker,
     config: Config,
     resume: bool,
     start_from: str | os.PathLike[str] | None,
     new_words: int,
-    skip_batch: bool,
     given: dict[str, Any],
-    stack: contextlib.ExitStack,
 ) -> _Training:
-    """Start or resume a training, and write the files that RUN has before the first update.
-
-    RUN is locked until the ExitStack ends.
-    """
-    check_links(run.path)
-    check_arguments(run, config, resume, start_from, new_words, skip_batch)
-    if config.training.tensorboard:
-        require("training.tensorboard", "tensorboard")
+    """Start or resume a training, and write the files that RUN has before the first update."""
+    check_arguments(run, config, resume, start_from, new_words)
     config = naming_given(config, run, given, resume)
     if not resume:  # a resumed training may have been started by an earlier version
         check_development(config)
@@ -410,21 +300,16 @@ def _prepare(
         config, texts, initial_model, origin = warm_start.start_from(
             start_from, config, new_words, given["train"]
         )
-    stack.enter_context(locked(run.path))
     if not resume:
-        run.refuse_training()  # another process may have started one
         run.clear()
         write_given(run, given, config.data.on_bad_line)
     pairs = open_corpus(config, "train")
     if resume:
         pairs.check()  # a text that is refused must not change the RUN
     save_config(config, run.config)
-    run.record([run.config])
     if isinstance(pairs, PreparedPairs):
-        with announced("comparing the prepared corpus with its checksums"):
-            pairs.verify()
+        pairs.verify()
     if resume:
-        run.verify(run.recorded(run.text_files()))
         model, state = load_state(run)
         texts = load_texts(run, config)
     else:
@@ -435,28 +320,13 @@ def _prepare(
     if isinstance(pairs, PreparedPairs):
         pairs.check_texts(texts)
     if resume:
-        _skip_refused(run, state, skip_batch)
         print(_resume_message(state, config.training), file=sys.stderr)
     else:
         model = initial_model or build_model(config, *(text.vocabulary.size for text in texts))
         state = TrainingState(began_from=origin)
         compile_model(model, config)
     print(f"{type(model).__name__}: {model.count_params():,} parameters", file=sys.stderr)
-    return _Training(run, workers, config, texts, pairs, model, state)
-
-
-def _load_training(run: Run, workers: SingleWorker) -> _Training:
-    """The training that the chief has saved, for another worker."""
-    if not run.state.exists():
-        raise UserError(
-            f"{run}: expected the folder that the chief, worker 0, writes, found none; put it on a"
-            " file system that all workers share"
-        )
-    config = saved_config(run.config)
-    texts = load_texts(run, config)
-    model, state = load_state(run)
-    state.refused = False
-    return _Training(run, workers, config, texts, open_corpus(config, "train"), model, state)
+    return _Training(run, config, texts, pairs, model, state)
 
 
 def _development_text(config: Config) -> Sides | None:
@@ -470,35 +340,6 @@ def _development_text(config: Config) -> Sides | None:
     sources, references = zip(*first)
     report_pairs(pairs.check(), "development")
     return sources, references
-
-
-def _check_workers(training: TrainingConfig, workers: SingleWorker, resume: bool) -> None:
-    """Raise UsageError if an option does not go with this number of workers. A resumed training may
-    have been started with more of them.
-    """
-    if workers.count > 1 and training.jit_compile:
-        raise UsageError(
-            "training.jit_compile: expected one worker, got"
-            f" {workers.count}, whose sums XLA cannot compile; set training.jit_compile=false"
-        )
-    default = default_of("training.worker_gradients")
-    if workers.count == 1 and training.worker_gradients != default and not resume:
-        raise UsageError(
-            "training.worker_gradients: has no effect with one worker; train with several"
-            f" (rnnsearch launch), or leave training.worker_gradients at its default, {default}"
-        )
-
-
-def _skip_refused(run: Run, state: TrainingState, skip: bool) -> None:
-    """Skip the refused batch, or try it again."""
-    if skip and not state.refused:
-        raise UserError(
-            f"{run}: expected a training that stopped at a batch, got one that did not; leave"
-            " --skip-batch out"
-        )
-    if skip:
-        state.skip()
-    state.refused = False
 
 
 def _not_evaluated(run: Run) -> str:
@@ -567,4 +408,3 @@ def _build_texts(config: Config, pairs: Pairs) -> tuple[Text, Text]:
 def _save_texts(run: Run, texts: tuple[Text, Text]) -> None:
     for side, text in zip(("source", "target"), texts):
         text.save(run, side)
-    run.record(run.text_files())

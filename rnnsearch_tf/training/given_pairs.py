@@ -1,5 +1,5 @@
 """Pairs that are held in Python as the training text of a RUN: they are written into it, so that
-the training can be resumed, and started by several workers, like any other.
+the training can be resumed like any other.
 """
 
 from __future__ import annotations

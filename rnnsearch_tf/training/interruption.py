@@ -12,22 +12,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.errors import Terminated
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.distributed.workers import SingleWorker
     from rnnsearch_tf.training.callbacks import Logs
 
-ERRORS: dict[int, type[BaseException]] = {
-    signal.SIGINT: KeyboardInterrupt,
-    signal.SIGTERM: Terminated,
-}
-"""The exception raised for each signal."""
+SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
 
 
 class Interruption(keras.callbacks.Callback):
-    """Raises KeyboardInterrupt for the first Ctrl-C, and
-    :class:`~rnnsearch_tf.errors.Terminated` for the first SIGTERM.
+    """Raises KeyboardInterrupt for the first Ctrl-C or SIGTERM.
 
     The exception is raised before the next batch: in the middle of an update the weights may be a
     step ahead of the counters, and TensorFlow's data pipeline would replace the exception. Before
@@ -35,13 +28,8 @@ class Interruption(keras.callbacks.Callback):
     immediately. So is that of a second signal. This callback must be the last in the list. It is
     active inside its ``with`` block, in the main thread only.
 
-    Args:
-        workers: the workers that train together; None: one process.
-
     Attributes:
-        received: the signal that this process received, or None.
-        agreed: the signal at which training stops, or None; with several workers, one that any
-            of them received, so that all stop after the same batch.
+        received: whether there was a signal.
 
     Example:
         interruption = Interruption()
@@ -49,17 +37,15 @@ class Interruption(keras.callbacks.Callback):
             model.fit(dataset, callbacks=[..., interruption])
     """
 
-    def __init__(self, workers: SingleWorker | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.alone = workers is None or workers.count == 1
-        self.received: int | None = None
-        self.agreed: int | None = None
+        self.received = False
         self._in_update = False  # an update may be running
         self._old_handlers: dict[int, Any] = {}
 
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread():
-            self._old_handlers = {number: signal.signal(number, self._handle) for number in ERRORS}
+            self._old_handlers = {number: signal.signal(number, self._handle) for number in SIGNALS}
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -84,19 +70,18 @@ class Interruption(keras.callbacks.Callback):
             self._in_update = before
 
     def raise_if_stopped(self) -> None:
-        """Raise the exception of the signal at which training stops, if there is one."""
-        if self.agreed is not None:
-            raise ERRORS[self.agreed]
+        """Raise KeyboardInterrupt if there was a signal."""
+        if self.received:
+            raise KeyboardInterrupt
 
     def _handle(self, number: int, frame: object) -> None:
-        repeated = self.received is not None
-        self.received = number
-        self.agreed = number if self.alone else self.agreed
+        repeated = self.received
+        self.received = True
         if repeated or not self._in_update:
-            raise ERRORS[number]
-        name = "Ctrl-C" if number == signal.SIGINT else "SIGTERM"
+            raise KeyboardInterrupt
         print(
-            f"\n{name}: stopping after this batch; repeat to stop at once",
+            f"\n{SIGNALS[signal.Signals(number)]}: stopping after this batch; repeat to stop at"
+            " once",
             file=sys.stderr,
             flush=True,
         )

@@ -9,17 +9,13 @@ import math
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.training.checkpoint import TrainingState
 
-
-def updates_done(state: TrainingState, config: TrainingConfig) -> int:
-    """Number of updates so far; training.accumulate batches make one update."""
-    return state.batches // config.accumulate
+HALVE_AFTER = 5
+"""Epochs after which ``halving`` first halves the learning rate (Sutskever et al. 2014)."""
 
 
 def share_done(state: TrainingState, config: TrainingConfig) -> float:
     """Completed share of the training in [0, 1], by updates or by minutes, whichever is larger."""
-    shares = (
-        [updates_done(state, config) / config.maximum_updates] if config.maximum_updates else []
-    )
+    shares = [state.batches / config.maximum_updates] if config.maximum_updates else []
     shares += [state.seconds / 60 / config.maximum_minutes] if config.maximum_minutes else []
     return min(1.0, max(shares, default=0.0))
 
@@ -36,11 +32,9 @@ def epochs_done(state: TrainingState) -> float:
 
 def learning_rate(state: TrainingState, config: TrainingConfig) -> float:
     """Learning rate of the next update: linear warm-up from 0, then by ``training.schedule``."""
-    rate = config.learning_rate * min(
-        1.0, (updates_done(state, config) + 1) / max(1, config.warmup_updates)
-    )
+    rate = config.learning_rate * min(1.0, (state.batches + 1) / max(1, config.warmup_updates))
     if config.schedule == "cosine":
         rate *= 0.5 * (1 + math.cos(math.pi * share_done(state, config)))
-    if config.schedule == "halving":  # at halve_after, half an epoch later, ...
-        rate *= 0.5 ** max(0, math.floor(2 * (epochs_done(state) - config.halve_after)) + 1)
+    if config.schedule == "halving":  # at HALVE_AFTER, half an epoch later, ...
+        rate *= 0.5 ** max(0, math.floor(2 * (epochs_done(state) - HALVE_AFTER)) + 1)
     return rate

@@ -63,9 +63,9 @@ class _ChecksGradient(OptimizerSteps):
     ) -> None:
         """Clip the gradient and update the weights, if gradient and objective are finite.
 
-        If they are not, ``error`` and ``skip`` leave the weights and the optimizer state unchanged
-        (the training driver then stops or continues). ``decay_weights`` updates with 0.1·θ,
-        unclipped, as the gradient of every weight θ, as the authors' program does.
+        If they are not, ``error`` leaves the weights and the optimizer state unchanged, and ``fit``
+        stops. ``decay_weights`` updates with 0.1·θ, unclipped, as the gradient of every weight θ,
+        as the authors' program does.
 
         Args:
             grads: gradients of the weights.
@@ -103,26 +103,11 @@ class _ChecksGradient(OptimizerSteps):
         tf.cond(tf.math.is_finite(norm), clipped_update, otherwise)
 
     def _clipped(self, gradients: list[tf.Tensor], norm: tf.Tensor) -> list[tf.Tensor]:
-        """Clip the gradients of an update. Accumulated gradients are clipped after averaging
-        instead, in :meth:`clip`.
-        """
-        if self.gradient_accumulation_steps:
-            return gradients
+        """Clip the gradients of an update."""
         if self.global_clipnorm:
             clipped, _ = tf.clip_by_global_norm(gradients, self.global_clipnorm, use_norm=norm)
             return clipped
-        return super().clip(gradients)
-
-    def clip(self, gradients: list[tf.Tensor]) -> list[tf.Tensor]:
-        """Clip an average of accumulated gradients, unless the last one is a weight decay. Without
-        accumulation, :meth:`apply` has clipped the gradients already.
-        """
-        if not self.gradient_accumulation_steps:
-            return gradients
-        clipped = super().clip(gradients)
-        if self.non_finite_gradient != "decay_weights":
-            return clipped
-        return tf.cond(tf.math.is_finite(self.gradient_norm), lambda: clipped, lambda: gradients)
+        return self.clip(gradients)
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {"non_finite_gradient": self.non_finite_gradient}
@@ -202,7 +187,7 @@ def check_training_section(name: str, config: Any) -> None:
 
 
 def build_optimizer(config: TrainingConfig) -> keras.optimizers.Optimizer:
-    """Build the optimizer that a configuration names, with all its hyperparameters.
+    """Build the optimizer that a configuration names.
 
     Raises:
         UsageError: a whole configuration is given instead of its ``training`` section.
@@ -211,14 +196,13 @@ def build_optimizer(config: TrainingConfig) -> keras.optimizers.Optimizer:
     common: dict[str, Any] = dict(
         learning_rate=config.learning_rate,
         global_clipnorm=config.global_clipnorm,
-        gradient_accumulation_steps=config.accumulate if config.accumulate > 1 else None,
         non_finite_gradient=config.non_finite_gradient,
     )
     if config.optimizer == "adadelta":
-        return Adadelta(rho=config.rho, epsilon=config.epsilon, **common)
+        return Adadelta(rho=0.95, epsilon=1e-6, **common)
     if config.optimizer == "adam":
-        return Adam(beta_1=config.beta_1, beta_2=config.beta_2, epsilon=config.epsilon, **common)
-    return SGD(momentum=config.momentum, **common)
+        return Adam(beta_1=0.9, beta_2=0.999, epsilon=1e-8, **common)
+    return SGD(**common)
 
 
 def compile_model(model: TranslationModel, config: Config) -> None:
@@ -229,7 +213,6 @@ def compile_model(model: TranslationModel, config: Config) -> None:
         loss=TranslationLoss(
             training.loss_reduction, training.label_smoothing, training.guided_alignment_weight
         ),
-        jit_compile=training.jit_compile,
     )
     # optimizer variables created during the first update would cause a second trace
     model.optimizer.build(model.trainable_variables)

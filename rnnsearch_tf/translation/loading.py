@@ -12,9 +12,8 @@ from rnnsearch_tf.errors import UsageError, UserError, one_line
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runs.folder import UNREADABLE, Run
 from rnnsearch_tf.text.pipeline import Text, load_texts
-from rnnsearch_tf.files.untrusted import UNREADABLE, check_model_archive
 
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -60,7 +59,7 @@ def check_combine(models: int, combine: str) -> None:
 def load_run(
     run: str | os.PathLike[str], precision: str | None = None
 ) -> tuple[TranslationModel, Text, Text, Config]:
-    """Load a RUN folder after verifying its checksums.
+    """Load a RUN folder.
 
     Args:
         run: path of the folder.
@@ -70,7 +69,6 @@ def load_run(
         (model with the best weights, source Text, target Text, Config).
     """
     run = Run.open(run)
-    run.verify()
     config = saved_config(
         run.config, overrides=[f"training.precision={precision}"] if precision else ()
     )
@@ -91,13 +89,10 @@ def load_model(path: str | os.PathLike[str]) -> TranslationModel:
         TranslationModel; from a ``.keras`` file, compiled as it was saved.
 
     Raises:
-        UserError: neither exists at this path, it is damaged, or it names code from outside this
-            package.
+        UserError: neither exists at this path, it is damaged, or Keras's safe mode refuses it.
     """
     if pathlib.Path(path).suffix != ".keras":
         return load_run(path)[0]
-    if pathlib.Path(path).is_file():
-        check_model_archive(path)
     try:
         return keras.models.load_model(path)
     except (ValueError, KeyError, TypeError, *UNREADABLE) as error:

@@ -53,18 +53,11 @@ def save_model(
         run.write_weights(model)
         rows = _trained_by_hand(model) if origin is None else dict(origin)
         write_card(run, described(config, model) | rows | made_with())
-        run.record()
 
 
 def check_new_folder(path: str | os.PathLike[str]) -> None:
     """Raise UsageError unless the path is that of a folder that does not exist or is empty."""
     path = pathlib.Path(path)
-    if path.suffix == ".keras":
-        raise UsageError(
-            f"{path}: expected the path of a folder, got that of a .keras file, which has no"
-            f' vocabularies; save("RUN"), and then model.save("RUN/{path.name}") if you need the'
-            " optimizer too"
-        )
     if path.is_dir() and any(path.iterdir()):
         found = "a RUN" if Run(path).config.exists() else "other files"
         raise UsageError(

@@ -124,9 +124,8 @@ class Translator:
         """Load a Translator from a RUN folder, or an ensemble from several.
 
         Args:
-            runs: path of the folder, or of a ``.keras`` file beside a RUN's config.yaml and
-                vocabularies; or a list of them: the members of an ensemble may be of any system
-                and tokenize the source differently, but share the target vocabulary.
+            runs: path of the folder, or a list of them: the members of an ensemble may be of any
+                system and tokenize the source differently, but share the target vocabulary.
             precision: number type of the computation, as training.precision; None: the RUN's own.
             combine: see :class:`~rnnsearch_tf.models.ensemble.Ensemble`.
             maximum_lengths: as of the class.

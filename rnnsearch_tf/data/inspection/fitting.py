@@ -118,7 +118,6 @@ model:  # RNNsearch; beyond the paper: dropout, tied target embeddings
 training:
   optimizer: adam
   learning_rate: 1.0e-3
-  epsilon: 1.0e-8
   loss_reduction: token_mean
   label_smoothing: 0.1
   schedule: cosine  # decays to 0 at the end, so set the time before you start

@@ -38,7 +38,6 @@ registers the classes. Other backends than TensorFlow cannot run it.
 def load_run(run: str | os.PathLike[str]) -> RNNSearchSeq2SeqLM:
     """Load a RUN's best model as RNNSearchSeq2SeqLM."""
     run = Run.open(run)
-    run.verify()
     config = saved_config(run.config)
     source, target = map(RNNSearchTokenizer, load_texts(run, config))
     values = as_dictionary(config)
@@ -124,7 +123,6 @@ def preset_to_run(preset: str | os.PathLike[str], folder: str | os.PathLike[str]
         ):
             tokenizer.text.save(run, side)
         run.write_weights(model.backbone.system)
-        run.record()
 
 
 def _new(folder):

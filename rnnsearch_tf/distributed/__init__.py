@@ -1,4 +1,0 @@
-"""Training in several processes or on several devices: addresses, workers, shares of a batch.
-
-May import errors and runtime.
-"""
