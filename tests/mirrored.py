@@ -2,19 +2,141 @@
 
     python mirrored.py FOLDER [COMBINATION …]
 
-Writes FOLDER/replicas.npz, the combinations of worker.py by plain ``model.fit``, and
-FOLDER/dropped.npy, what a dropout layer of each replica leaves of MANY ones, after it has tried a
-loss that is refused, and weights of sentences; or, without any, FOLDER/run, the training of
-test_launch.py.
+Writes FOLDER/replicas.npz, :func:`trained` of the combinations, and FOLDER/dropped.npy, what a
+dropout layer of each replica leaves of MANY ones; or, without any, FOLDER/run, a training by
+OPTIONS.
 """
 
 import pathlib
 import sys
 
+import keras
 import numpy as np
 import tensorflow as tf
+from killed import LANGUAGE_MODEL, SETTINGS
 
 MANY = 200
+
+OPTIONS = [
+    *SETTINGS,
+    *LANGUAGE_MODEL,
+    "model.embedding_dropout=0",
+    "training.precision=float64",
+    "training.epochs=6",
+    "data.batch_size=11",
+]
+"""Of 60 pairs the last batch has five; the buckets make batches of one pair."""
+
+POISON = 5
+"""A target word whose loss is not a number, in the row that says so."""
+
+COMBINATIONS = {  # name: (system, options of the training section, whether the poison works)
+    "sum": (
+        "rnnsearch",
+        dict(loss_reduction="sum", optimizer="adadelta", global_clipnorm=0.5),
+        False,
+    ),
+    "batch_mean": (
+        "rnnsearch",
+        dict(
+            loss_reduction="batch_mean", optimizer="adam", learning_rate=0.01, label_smoothing=0.1
+        ),
+        False,
+    ),
+    "decay_weights": (
+        "cslm",
+        dict(loss_reduction="sum", optimizer="adadelta", non_finite_gradient="decay_weights"),
+        True,
+    ),
+    "traced": (
+        "cslm",
+        dict(loss_reduction="token_mean", optimizer="adam", global_clipnorm=0.1),
+        False,
+    ),
+}
+
+
+def batches():
+    """Batches of several lengths; one has fewer rows than there are replicas, and their shares
+    differ in words. The last has all words, and padding, in both halves.
+    """
+    from tiny_rnnsearch import SOURCE_SIZE, TARGET_SIZE
+
+    generator = np.random.default_rng(4)
+    for size, longest in ((5, 6), (4, 3), (1, 7), (6, 4), (2, 2), (3, 5)):
+        sides = {}
+        for name, words in (("source_ids", SOURCE_SIZE), ("target_ids", TARGET_SIZE)):
+            ids = generator.integers(3, words, (size, longest)).astype(np.int32)
+            for row in ids:
+                end = generator.integers(longest)
+                row[end] = 1
+                row[end + 1 :] = 0
+            sides[name] = ids
+        yield sides
+    yield {
+        name: (
+            np.stack(
+                [
+                    [*generator.permutation(np.arange(2, words)), *end]
+                    for end in ((1, 0), (1, 0), (2, 1), (2, 1))
+                ]
+            ).astype(np.int32)
+        )
+        for name, words in (("source_ids", SOURCE_SIZE), ("target_ids", TARGET_SIZE))
+    }
+
+
+def poison(model):
+    losses = model.token_losses
+
+    def poisoned(inputs, *arguments, **options):
+        bad = tf.reduce_any(inputs["target_ids"] == POISON)
+        return tuple(
+            tf.where(bad, tf.constant(np.nan, values.dtype), values)
+            for values in losses(inputs, *arguments, **options)
+        )
+
+    model.token_losses = poisoned
+
+
+def trained(names):
+    """{name: array} after two epochs of plain ``model.fit`` of every named combination; ``NAME
+    start``: the first weight before them.
+    """
+    from tiny_systems import fresh_system
+
+    from rnnsearch_tf.config import load_config
+    from rnnsearch_tf.models import TranslationLoss
+    from rnnsearch_tf.training.optimizers import build_optimizer
+
+    signature = {
+        name: tf.TensorSpec([None, None], tf.int32) for name in ("source_ids", "target_ids")
+    }
+    dataset = tf.data.Dataset.from_generator(batches, output_signature=signature)
+    found = {}
+    for name in names:
+        system, options, poisoned = COMBINATIONS[name]
+        model = fresh_system(system)
+        settings = load_config(values={"training": options}).training
+        loss = TranslationLoss(settings.loss_reduction, settings.label_smoothing)
+        # the optimizer is not built: fit does it, under a strategy too
+        model.compile(build_optimizer(settings), loss=loss)
+        model.run_eagerly = name != "traced"  # tracing takes longer than all the updates
+        if poisoned:
+            poison(model)
+        found[f"{name} start"] = keras.ops.convert_to_numpy(model.trainable_variables[0])
+        history = model.fit(dataset, epochs=2, verbose=0).history
+        arrays = [*model.trainable_variables, *model.optimizer.variables]
+        found |= {
+            f"{name} {number}": keras.ops.convert_to_numpy(array)
+            for number, array in enumerate(arrays)
+        }
+        found |= {
+            f"{name} {metric}": np.array(history[metric])
+            for metric in ("loss", "perplexity", "gradient_norm")
+        }
+        found[f"{name} evaluated"] = np.array(model.evaluate(dataset, verbose=0))
+    return found
 
 
 def dropped(strategy):
@@ -25,57 +147,15 @@ def dropped(strategy):
     return [strategy.experimental_local_results(draw()) for _ in range(2)]
 
 
-def refuse_a_loss_of_keras():
-    """A loss of logits would count a shared batch several times."""
-    from tiny_rnnsearch import PAIRS, dataset, tiny_model
-
-    from rnnsearch_tf.errors import UsageError
-    from rnnsearch_tf.runtime.backend import keras
-
-    model = tiny_model("float32")
-    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    pairs = dataset([PAIRS]).map(lambda batch: (batch, batch["target_ids"]))
-    try:
-        model.fit(pairs, verbose=0)
-    except UsageError as error:
-        assert "expected loss=TranslationLoss() under a strategy" in str(error)
-    else:
-        raise AssertionError("expected a UsageError, got none")
-
-
-def weigh_sentences():
-    """A dataset of tuples trains as one of dictionaries does."""
-    from tiny_rnnsearch import batch, tiny_model
-
-    from rnnsearch_tf.config import TrainingConfig
-    from rnnsearch_tf.models import TranslationLoss
-    from rnnsearch_tf.training.optimizers import build_optimizer
-
-    weights = np.array([0.0, 2.0, 0.5, 1.0])
-    losses = []
-    for data in ((batch(), None, weights), {**batch(), "sample_weight": weights}):
-        model = tiny_model()
-        model.compile(build_optimizer(TrainingConfig()), loss=TranslationLoss())
-        pairs = tf.data.Dataset.from_tensors(data)
-        losses.append(model.fit(pairs, verbose=0).history["loss"])
-    assert losses[0] == losses[1], losses
-
-
 def main(folder, *names):
-    import worker
-    from training.test_launch import OPTIONS
-
     from rnnsearch_tf.config import load_config
     from rnnsearch_tf.training.fit import train
-    from rnnsearch_tf.distributed.workers import SingleWorker
 
     strategy = tf.distribute.MirroredStrategy()
     with strategy.scope():
         if names:
-            refuse_a_loss_of_keras()
-            weigh_sentences()
             np.save(folder / "dropped.npy", dropped(strategy))
-            np.savez(folder / "replicas.npz", **worker.trained(SingleWorker(), names))
+            np.savez(folder / "replicas.npz", **trained(names))
             return
         # in the scope: there is one strategy a process
         train(load_config(overrides=OPTIONS), folder / "run", distribute="mirrored")

@@ -57,5 +57,4 @@ def write_run(folder, settings=(), seed=5, unknown_words=3.5):
         output.W_o.assign(0.3 * output.W_o)
         output.b_softmax.assign([unknown_words * (word == UNKNOWN_ID) for word in range(sizes[1])])
     run.write_weights(model)
-    run.record()
     return folder

@@ -182,28 +182,6 @@ def test_a_state_of_another_version_is_an_error(tmp_path, change):
 
 
 @pytest.mark.slow
-def test_a_state_from_before_an_option_goes_on_by_its_default(tmp_path):
-    """Older trainings have no remove_invisible in their configuration and in their checkpoint."""
-    train(language_model("training.maximum_updates=1"), tmp_path)
-    path = Run(tmp_path).state
-    values = json.loads(path.read_text())
-    del values["sha256"]
-    for side in ("source", "target"):
-        assert values["configuration"].pop(f"{side}.remove_invisible") is False
-    path.write_text(json.dumps(values | {"sha256": _digest(values)}))
-    (tmp_path / "config.yaml").write_text(
-        (tmp_path / "config.yaml").read_text().replace("  remove_invisible: false\n", "")
-    )
-    assert "remove_invisible" not in (tmp_path / "config.yaml").read_text()
-    assert load_state(tmp_path)[1].batches == 1
-    save_config(config(*LANGUAGE_MODEL, "source.remove_invisible=true"), tmp_path / "config.yaml")
-    with pytest.raises(
-        UserError, match="which has source.remove_invisible=True, got one with False"
-    ):
-        load_state(tmp_path)
-
-
-@pytest.mark.slow
 def test_an_optimizer_of_another_version_is_an_error(tmp_path, monkeypatch):
     """Keras alone would warn and forget the averages of the gradients."""
     options = ("training.maximum_updates=1", "training.optimizer=adadelta")

@@ -67,7 +67,6 @@ def trained(run, text, die=0):
         f"data.folder={text}",
         f"training.maximum_updates={UPDATES}",
         "training.checkpoint_every_minutes=1000",
-        "training.deterministic=true",
         "training.evaluate_sentences=4",
         # a model of 20 updates finishes few hypotheses, and beams of up to 500 take minutes
         "search.search_again=false",

@@ -4,25 +4,25 @@ import pytest
 from test_driver import config, language_model
 
 from rnnsearch_tf.cli import train as train_verb
-from rnnsearch_tf.cli.main import Parser
+from rnnsearch_tf.cli.main import parser_of
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.training.callbacks import Limits
+from rnnsearch_tf.training.callbacks import Clock
 from rnnsearch_tf.training.fit import train
 
 
 @pytest.mark.slow
 def test_stopped_before_the_first_evaluation(tmp_path, untranslated, monkeypatch, capsys):
     """The RUN has no weights to translate with; who stops and who tries are told what to do."""
-    real = Limits.on_train_batch_end
+    real = Clock.on_train_batch_end
 
     def stop(self, batch, logs=None):
         real(self, batch, logs)
         if self.state.batches == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Limits, "on_train_batch_end", stop)
+    monkeypatch.setattr(Clock, "on_train_batch_end", stop)
     run = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
         train(config("training.epochs=2"), run)
@@ -81,9 +81,7 @@ def test_a_configuration_beside_resume_changes_what_run_has(tmp_path):
     ]
     save_config(load_config(overrides=begun), tmp_path / "config.yaml")
     (tmp_path / "more.yaml").write_text("training: {epochs: 20}")
-    parser = Parser()
-    train_verb.arguments(parser)
-    arguments = parser.parse(
+    arguments = parser_of("train").parse_args(
         [
             "--output",
             str(tmp_path),
@@ -94,7 +92,7 @@ def test_a_configuration_beside_resume_changes_what_run_has(tmp_path):
             "data.batch_size=8",
         ]
     )
-    assert train_verb._configuration(arguments, workers=1) == load_config(
+    assert train_verb._configuration(arguments) == load_config(
         overrides=[*begun, "training.epochs=20", "data.batch_size=8"]
     )
 

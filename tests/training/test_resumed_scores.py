@@ -38,7 +38,6 @@ def test_what_a_score_depends_on():
     before = judged_by()
     for change in (
         "search.length_penalty=0.5",
-        "search.no_repeat_ngram=3",
         "training.evaluate_beam_size=2",
         "training.best_by=loss",
     ):

@@ -22,15 +22,6 @@ def test_warm_up_then_constant(batches):
 
 
 @pytest.mark.parametrize(
-    "batches, share", [(0, 1), (1, 1), (3, 1), (4, 2), (7, 2), (8, 3), (39, 10), (40, 10)]
-)
-def test_warm_up_counts_updates(batches, share):
-    """Four batches make one update, so each of the four has the rate of that update."""
-    config = settings("learning_rate=0.5", "warmup_updates=10", "accumulate=4")
-    assert learning_rate(TrainingState(batches=batches), config) == pytest.approx(0.5 * share / 10)
-
-
-@pytest.mark.parametrize(
     "epoch, batch, halvings",
     [(0, 3, 0), (4, 9, 0), (5, 0, 1), (5, 4, 1), (5, 5, 2), (6, 0, 3), (7, 4, 5), (7, 5, 6)],
 )
@@ -44,12 +35,10 @@ def test_halving_every_half_epoch_after_five(epoch, batch, halvings):
 
 
 @pytest.mark.parametrize("updates", [0, 250, 500, 1000])
-def test_cosine_by_updates_counts_accumulated_batches_once(updates):
-    config = settings("learning_rate=2", "schedule=cosine", "maximum_updates=1000", "accumulate=4")
-    # an update is made at the last of its four batches, with the rate of that batch
-    for batch in range(4 if updates < 1000 else 1):
-        rate = learning_rate(TrainingState(batches=4 * updates + batch), config)
-        assert rate == pytest.approx(1 + math.cos(math.pi * updates / 1000))
+def test_cosine_by_updates(updates):
+    config = settings("learning_rate=2", "schedule=cosine", "maximum_updates=1000")
+    rate = learning_rate(TrainingState(batches=updates), config)
+    assert rate == pytest.approx(1 + math.cos(math.pi * updates / 1000))
 
 
 def test_the_limit_that_is_further_along_counts():

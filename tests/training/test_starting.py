@@ -357,13 +357,6 @@ def test_subwords_stay_without_new_words(tmp_path, new_text):
     train(settings, tmp_path / "new", start_from=run)
     for name in ("vocabulary.target.txt", "target.spm.model"):
         assert (tmp_path / "new" / name).read_bytes() == (run / name).read_bytes()
-    Run(tmp_path / "new").verify()
-
-
-def damaged(run):
-    data = bytearray((run / "best" / "model.weights.h5").read_bytes())
-    data[len(data) // 2] ^= 1
-    (run / "best" / "model.weights.h5").write_bytes(data)
 
 
 @pytest.mark.parametrize(
@@ -385,7 +378,6 @@ def damaged(run):
             lambda run: (run / "vocabulary.source.txt").unlink(),
             "got one without vocabulary.source.txt",
         ),
-        (damaged, "expected the file that training wrote"),
     ],
 )
 def test_a_wrong_run_is_named_and_nothing_is_written(tmp_path, trained, harm, message):

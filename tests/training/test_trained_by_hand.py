@@ -4,10 +4,7 @@ take one.
 
 import math
 import os
-import subprocess
-import sys
 import types
-import zipfile
 
 import numpy as np
 import pytest
@@ -18,7 +15,6 @@ from tiny_run import SETTINGS
 
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.training.checkpoint import load_state
 from rnnsearch_tf.training.warm_start import start_from
@@ -71,10 +67,9 @@ def made():
 
 @pytest.fixture(scope="module")
 def kept(made, tmp_path_factory):
-    """Path of the RUN, with the same model as a .keras file in it."""
+    """Path of the RUN."""
     folder = tmp_path_factory.mktemp("kept") / "mine" / "run"
     made.save(folder)
-    made.model.save(folder / "again.keras")
     return folder
 
 
@@ -135,13 +130,6 @@ def test_the_schedule_is_called_before_every_batch():
 
 def test_what_python_made_is_a_run(made, kept):
     assert same(rt.Translator.load(kept), made)
-    checked = subprocess.run(
-        ["sha256sum", "--check", "--strict", "SHA256SUMS"],
-        cwd=kept,
-        capture_output=True,
-        text=True,
-    )
-    assert checked.returncode == 0 and len(checked.stdout.splitlines()) == 4
     card = (kept / "model_card.md").read_text()
     assert "7 updates, Adadelta" in card and "en to fr" in card and "not recorded" in card
     assert not [path for path in kept.parent.iterdir() if path != kept]  # nothing temporary
@@ -152,39 +140,6 @@ def test_a_run_with_subwords_and_a_shipped_one_are_saved_too(tmp_path):
     shipped.save(tmp_path / "copy")
     assert (tmp_path / "copy" / "source.spm.model").exists()
     assert same(rt.Translator.load(tmp_path / "copy"), shipped)
-
-
-def test_a_keras_file_beside_its_vocabularies_is_a_model(made, kept, tmp_path):
-    file = kept / "again.keras"
-    assert same(rt.Translator.load(file), made)
-    assert Run.open(Run.open(file)).model_file == file
-    assert len(rt.open_translator([file, kept]).model.models) == 2
-    # another model under the same name, of the same shapes or not
-    for option, message in (
-        ("model.readout_dropout=0.5", "it has .*model.readout_dropout=0.5"),
-        ("model.system=rnnencdec", "expected the system RNNSearch, got RNNEncDec"),
-    ):
-        config = load_config(overrides=[*(s for s in SETTINGS if "alignment" not in s), option])
-        sizes = [text.vocabulary.size for text in (made.source_text, made.target_text)]
-        rt.build_model(config, *sizes).save(kept / "other.keras")
-        with pytest.raises(UserError, match=f"expected the weights of the model.*{message}"):
-            rt.Translator.load(kept / "other.keras")
-    with zipfile.ZipFile(kept / "other.keras", "a") as archive:
-        archive.writestr("more.py", "raise SystemExit")
-    with pytest.raises(UserError, match="refused: expected files .*, got 'more.py'"):
-        rt.Translator.load(kept / "other.keras")
-    alone = tmp_path / "alone.keras"
-    alone.write_bytes(file.read_bytes())
-    with pytest.raises(
-        UserError,
-        match=r"expected config.yaml, vocabulary.source.txt, .* beside it.*Translator\(.*save\(",
-    ):
-        rt.export_model(alone, tmp_path / "served")
-    for path in kept.glob("vocabulary.*"):
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    (tmp_path / "config.yaml").symlink_to(kept / "config.yaml")
-    with pytest.raises(UserError, match="config.yaml: refused: expected a file of .*, got a link"):
-        rt.Translator.load(alone)
 
 
 def test_what_cannot_be_saved(made, kept, tmp_path):
@@ -204,7 +159,6 @@ def test_what_cannot_be_saved(made, kept, tmp_path):
         (made, kept, "expected a new or empty folder, found a RUN in it; choose another, or"),
         (made, tmp_path / "notes", "expected a new or empty folder, found other files in it"),
         (made, tmp_path / "notes" / "a", "expected a new or empty folder, got a file"),
-        (made, tmp_path / "m.keras", "expected the path of a folder, got that of a .keras file"),
         (rt.Translator.load([kept, kept]), tmp_path / "x", "got an ensemble of 2, which has no"),
         (another(config=load_config()), tmp_path / "x", "model.embedding_size=8, got 620"),
         (another(config=precise), tmp_path / "x", "training.precision=float32, got float64"),
@@ -224,56 +178,7 @@ def test_what_cannot_be_saved(made, kept, tmp_path):
 def test_its_training_is_not_resumed_but_another_starts_from_it(made, kept):
     with pytest.raises(UserError, match="expected a saved training to resume, found none: .*kept"):
         rt.train(made.config, kept, resume=True)
-    for start in (kept, kept / "again.keras"):
-        model = start_from(start, made.config)[2]
-        for weight, expected in zip(model.weights, made.model.weights, strict=True):
-            np.testing.assert_array_equal(weight, expected)
+    model = start_from(kept, made.config)[2]
+    for weight, expected in zip(model.weights, made.model.weights, strict=True):
+        np.testing.assert_array_equal(weight, expected)
     assert not (kept / "checkpoints").exists()
-
-
-SCRIPT = """
-import rnnsearch_tf as rt
-from rnnsearch_tf.cli.main import run
-
-translator = rt.Translator.load("run/again.keras")
-translation = translator.translate("The door is white.")
-print(translation)
-translation.plot().savefig("attention.png")
-alignment, target, source = translation.attention()
-print(alignment.shape == (len(target), len(source)), source[-1])
-for do in (lambda: translator.save("run"), translator.translate("").plot):
-    try:
-        do()
-    except Exception as error:
-        print(type(error).__name__, error)
-for words in (
-    "translate --model run/again.keras text",
-    "translate --model lost.keras text",
-    "train --output run --resume",
-    "runs run --clean",
-):
-    print(run(words.split()))
-"""
-
-
-@pytest.mark.slow
-def test_in_a_process_of_its_own(kept, tmp_path, made):
-    """From Python and from the command line, as users do it."""
-    (tmp_path / "run").symlink_to(kept)
-    (tmp_path / "text").write_text("The door is white.\n")
-    (tmp_path / "lost.keras").write_bytes((kept / "again.keras").read_bytes())
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
-    first, shape, refused, empty, text, *codes, cleaned, last = done.stdout.splitlines()
-    expected = made.translate("The door is white.")
-    assert first.startswith(f"Translation(text={expected.text!r}, score=") and len(first) < 150
-    assert shape == "True </s>"
-    assert refused.startswith("UsageError run: expected a new or empty folder, found a RUN in it")
-    assert empty.startswith("UserError attention: expected attention weights, got the translation")
-    assert (tmp_path / "attention.png").read_bytes().startswith(b"\x89PNG")
-    assert text == expected.text and codes == ["0", "1", "1"] and last == "0"
-    assert cleaned.startswith("run: 0.0 MB freed, ")
-    assert "expected config.yaml, vocabulary.source.txt, vocabulary.target.txt" in done.stderr
-    assert "rnnsearch train --from run --output OTHER" in done.stderr
