@@ -140,7 +140,7 @@ class Run:
         found = [path for path in others if path.exists()]
         if found:
             raise UsageError(
-                f"{self}: expected a new folder, or that of a training without a model, found"
+                f"{self}: expected a new folder, or that of a training, found"
                 f" {found[0].relative_to(self.path)}; choose another --output"
             )
 
