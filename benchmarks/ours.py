@@ -85,7 +85,7 @@ class Ours:
     def _load(self, run, precision):
         from rnnsearch_tf.translation import Translator
 
-        translator = Translator.load(run, precision=precision)
+        translator = Translator.load(run, [f"training.precision={precision}"])
         self.model = translator.model
         self.config = translator.config
 
@@ -141,37 +141,28 @@ class Ours:
             parts={name: measuring.median(values) for name, values in seconds.items()}
         )
 
-    def search(self, beam_size, batch_size, repeats, warm_up=1, split_k=None):
+    def search(self, beam_size, batch_size, repeats, warm_up=1):
         """Seconds of searches of so many random sentences, every output of the size's target
         length.
-
-        split_k: as search_graph has it; None: as a Translator has it.
         """
         import numpy as np
         import tensorflow as tf
 
         import sizes
-        from rnnsearch_tf.runtime.cores import shard_count
         from rnnsearch_tf.search.graphs import search_graph
-        from rnnsearch_tf.translation.translator import in_shards
 
         size = self.size._replace(batch_size=batch_size)
         options = sizes.fixed_length(size.source_length, size.target_length)
-        graph = self._graphs.get((beam_size, split_k))
+        graph = self._graphs.get(beam_size)
         if graph is None:
             config = sizes.configuration(size, beam_size=beam_size, **options).search
-            graph = self._graphs[beam_size, split_k] = search_graph(
-                self.model, config, split_k=split_k or shard_count()
-            )
+            graph = self._graphs[beam_size] = search_graph(self.model, config)
         ids = sizes.synthetic_batch(
             size, np.random.default_rng(1), self.model.source_vocabulary_size
         )["source_ids"]
 
-        def arrays(shard):
-            return [values.numpy() for values in tf.nest.flatten(graph(shard))]
-
         def search():
-            return list(in_shards(shard_count(), arrays, ids, batch_size))
+            return [values.numpy() for values in tf.nest.flatten(graph(ids))]
 
         return measuring.in_turns({"search": search}, repeats, warm_up)["search"]
 

@@ -5,8 +5,7 @@ core: which is faster, by size.
 
 Two processes a size take turns: updates by ``model.fit``, searches of one sentence and of 64 of
 fixed length. The command line chooses between the two by the rule of rnnsearch_tf/runtime/cores.py;
-here each is forced. The last rows compare, with a core for each operation, the product with the
-output matrix whole or split (``split_k_matmul`` in layers/output.py).
+here each is forced.
 """
 
 import json
@@ -43,11 +42,6 @@ def measure(size, beams, batches, repeats):
             for batch in batches:
                 both = [lambda w=w: search(w, batch_size=batch) for w in workers]
                 yield f"search, beam {beam}, batch {batch}", *in_turns(both, repeats)
-            split = [lambda n=n: search(a_core_each, batch_size=1, split_k=n) for n in (1, None)]
-            yield (
-                f"search, beam {beam}, batch 1: output product whole, split",
-                *in_turns(split, repeats),
-            )
 
 
 def in_turns(tasks, repeats):

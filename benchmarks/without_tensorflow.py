@@ -73,7 +73,7 @@ def models(arguments, place):
     from rnnsearch_tf.translation import Translator
 
     if arguments.model:
-        translator = Translator.load(arguments.model, precision="float32")
+        translator = Translator.load(arguments.model, ["training.precision=float32"])
         lines = [line for line in read_lines(arguments.text) if line.strip()]
         rows = translator.source_text.encode(lines[: max(arguments.batches)]).to_list()
         rows.sort(key=len)

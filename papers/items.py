@@ -236,7 +236,7 @@ ITEMS = {
         one_seed=True,
     ),
     "rare-words": Item(
-        "unknown words left, forbidden and replaced; guided alignment, a shortlist, subwords",
+        "unknown words left, forbidden and replaced; guided alignment, subwords",
         ("rnnsearch-50", "rnnsearch-50-guided", "subwords-50", "subwords-50-sampling"),
         rare_words.table,
         aligners=True,

@@ -1,8 +1,8 @@
 """Words outside the vocabulary, the weakness that Bahdanau et al. 2015 name, and remedies.
 
-Luong et al. 2015b replace an unknown word by the aligned source word or its translation; here
-attention aligns. Guided alignment (Chen et al. 2016) improves these alignments. A shortlist (Jean
-et al. 2015) limits the words of the search, not the vocabulary. With subwords (Sennrich et al.
+Luong et al. 2015b replace an unknown word by the aligned source word or its translation; here it is
+the source word, and attention aligns. Guided alignment (Chen et al. 2016) improves these
+alignments. With subwords (Sennrich et al.
 2016) no word is unknown; subword regularization (Kudo 2018) samples the segmentation anew each
 time.
 """
@@ -10,18 +10,11 @@ time.
 from __future__ import annotations
 
 import functools
-import itertools
 
-from rnnsearch_tf.files.atomic import make_folder, write_file
 from papers.corpora import read_multi30k
 from papers.page import Page
 
 BEAM = 5
-ALIGNED = 20_000
-"""Number of training pairs from which lexicon and shortlist are learned."""
-
-LEAST = 1e-4
-"""Minimum probability of a word pair in the shortlist."""
 
 
 def table(work, models) -> Page:
@@ -37,23 +30,12 @@ def table(work, models) -> Page:
         ("left in", words, {}),
         ("forbidden", words, {"allow_unknown": False}),
         ("replaced by the source word attended to", words, {"replace_unknown": True}),
-        (
-            "… by its translation in a lexicon of the model's alignments",
-            words,
-            {"replace_unknown": True, "lexicon": "lexicon"},
-        ),
         ("guided alignment, left in", guided, {}),
         (
             "guided alignment, replaced by the source word attended to",
             guided,
             {"replace_unknown": True},
         ),
-        (
-            "… by its translation in a lexicon of the model's alignments",
-            guided,
-            {"replace_unknown": True, "lexicon": "lexicon"},
-        ),
-        ("shortlist, left in", words, {"shortlist": "shortlist"}),
         ("SentencePiece", subwords, {}),
         ("SentencePiece with sampling", sampling, {}),
     ]
@@ -67,7 +49,6 @@ def table(work, models) -> Page:
     text = [
         f"BLEU of lower-cased Moses tokens on test_2016_flickr, beam {BEAM}. The second BLEU is of"
         f" sentences with a word, in themselves or their reference, that {words} does not know."
-        f" Lexicon and shortlist are learned from {ALIGNED:,} training pairs."
     ]
     return Page("Rare words", rows, [], text)
 
@@ -86,12 +67,7 @@ def _measure(work, name, seed, key, words, search):
         return tokenized(translator.target_text, [line.lower() for line in lines])
 
     def translate():
-        files = {
-            option: str(_file(work, option, name, seed))
-            for option in ("lexicon", "shortlist")
-            if option in search
-        }
-        found = translator.translate(sources, beam_size=BEAM, **search | files)
+        found = translator.translate(sources, beam_size=BEAM, **search)
         unknown = SPECIAL_TOKENS[UNKNOWN_ID]
         return {
             "tokens": lower_cased([each.text for each in found]),
@@ -130,50 +106,3 @@ def _sentences_with_unknown_words(work, name, seed) -> list:
         return [number for number, count in enumerate(counts) if count]
 
     return work.measured(f"unknown-{name}-{seed}", find)
-
-
-def _file(work, option, name, seed):
-    """The file for a search option, made from the model's training text if missing."""
-    path = work.folder / "outputs" / f"{option}-{name}-{seed}.txt"
-    if not path.exists():
-        lines = (_lexicon if option == "lexicon" else _shortlist)(work, name, seed)
-        make_folder(path.parent)
-        write_file(path, "".join(f"{line}\n" for line in lines))
-    return path
-
-
-def _training_text(work, name, seed):
-    from rnnsearch_tf.data.corpus import open_corpus
-
-    return map(list, zip(*itertools.islice(open_corpus(work.config(name, seed)), ALIGNED)))
-
-
-def _lexicon(work, name, seed):
-    """Lines `source-word target-word` from the model's own alignment of its training text."""
-    from rnnsearch_tf.alignment.links import links
-    from rnnsearch_tf.alignment.lexicon import lexicon
-
-    scored = work.translator(name, seed).score_targets(*_training_text(work, name, seed))
-    return map(
-        " ".join,
-        lexicon(
-            (links(pair.alignment), pair.source_tokens, pair.target_tokens) for pair in scored
-        ).items(),
-    )
-
-
-def _shortlist(work, name, seed):
-    """Lines `source-word target-word probability` by IBM Model 1."""
-    from rnnsearch_tf.alignment.word_translations import translation_probabilities
-
-    texts = work.translator(name, seed).source_text, work.translator(name, seed).target_text
-    sources, targets = (
-        text.encode(lines).to_list() for text, lines in zip(texts, _training_text(work, name, seed))
-    )
-    pairs = zip(sources, (ids[:-1] for ids in targets))
-    words = [text.vocabulary.tokens for text in texts]
-    for source, target, probability in zip(
-        *translation_probabilities(pairs, texts[1].vocabulary.size)
-    ):
-        if probability >= LEAST:
-            yield f"{words[0][source]} {words[1][target]} {probability:.6f}"

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.cli import flags
-from rnnsearch_tf.cli.shared import load_translator, search_changes
+from rnnsearch_tf.cli.shared import load_translator
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.reading import check_counts, check_standard_input, read_all
 from rnnsearch_tf.files.writing import Output, check_output, check_own_file
@@ -62,11 +62,11 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--output", metavar="TRANSLATIONS", help="also write the translations to this file"
     )
-    flags.add_search(parser)
+    flags.add_beam_size(parser)
 
 
 def run(arguments: Namespace) -> None:
-    changes = search_changes(arguments) | {"nbest": 1}
+    changes = {"nbest": 1} | ({"beam_size": arguments.beam_size} if arguments.beam_size else {})
     inputs = [arguments.source, *arguments.reference]
     check_standard_input(inputs)
     sources, *references = map(read_all, inputs)

@@ -14,13 +14,12 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import flags
-from rnnsearch_tf.cli.shared import combination
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 
 def arguments(parser: ArgumentParser) -> None:
-    flags.add_model(parser)
+    flags.add_model(parser, settings="change one option of the profile; repeatable")
     flags.add_folder(parser, "folder of the served model; its versions are numbered folders")
     parser.add_argument(
         "--format",
@@ -35,11 +34,9 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="F.yaml",
         help="options of the export (default: all signatures, the run's own search)",
     )
-    flags.add_settings(parser, "change one option of the profile", metavar="key=value")
 
 
 def run(arguments: Namespace) -> None:
-    combine = combination(arguments)
     for folder in arguments.model:
         Run.open(folder)  # fail before the slow import of TensorFlow
     import_tensorflow()
@@ -56,7 +53,6 @@ def run(arguments: Namespace) -> None:
         arguments.version,
         arguments.profile,
         arguments.set,
-        combine,
     )
     print(exported.folder)
     print(f"{exported.bytes:,} bytes; {exported.compared} answers checked", file=sys.stderr)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
 
-from rnnsearch_tf.cli.shared import SEARCH_FLAGS
-from rnnsearch_tf.config import SearchConfig
 
-MEANINGS = {field.name: field.metadata["meaning"] for field in dataclasses.fields(SearchConfig)}
-
-
-def add_model(parser: argparse.ArgumentParser, several: bool = True) -> None:
-    """Add --model, and --combine for several models."""
+def add_model(
+    parser: argparse.ArgumentParser,
+    several: bool = True,
+    settings: str = "change one option of the model, such as search.length_penalty=0.6; repeatable",
+) -> None:
+    """Add --model, and --set for its options."""
     parser.add_argument(
         "--model",
         action="append",
@@ -27,16 +25,7 @@ def add_model(parser: argparse.ArgumentParser, several: bool = True) -> None:
             f" program{'; several form an ensemble' if several else ''}"
         ),
     )
-    if not several:
-        return
-    parser.add_argument(
-        "--combine",
-        choices=("probabilities", "log_probabilities"),
-        help=(
-            "average of an ensemble: arithmetic, of the members' probabilities (the default), or"
-            " geometric, of their logarithms"
-        ),
-    )
+    add_settings(parser, settings)
 
 
 def add_switch(parser: argparse.ArgumentParser, flag: str, meaning: str) -> None:
@@ -120,27 +109,10 @@ def add_score_batch_size(parser: argparse.ArgumentParser) -> None:
     add_whole_number(parser, "--batch-size", "number of pairs to score at once", default=256)
 
 
-def add_search(parser: argparse.ArgumentParser) -> None:
-    """Add the search options that a command may change; config/options.py has their meaning."""
-    for flag, name in SEARCH_FLAGS.items():
-        metavar = {
-            "length_penalty": "A",
-            "coverage_penalty": "B",
-            "lexicon": "F",
-            "shortlist": "F",
-        }.get(name, "N")
-        parser.add_argument(
-            flag,
-            metavar=metavar,
-            help=f"{MEANINGS[name]} (default: the run's search.{name})".replace("%", "%%"),
-        )
-    add_switch(
-        parser,
-        "--no-unknown",
-        "never produce the unknown word (with search.shrinking_beam: only if the search finds"
-        " nothing else)",
+def add_beam_size(parser: argparse.ArgumentParser) -> None:
+    add_whole_number(
+        parser, "--beam-size", "hypotheses kept at each step (default: the run's search.beam_size)"
     )
-    add_switch(parser, "--replace-unknown", MEANINGS["replace_unknown"])
 
 
 def whole_number(minimum: int = 0, maximum: float = math.inf) -> Callable[[str], int]:

@@ -40,7 +40,6 @@ GROUPS = {
         "translate": "translate text, one sentence a line",
         "translate-corpus": "translate text in many files",
         "sample": "draw random translations from the model",
-        "shortlist": "list likely translations of every word, for a faster search",
     },
     "evaluating": {
         "evaluate": "compute BLEU and chrF against reference translations",

@@ -1,10 +1,9 @@
-"""Functions that several verbs share: models, search options, input and output files, signals."""
+"""Functions that several verbs share: models, input and output files, signals."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import json
 import os
 import shutil
@@ -17,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from rnnsearch_tf.config import SearchConfig, check_value
-from rnnsearch_tf.config.yaml_files import read_value
+from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
@@ -32,13 +30,6 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
     from rnnsearch_tf.translation import Translator
-
-SEARCH_FLAGS = {
-    field.metadata["flag"]: field.name
-    for field in dataclasses.fields(SearchConfig)
-    if field.metadata["flag"]
-}
-"""Flags that take a value, and the search option each of them sets."""
 
 
 @contextlib.contextmanager
@@ -121,20 +112,6 @@ def line_progress(doing: str, total: int | None, output: str | None) -> tqdm:
     return progress(doing=doing, total=total, unit="lines", hidden=total is None or on_screen)
 
 
-def search_changes(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The search options that the command line sets, checked, for `Translator.translate`."""
-    changes = {}
-    for flag, name in SEARCH_FLAGS.items():
-        text = getattr(arguments, name)
-        if text is not None:
-            changes[name] = option_value(f"search.{name}", text, flag)
-    if arguments.no_unknown:
-        changes["allow_unknown"] = False
-    if arguments.replace_unknown:
-        changes["replace_unknown"] = True
-    return changes
-
-
 def wrapped(text: str, first: str, rest: str) -> str:
     """Wrap text to the terminal's width, 60 to 120 columns; the prefixes are of the first line and
     of the others.
@@ -143,13 +120,6 @@ def wrapped(text: str, first: str, rest: str) -> str:
     return textwrap.fill(
         text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
     )
-
-
-def option_value(name: str, text: str, flag: str) -> Any:
-    """The value of a flag for a configuration option, checked like that option."""
-    if name in ("search.lexicon", "search.shortlist"):
-        return text
-    return check_value(name, read_value(text), flag)
 
 
 def yaml_value(value: Any) -> str:
@@ -161,21 +131,14 @@ def yaml_value(value: Any) -> str:
     )
 
 
-def combination(arguments: argparse.Namespace) -> str:
-    """How the models of an ensemble are combined; raises UsageError if there is one model only."""
-    given = getattr(arguments, "combine", None)
-    if given and len(arguments.model) == 1:
-        raise UsageError(
-            f"--combine {given}: expected several --model, which it averages, got one; leave it out"
-        )
-    return given or "probabilities"
-
-
 def load_translator(arguments: argparse.Namespace) -> Translator:
-    """Load the RUN of --model, or an ensemble of several; imports TensorFlow."""
-    combine = combination(arguments)
-    runs = [Run.open(run) for run in arguments.model]  # fail before the slow import of TensorFlow
+    """Load the RUN of --model, or an ensemble of several, with the options of --set; imports
+    TensorFlow.
+    """
+    runs = [Run.open(run) for run in arguments.model]
+    for run in runs:  # fail before the slow import of TensorFlow
+        saved_config(run.config, arguments.set)
     import_tensorflow()
     from rnnsearch_tf.translation import Translator
 
-    return Translator.load(runs, combine=combine)
+    return Translator.load(runs, arguments.set)

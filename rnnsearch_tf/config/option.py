@@ -25,7 +25,6 @@ FACTS = {
     "names_development_text": "names the development text",
     "makes_tokens": "affects how a text is cut into tokens",
     "makes_vocabulary": "affects which tokens have an id",
-    "is_file": "is the path of a file that a search reads",
     "is_rule_file": "is the path of rules about words, which a model keeps a copy of",
 }
 """Facts that a field may declare about its option: {fact: meaning}."""
@@ -52,7 +51,6 @@ def option(
     only_with: Conditions | tuple[Conditions, ...] = (),
     of_evaluations: bool = False,
     facts: Iterable[str] = (),
-    flag: str | None = None,
 ) -> Any:
     """Declare an option: a dataclass field that carries its documentation and its limits.
 
@@ -68,8 +66,6 @@ def option(
             without a section belongs to the same section.
         of_evaluations: whether it has an effect only if there is a development text.
         facts: keys of FACTS.
-        flag: its command-line flag in the verbs that search, such as ``--beam-size``; None: it has
-            no flag that takes a value.
 
     Raises:
         KeyError: a fact is not in FACTS.
@@ -87,8 +83,8 @@ def option(
     effect = dict(only_with=only_with, of_evaluations=of_evaluations)
     if unknown := {*facts} - FACTS.keys():
         raise KeyError(f"facts: expected some of {', '.join(FACTS)}, got {', '.join(unknown)}")
-    known = dict(facts=frozenset(facts), flag=flag)
-    return dataclasses.field(default=default, metadata={**limits, **effect, **known})
+    metadata = {**limits, **effect, "facts": frozenset(facts)}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def names_with(section: Section, fact: str) -> tuple[str, ...]:
@@ -102,9 +98,9 @@ def names_with(section: Section, fact: str) -> tuple[str, ...]:
         KeyError: the fact is not in FACTS.
 
     Example:
-        >>> from rnnsearch_tf.config import SearchConfig
-        >>> names_with(SearchConfig, "is_file")
-        ('lexicon', 'shortlist')
+        >>> from rnnsearch_tf.config import TrainingConfig
+        >>> names_with(TrainingConfig, "limits_training")
+        ('maximum_updates', 'maximum_minutes')
     """
     if fact not in FACTS:
         raise KeyError(fact)

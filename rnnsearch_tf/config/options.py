@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 
 from rnnsearch_tf.config.data_options import DataConfig
-from rnnsearch_tf.config.effects import GIVEN, check_effects, sections_of
+from rnnsearch_tf.config.effects import check_effects, sections_of
 from rnnsearch_tf.config.model_options import ModelConfig, check_model
 from rnnsearch_tf.config.option import option
 from rnnsearch_tf.config.presets import ATTENDING, TRANSLATING
@@ -273,7 +273,6 @@ class SearchConfig:
         "hypotheses kept at each step",
         unit="hypotheses",
         minimum=1,
-        flag="--beam-size",
     )
     nbest: int = option(1, "translations returned per sentence, at most beam_size", minimum=1)
     shrinking_beam: bool = option(
@@ -281,32 +280,11 @@ class SearchConfig:
         "true: every finished hypothesis reduces the beam size by one (the authors' program);"
         " false: fixed beam size",
     )
-    search_again: bool = option(
-        True,
-        "with shrinking_beam, search again if no hypothesis of a sentence finishes: with the"
-        " unknown word allowed, then with a wider beam (the authors' program)",
-        only_with={"shrinking_beam": (True,)},
-    )
     length_penalty: float = option(
         1.0,
         "hypotheses are ranked by log-probability / length^A, where the length includes the end"
         " symbol; 0: by log-probability",
         minimum=0.0,
-        flag="--length-penalty",
-    )
-    normalize_after: bool = option(
-        False,
-        "true: search by plain log-probability and apply length_penalty only to rank the finished"
-        " hypotheses",
-        only_with={"shrinking_beam": (False,), "length_penalty": GIVEN},
-    )
-    coverage_penalty: float = option(
-        0.0,
-        "B: B · Σ_j log(min(Σ_i α_ij, 1)) is added to the score of finished hypotheses, which"
-        " penalizes source words without attention (Wu et al. 2016, eq. 14); 0: off",
-        minimum=0.0,
-        only_with={"model.system": ATTENDING},
-        flag="--coverage-penalty",
     )
     minimum_length_ratio: float = option(
         0.0,
@@ -318,73 +296,18 @@ class SearchConfig:
     maximum_length_ratio: float = option(
         3.0, "most steps per source token, including the end symbol", above=0.0, maximum=1000.0
     )
-    extra_length: int = option(
-        0,
-        "steps allowed beyond maximum_length_ratio",
-        unit="tokens",
-        minimum=0,
-        maximum=100_000,
-    )
-    allow_unknown: bool = option(
-        True, "false: never produce the unknown word, unless search_again allows it"
-    )
-    no_repeat_ngram: int = option(
-        0,
-        "N: no hypothesis contains the same N tokens in a row twice, which prevents loops and may"
-        " cost BLEU; words that constraints need are allowed; 0: off",
-        unit="tokens",
-        minimum=0,
-        only_with={"model.system": TRANSLATING},
-        flag="--no-repeat-ngram",
-    )
+    allow_unknown: bool = option(True, "false: never produce the unknown word")
     replace_unknown: bool = option(
         False,
         "replace each unknown word by the most attended source word (of a source cut into subwords:"
-        " by the piece), or by its translation in the lexicon",
+        " by the piece)",
         only_with={"model.system": ATTENDING},
-    )
-    lexicon: str | None = option(
-        None,
-        "file of `source-word target-word` lines for replace_unknown",
-        only_with={
-            "replace_unknown": (True,),
-            "source.tokenization": ("moses", "space"),
-            "source.bpe_codes": (None,),
-        },
-        facts=("is_file",),
-        flag="--lexicon",
-    )
-    shortlist: str | None = option(
-        None,
-        "file of `source-word target-word probability` lines, as `rnnsearch shortlist` writes it:"
-        " the search considers only the likely translations of a sentence's words and the frequent"
-        " words (Jean et al. 2015), which is faster and may cost BLEU; log-probabilities are then"
-        " those of a softmax over these words",
-        facts=("is_file",),
-        flag="--shortlist",
-    )
-    shortlist_frequent: int = option(
-        1_000,
-        "with shortlist, number of first words of the target vocabulary that are always allowed",
-        unit="words",
-        minimum=0,
-        only_with={"shortlist": GIVEN},
-        flag="--shortlist-frequent",
-    )
-    shortlist_translations: int = option(
-        20,
-        "with shortlist, likely translations of each source word",
-        unit="words",
-        minimum=1,
-        only_with={"shortlist": GIVEN},
-        flag="--shortlist-translations",
     )
     batch_size: int = option(
         64,
         "sentences translated at once",
         unit="sentences",
         minimum=1,
-        flag="--batch-size",
     )
 
     def __post_init__(self) -> None:
@@ -393,7 +316,7 @@ class SearchConfig:
                 f"search.nbest: expected at most search.beam_size = {self.beam_size}, got"
                 f" {self.nbest}; raise the beam size"
             )
-        if self.minimum_length_ratio > self.maximum_length_ratio and not self.extra_length:
+        if self.minimum_length_ratio > self.maximum_length_ratio:
             raise UsageError(
                 "search.minimum_length_ratio: expected at most search.maximum_length_ratio ="
                 f" {self.maximum_length_ratio:g}, got {self.minimum_length_ratio:g}, which leaves"

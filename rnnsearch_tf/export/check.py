@@ -110,22 +110,12 @@ def check_export(
 def _inputs(name: str, lines: Sequence[bytes]) -> Mapping[str, Sequence[Any]]:
     if name == "score":
         return {"source": lines, "target": lines[::-1]}
-    if name == "translate_constrained":
-        return {"text": lines, "constraints": [_phrases(line) for line in lines[::-1]]}
     # Translator.sample counts the samples of a sentence in the lower half of the seed
     return (
         {"text": lines, "seed": [k << 32 for k in range(len(lines))]}
         if name == "sample"
         else {"text": lines}
     )
-
-
-def _phrases(line: bytes) -> bytes:
-    """The first two words of a line of known words; only the first word of a TRICKY line.
-
-    Two unknown words are the same to the model, so that rounding would decide their order.
-    """
-    return b"\t".join(line.split()[: 1 if line in TRICKY else 2])
 
 
 READ: dict[str, Callable[[Mapping[str, Any]], Compared]] = {
@@ -138,10 +128,6 @@ READ: dict[str, Callable[[Mapping[str, Any]], Compared]] = {
         [row["translation"], row["source_tokens"], row["target_tokens"]],
         [row["score"]],
     ),
-    "translate_constrained": lambda row: (
-        [row["translation"], row["source_truncated"]],
-        [row["score"]],
-    ),
     "score": lambda row: (
         [row["target_tokens"]],
         [row["log_probability"], *json.loads(row["token_log_probabilities"])],
@@ -150,9 +136,8 @@ READ: dict[str, Callable[[Mapping[str, Any]], Compared]] = {
 }
 """For each signature, the parts of a row of the answer that are compared.
 
-Not compared: alignments, ``constraints_met``, tokens and log-probabilities of n-best lists, and
-whether a text was cut, except in ``translate`` and ``translate_constrained``. Requests of
-``tokenize`` only have to be answered.
+Not compared: alignments, tokens and log-probabilities of n-best lists, and whether a text was cut,
+except in ``translate``. Requests of ``tokenize`` only have to be answered.
 """
 
 
@@ -162,7 +147,7 @@ class PythonAnswers:
     def __init__(self, translator: Translator, profile: Profile) -> None:
         self.translator = translator
         self.profile = profile
-        self._translations: dict[tuple[bytes, bytes], tuple[Translation, list[str]]] = {}
+        self._translations: dict[bytes, tuple[Translation, list[str]]] = {}
 
     def __call__(self, name: str, line: bytes, *others: Any) -> Compared:
         if name == "score":
@@ -174,7 +159,7 @@ class PythonAnswers:
                 [line], 1, self.profile.temperature, seed=others[0] >> 32
             )
             return [drawn.text.encode()], [drawn.log_probability]
-        best, source_tokens = self._translate(line, *others)
+        best, source_tokens = self._translate(line)
         if name == "translate_nbest":
             return [each.text.encode() for each in best.nbest], [each.score for each in best.nbest]
         if name == "translate_aligned":
@@ -185,14 +170,13 @@ class PythonAnswers:
             best.score
         ]
 
-    def _translate(self, line: bytes, constraints: bytes = b"") -> tuple[Translation, list[str]]:
+    def _translate(self, line: bytes) -> tuple[Translation, list[str]]:
         """(translation, all tokens of the source)."""
-        key = line, constraints
-        if key not in self._translations:
-            [best] = self.translator.translate([line], [constraints.split(b"\t")])
+        if line not in self._translations:
+            [best] = self.translator.translate([line])
             [tokens] = self.translator.source_text.tokenize([line]).to_list()
-            self._translations[key] = best, [token.decode() for token in tokens]
-        return self._translations[key]
+            self._translations[line] = best, [token.decode() for token in tokens]
+        return self._translations[line]
 
 
 @contextlib.contextmanager

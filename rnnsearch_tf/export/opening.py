@@ -9,12 +9,10 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.export.translator import ExportedTranslator
 from rnnsearch_tf.translation import Translator
-from rnnsearch_tf.translation.loading import check_combine
 
 
 def open_translator(
     models: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    combine: str = "probabilities",
 ) -> Translator | ExportedTranslator:
     """Open a trained model for translation.
 
@@ -22,15 +20,13 @@ def open_translator(
         models: path of a RUN, path of an exported model (``DIR``, for its newest version, or
             ``DIR/N``), or name of a shipped model; or a list of RUNs and names, which form an
             ensemble.
-        combine: how an ensemble's members are combined, see
-            :class:`~rnnsearch_tf.models.ensemble.Ensemble`.
 
     Returns:
         A Translator, or an ExportedTranslator, whose search options were fixed at export. Both have
         ``translate(texts, **search)`` and ``search_config(**search)``.
 
     Raises:
-        UsageError: an exported model is in a list with others, or one model is to be combined.
+        UsageError: an exported model is in a list with others.
         UserError: the model does not exist, or is incomplete.
 
     Example:
@@ -44,5 +40,4 @@ def open_translator(
             f"expected RUNs for an ensemble, got the exported model {exported} among them; an"
             " ensemble is exported as one model, with rnnsearch export --model RUN --model RUN"
         )
-    check_combine(len(names), combine)
-    return ExportedTranslator(exported) if exported else Translator.load(names, combine=combine)
+    return ExportedTranslator(exported) if exported else Translator.load(names)

@@ -6,10 +6,8 @@ import dataclasses
 import os
 import pathlib
 from collections.abc import Sequence
-from typing import Any
 
 from rnnsearch_tf.config import SearchConfig, load_section, named_options
-from rnnsearch_tf.config.effects import check_effects
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.config.option import option
 
@@ -17,7 +15,6 @@ SIGNATURES = (
     "translate",
     "translate_nbest",
     "translate_aligned",
-    "translate_constrained",
     "score",
     "sample",
     "tokenize",
@@ -47,9 +44,7 @@ class Profile:
         "signatures to export; translate is required",
         choices=SIGNATURES,
     )
-    search: SearchConfig = dataclasses.field(
-        default_factory=lambda: SearchConfig(search_again=False)
-    )
+    search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
     maximum_source_length: int = option(
         200,
         "longer sources are cut, and the answer reports it; the longest row delays its whole batch",
@@ -90,18 +85,6 @@ class Profile:
                 f"signatures: expected each once, got {', '.join(self.signatures)}; leave the"
                 " repeated ones out"
             )
-        if self.search.search_again:
-            raise UsageError(
-                "search.search_again: expected false, got true; leave it out: a served graph"
-                " searches once"
-            )
-
-    @property
-    def search_options(self) -> dict[str, Any]:
-        """Options for a Translator that searches like the served graph, which searches once."""
-        # where search_again has no effect, it must have its default
-        again = {"search_again": not self.search.shrinking_beam}
-        return dataclasses.asdict(self.search) | again
 
 
 def load_profile(
@@ -122,13 +105,8 @@ def load_profile(
         >>> profile.search.nbest
         4
     """
-    default = Profile(search=dataclasses.replace(search, nbest=1, search_again=False))
+    default = Profile(search=dataclasses.replace(search, nbest=1))
     profile = load_section(default, path, overrides)
-    before = dataclasses.asdict(default.search)
-    changed = {
-        name for name, value in dataclasses.asdict(profile.search).items() if value != before[name]
-    }
-    check_effects({"search": profile.search}, {f"search.{name}" for name in changed})
     if "search.nbest" in named_options(path, overrides, default):
         return profile
     nbest = min(search.nbest if search.nbest > 1 else NBEST, profile.search.beam_size)

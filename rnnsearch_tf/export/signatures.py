@@ -19,13 +19,11 @@ from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID
 from rnnsearch_tf.export.profile import ROWS_AT_ONCE, Profile
 from rnnsearch_tf.export.weights import StoredWeights
 from rnnsearch_tf.search.beam import BeamResult
-from rnnsearch_tf.search.constrained import Phrases
 from rnnsearch_tf.search.graphs import hoist_weights, search_model
 from rnnsearch_tf.search.hypotheses import maximum_lengths
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import score_targets
 from rnnsearch_tf.search.unknown import replace_unknown
-from rnnsearch_tf.text.phrases import PhraseTokens, read_phrases, word_joints
 from rnnsearch_tf.text.pipeline import Text
 from rnnsearch_tf.translation import Translator
 
@@ -43,9 +41,7 @@ class Sentences(typing.NamedTuple):
     """Tokens and ids of one side of a request."""
 
     tokens: tf.RaggedTensor  # string [B, None], without the end symbol, cut at the limit
-    # int32 [B, J], ended by END_ID, padded with PAD_ID; a tuple for an ensemble whose members
-    # tokenize differently
-    ids: tf.Tensor | tuple[tf.Tensor, ...]
+    ids: tf.Tensor  # int32 [B, J], ended by END_ID, padded with PAD_ID
     lengths: tf.Tensor  # int32 [B], END_ID included
     truncated: tf.Tensor  # bool [B]
 
@@ -54,7 +50,6 @@ INPUTS = {
     "translate": {"text": tf.string},
     "translate_nbest": {"text": tf.string},
     "translate_aligned": {"text": tf.string},
-    "translate_constrained": {"text": tf.string, "constraints": tf.string},
     "score": {"source": tf.string, "target": tf.string},
     "sample": {"text": tf.string, "seed": tf.int64},
     "tokenize": {"text": tf.string},
@@ -67,19 +62,16 @@ class Served:
     """
 
     def __init__(self, translator: Translator, profile: Profile) -> None:
-        search = profile.search
         self.model = translator.model
         self.profile = profile
         self.weights = StoredWeights(translator.model.trainable_variables, profile.weights)
-        self.source_texts = list(translator.source_texts)
+        self.source_text = translator.source_text
         self.target_text = translator.target_text
-        self.lexicon = translator.lexicon(search) if search.replace_unknown else None
-        self.shortlist = translator.shortlist(search)
 
     def module(self) -> tf.Module:
         """The weights and tables of the signatures, to be saved with them."""
         module = tf.Module(name="translation")
-        for name in ("weights", "source_texts", "target_text", "lexicon", "shortlist"):
+        for name in ("weights", "source_text", "target_text"):
             setattr(module, name, getattr(self, name))
         return module
 
@@ -126,7 +118,7 @@ class Served:
             )
 
         most = ROWS_AT_ONCE * weights(tf.constant([limit + 1]))
-        needed = weights(_read(self.source_texts[:1], text, limit).lengths)
+        needed = weights(_read(self.source_text, text, limit).lengths)
         message = (
             "input text: expected at most as many alignment weights, target by source tokens, as"
             f" of {ROWS_AT_ONCE} of the longest texts:"
@@ -175,18 +167,9 @@ class Served:
             ),
         }
 
-    def translate_constrained(self, text: tf.Tensor, constraints: tf.Tensor) -> Outputs:
-        """The best translation that contains given phrases."""
-        phrases = read_phrases(self.target_text, constraints)
-        source, result, tokens = self._search(text, 1, constraints=phrases)
-        wanted = tf.reduce_any(phrases.tokens != "", axis=1)
-        return self._best(source, result, tokens) | {
-            "constraints_met": phrases.fits & ~(wanted & _wordless(source))
-        }
-
     def score(self, source: tf.Tensor, target: tf.Tensor) -> Outputs:
         """The log-probability of a given translation and of its tokens."""
-        sources = _read(self.source_texts, source, self.profile.maximum_source_length)
+        sources = _read(self.source_text, source, self.profile.maximum_source_length)
         targets = _sentences(
             self.target_text,
             self.target_text.tokenize_translations(target),
@@ -206,7 +189,7 @@ class Served:
 
     def sample(self, text: tf.Tensor, seed: tf.Tensor) -> Outputs:
         """A translation drawn at random."""
-        source = _read(self.source_texts, text, self.profile.maximum_source_length)
+        source = _read(self.source_text, text, self.profile.maximum_source_length)
         state, memory = self.model.start(source.ids)
         search = self.profile.search
         drawn = sample(
@@ -227,9 +210,8 @@ class Served:
 
     def tokenize(self, text: tf.Tensor) -> Outputs:
         """The tokens of a source text."""
-        first, *_ = self.source_texts
-        tokens = first.tokenize(text)
-        unknown = tf.cast(first.vocabulary.ids(tokens) == UNKNOWN_ID, tf.int32)
+        tokens = self.source_text.tokenize(text)
+        unknown = tf.cast(self.source_text.vocabulary.ids(tokens) == UNKNOWN_ID, tf.int32)
         return {
             "tokens": _joined(tokens),
             "length": tf.cast(tokens.row_lengths(), tf.int32),
@@ -237,36 +219,21 @@ class Served:
         }
 
     def _search(
-        self,
-        text: tf.Tensor,
-        nbest: int,
-        constraints: PhraseTokens | None = None,
-        alignments: bool = False,
+        self, text: tf.Tensor, nbest: int, alignments: bool = False
     ) -> tuple[Sentences, BeamResult, tf.RaggedTensor]:
         """(Sentences, BeamResult, tokens of all B·N translations [B·N, None])."""
         search = self.profile.search
-        source = _read(self.source_texts, text, self.profile.maximum_source_length)
-        phrases = constraints and Phrases(constraints.ids, *word_joints(self.target_text))
+        source = _read(self.source_text, text, self.profile.maximum_source_length)
         config = dataclasses.replace(search, nbest=nbest)
         alignments = alignments or search.replace_unknown
-        result = search_model(
-            self.model,
-            source.ids,
-            source.lengths,
-            config,
-            self.shortlist,
-            phrases=phrases,
-            alignments=alignments,
-        )
+        result = search_model(self.model, source.ids, source.lengths, config, alignments)
         # the source of each translation: [B·N]
         rows = tf.repeat(tf.range(tf.size(source.lengths)), nbest)
         ids = tf.where(_wordless(source)[:, tf.newaxis, tf.newaxis], PAD_ID, result.ids)
-        tokens = self.target_text.tokens(
-            _flat(ids, rows), constraints and tf.gather(constraints.tokens, rows)
-        )
+        tokens = self.target_text.tokens(_flat(ids, rows))
         if search.replace_unknown:
             weights = _flat(result.alignments, rows)  # [B·N, I, J]
-            tokens = replace_unknown(tokens, weights, tf.gather(source.tokens, rows), self.lexicon)
+            tokens = replace_unknown(tokens, weights, tf.gather(source.tokens, rows))
         return source, result, tokens
 
     def _best(self, source: Sentences, result: BeamResult, tokens: tf.RaggedTensor) -> Outputs:
@@ -334,12 +301,9 @@ def _in_parts(
     return joined
 
 
-def _read(texts: Sequence[Text], strings: tf.Tensor, limit: int) -> Sentences:
-    """Tokens and ids of strings [B], cut at `limit` tokens. The tokens are those of the first Text,
-    the ids those of all.
-    """
-    first, *others = (_sentences(text, text.tokenize(strings), limit) for text in texts)
-    return first._replace(ids=(first.ids, *(other.ids for other in others))) if others else first
+def _read(text: Text, strings: tf.Tensor, limit: int) -> Sentences:
+    """Tokens and ids of strings [B], cut at `limit` tokens."""
+    return _sentences(text, text.tokenize(strings), limit)
 
 
 def _sentences(text: Text, tokens: tf.RaggedTensor, limit: int) -> Sentences:

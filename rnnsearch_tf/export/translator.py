@@ -21,7 +21,7 @@ from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import list_of_texts
 from rnnsearch_tf.text.vocabulary import batches
 from rnnsearch_tf.translation import Hypothesis, Translation
-from rnnsearch_tf.translation.arguments import constraint_lines, search_options, too_many_tokens
+from rnnsearch_tf.translation.arguments import search_options
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -98,40 +98,28 @@ class ExportedTranslator:
         return search
 
     @overload
-    def translate(
-        self, texts: Line, constraints: Iterable[Line] | None = None, **search: Any
-    ) -> Translation: ...
+    def translate(self, texts: Line, **search: Any) -> Translation: ...
 
     @overload
-    def translate(
-        self,
-        texts: Iterable[Line],
-        constraints: Iterable[Iterable[Line]] | None = None,
-        **search: Any,
-    ) -> list[Translation]: ...
+    def translate(self, texts: Iterable[Line], **search: Any) -> list[Translation]: ...
 
-    def translate(self, texts: Any, constraints: Any = None, **search: Any) -> Any:
+    def translate(self, texts: Any, **search: Any) -> Any:
         """Translate sentences; the translations are in the order of `texts`. A single str or bytes
-        has a single Translation; `constraints` are then its phrases.
+        has a single Translation.
 
         A single translation of a text has tokens and alignment if the model has the signature
         ``translate_aligned``. Those of an n-best list, from ``translate_nbest``, have tokens but no
-        alignments. Translations with constraints (phrases for each text), from
-        ``translate_constrained``, have text and score only. Missing fields are None.
+        alignments. Missing fields are None.
 
         Raises:
             UsageError: an option is unknown or differs from the export's, or `texts` are not
                 sentences.
         """
         if isinstance(texts, (str, bytes)):
-            return self.translate(
-                [texts], None if constraints is None else [constraints], **search
-            )[0]
+            return self.translate([texts], **search)[0]
         texts = list_of_texts(texts, "texts")
         config = self.search_config(**search)
         signatures = self.profile.signatures
-        if constraints is not None:
-            return self._constrained(texts, constraints, config)
         size = config.batch_size
         translate: Callable[[Sequence[Line], SearchConfig], Iterable[Translation]]
         if config.nbest == 1 and not self.prefer_nbest and "translate_aligned" in signatures:
@@ -174,32 +162,6 @@ class ExportedTranslator:
     def _plain(self, texts: Sequence[Line], _: SearchConfig) -> list[Translation]:
         return _with_scores(self._found(self._translations("translate", text=texts)))
 
-    def _constrained(
-        self,
-        texts: Sequence[Line],
-        constraints: Iterable[Iterable[Line]],
-        config: SearchConfig,
-    ) -> list[Translation]:
-        if config.nbest > 1:
-            raise UsageError(
-                f"search.nbest: expected 1 with constraints, for which {self.folder} returns only"
-                f" the best translation; got {config.nbest}"
-            )
-        lines = constraint_lines(constraints, texts)
-        found: list[Translation] = []
-        for start in range(0, len(texts), config.batch_size):
-            here = slice(start, start + config.batch_size)
-            answer = self._translations(
-                "translate_constrained", text=texts[here], constraints=lines[here]
-            )
-            for row, (met, text) in enumerate(
-                zip(answer["constraints_met"], answer["translation"])
-            ):
-                if text and not met:  # a text without words has an empty translation
-                    raise too_many_tokens(start + row, lines[start + row])
-            found += _with_scores(answer)
-        return found
-
     def _aligned(self, texts: Sequence[Line], config: SearchConfig) -> Iterator[Translation]:
         answer = self._found(self._translations("translate_aligned", text=texts))
         for text, score, tokens, source, matrix in zip(
@@ -212,10 +174,7 @@ class ExportedTranslator:
             tokens = _tokens(tokens)
             rows = json.loads(matrix)
             length = max(len(rows), 1)
-            # unknown if the score includes a coverage penalty
-            log_probability = (
-                None if config.coverage_penalty else float(score) * length**config.length_penalty
-            )
+            log_probability = float(score) * length**config.length_penalty
             alignment = np.array(rows, np.float32).reshape(
                 len(rows), len(source) + 1 if rows else 0
             )
@@ -244,8 +203,7 @@ class ExportedTranslator:
             if not exists(np.ravel(scores)[0]):
                 raise UserError(
                     f"{self.folder}: expected a translation of sentence {row + 1} of a batch, got"
-                    " none; the model's weights contain NaN or Inf, or its shortlist and"
-                    " search.allow_unknown exclude every word: export another model"
+                    " none; the model's weights contain NaN or Inf: export another model"
                 )
         return answer
 

@@ -44,7 +44,6 @@ def export_model(
     version: int | None = None,
     profile: str | os.PathLike[str] | None = None,
     overrides: Sequence[str] = (),
-    combine: str = "probabilities",
 ) -> Exported:
     """Export a RUN, or an ensemble of several, as a version of a served model.
 
@@ -54,8 +53,6 @@ def export_model(
         version: number of the version; None takes the one after the highest.
         profile: path of a YAML profile; None takes the defaults.
         overrides: strings ``key=value`` that override the profile.
-        combine: how an ensemble's members are combined, see
-            :class:`~rnnsearch_tf.models.ensemble.Ensemble`.
 
     Raises:
         UserError: a RUN is incomplete, the version exists, or the exported model's answers differ
@@ -65,7 +62,7 @@ def export_model(
     folders = opened_runs(runs)
     options = load_profile(saved_config(folders[0].config).search, profile, overrides)
     version_folder(output, version)  # fail early
-    translator = loaded(folders, options, combine)
+    translator = loaded(folders, options)
     served = Served(translator, options)
     if options.weights != "float32":  # its answers are compared
         for variable, value in zip(translator.model.trainable_variables, served.weights.tensors()):
@@ -97,7 +94,7 @@ def opened_runs(runs: Paths) -> list[Run]:
     return [Run.open(path) for path in listed(runs)]
 
 
-def loaded(runs: Sequence[Run], profile: Profile, combine: str) -> Translator:
+def loaded(runs: Sequence[Run], profile: Profile) -> Translator:
     """The Translator of an export, with the precision, the limits and the search of its profile.
 
     Raises:
@@ -105,14 +102,13 @@ def loaded(runs: Sequence[Run], profile: Profile, combine: str) -> Translator:
     """
     translator = Translator.load(
         runs,
-        precision=profile.precision,
-        combine=combine,
+        [f"training.precision={profile.precision}"],
         maximum_lengths={
             "source": profile.maximum_source_length,
             "target": profile.maximum_target_length,
         },
     )
-    search = translator.search_config(**profile.search_options)
+    search = translator.search_config(**dataclasses.asdict(profile.search))
     translator.config = dataclasses.replace(translator.config, search=search)
     return translator
 

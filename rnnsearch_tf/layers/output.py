@@ -19,7 +19,6 @@ the loss is taken; p − 1[y] is one copy of it; label smoothing is two rank-one
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -31,7 +30,6 @@ from rnnsearch_tf.layers.base import (
     PaperLayer,
     Shape,
     as_tensor,
-    cast_weights,
     matmul,
     weight_gradient,
     with_leading_axes,
@@ -42,15 +40,6 @@ from rnnsearch_tf.layers.normalization import add_normalization, check_form, nor
 
 SMALLEST = 1e-30
 """Probabilities above this have full precision in float32."""
-
-SPLIT_ROWS = 16
-"""A product with at most this many rows is split; more rows already keep all cores busy."""
-
-LARGEST_SPLIT = 4
-"""Maximum number of products that one product is split into."""
-
-ALIGNED_ROWS = 32
-"""TensorFlow does not copy a slice of a matrix that starts at a multiple of this many rows."""
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -239,78 +228,39 @@ class OutputMatrix(PaperLayer):
 
 
 class OutputWeights(NamedTuple):
-    """The weights of an output layer, for all V words of the vocabulary or for S of them.
+    """The weights of an output layer.
 
     Attributes:
         matrix: float [l, V]; of a tied layer, the embedding [V, l].
         bias: float [V] or None.
         tied: whether the matrix is an embedding.
-        split_k: number of products into which :func:`split_k_matmul` splits one; 1: no split.
         dtype: operand dtype of the products, see ``base.py``; None: that of the operands.
     """
 
     matrix: tf.Tensor
     bias: tf.Tensor | None
     tied: bool
-    split_k: int
     dtype: str | None
 
 
 def output_weights(
-    layer: OutputMatrix | DeepOutput,
-    output_matrix: tf.Tensor | None = None,
-    words: tf.Tensor | None = None,
-    split_k: int = 1,
+    layer: OutputMatrix | DeepOutput, output_matrix: tf.Tensor | None = None
 ) -> OutputWeights:
     """The OutputWeights of an output layer.
 
     Args:
         layer: OutputMatrix or DeepOutput.
         output_matrix: the target embedding E [V, l] of a tied layer.
-        words: int32 [S], ids of the words to compute; None: all. A call before a loop gathers their
-            columns only once.
-        split_k: see OutputWeights.
     """
     tied = output_matrix is not None
     matrix = output_matrix if tied else as_tensor(layer.W_o)
-    bias = as_tensor(layer.b_softmax)
-    if words is not None:
-        matrix = cast_weights(tf.gather(matrix, words, axis=0 if tied else 1), layer.product_dtype)
-        bias = None if bias is None else tf.gather(bias, words)
-    return OutputWeights(matrix, bias, tied, split_k, layer.product_dtype)
+    return OutputWeights(matrix, as_tensor(layer.b_softmax), tied, layer.product_dtype)
 
 
 def word_logits(features: tf.Tensor, weights: OutputWeights) -> tf.Tensor:
-    """Logits [..., V] of features [..., l], for the words of the OutputWeights."""
-    matrix, bias, tied, split_k, dtype = weights
-    if tied or split_k == 1:
-        return matmul(features, matrix, dtype, transpose_right=tied, bias=bias)
-    return split_k_matmul(features, matrix, dtype, bias, split_k)
-
-
-def split_k_matmul(
-    features: tf.Tensor, matrix: tf.Tensor, dtype: str | None, bias: tf.Tensor | None, split_k: int
-) -> tf.Tensor:
-    """:func:`matmul`; for few rows, the sum of several products with slices of the matrix, which
-    run in parallel on several cores.
-    """
-    rows = tf.reshape(features, [-1, matrix.shape[0]])
-    matrix = cast_weights(matrix, dtype)
-    size = matrix.shape[0]
-    split_k = min(split_k, LARGEST_SPLIT)
-    unit = ALIGNED_ROWS if size >= ALIGNED_ROWS * split_k else 1
-    cuts = [*(size // unit * k // split_k * unit for k in range(split_k)), size]
-
-    def split() -> tf.Tensor:
-        first, *others = (
-            matmul(rows[:, a:b], matrix[a:b], dtype) for a, b in itertools.pairwise(cuts) if a < b
-        )
-        return tf.add_n([first if bias is None else first + bias, *others])
-
-    logits = tf.cond(
-        tf.shape(rows)[0] <= SPLIT_ROWS, split, lambda: matmul(rows, matrix, dtype, bias=bias)
-    )
-    return with_leading_axes(logits, features, matrix.shape[1])
+    """Logits [..., V] of features [..., l]."""
+    matrix, bias, tied, dtype = weights
+    return matmul(features, matrix, dtype, transpose_right=tied, bias=bias)
 
 
 def softmax_loss(

@@ -353,20 +353,13 @@ class TranslationModel(KerasMethods):
         previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)
         return self.drop_words(self.target_embedding(previous_ids), training=training)
 
-    def output_weights(self, words: tf.Tensor | None = None, split_k: int = 1) -> OutputWeights:
-        """The weights of the output layer for all or some words, to be passed to :meth:`step`; see
-        layers/output.py.
-        """
+    def output_weights(self) -> OutputWeights:
+        """The weights of the output layer; see layers/output.py."""
         matrix = as_tensor(self.target_embedding.E) if self.config.tie_target_embeddings else None
-        return output_weights(self.output_layer, matrix, words, split_k)
+        return output_weights(self.output_layer, matrix)
 
     def step(
-        self,
-        previous_ids: tf.Tensor,
-        state: Nest,
-        memory: Nest,
-        output: OutputWeights | None = None,
-        word_biases: tf.Tensor | None = None,
+        self, previous_ids: tf.Tensor, state: Nest, memory: Nest
     ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
         """Logits of the next word of K hypotheses of each sentence; see search/interface.py.
 
@@ -374,16 +367,12 @@ class TranslationModel(KerasMethods):
             previous_ids: int32 [B, K]: y_{i−1}; 0 before the first word.
             state: from :meth:`start` or a step, [B, K, ...].
             memory: from :meth:`start`, [B, ...].
-            output: from :meth:`output_weights`; V is then the number of its words. None: all words.
-            word_biases: float [B, V], added to the logits of each sentence; a very negative bias
-                excludes a word.
 
         Returns:
             (logits float32 [B, K, V], alignment float32 [B, K, J], state).
         """
         pre_logits, alignment, state = self.step_pre_logits(previous_ids, state, memory)
-        logits = tf.cast(word_logits(pre_logits, output or self.output_weights()), tf.float32)
-        logits = logits if word_biases is None else logits + word_biases[:, tf.newaxis]
+        logits = tf.cast(word_logits(pre_logits, self.output_weights()), tf.float32)
         return logits, tf.cast(alignment, tf.float32), state
 
     def paper_weights(self) -> dict[str, np.ndarray]:

@@ -26,7 +26,6 @@ then K.
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable
 
 import tensorflow as tf
 
@@ -43,7 +42,6 @@ from rnnsearch_tf.search.hypotheses import (
     set_shapes,
 )
 from rnnsearch_tf.search.interface import Step
-from rnnsearch_tf.search.repetition import nothing_written, without_repetitions
 from rnnsearch_tf.search.topk import (
     NO_HYPOTHESIS,
     NextWords,
@@ -61,8 +59,7 @@ class BeamResult(typing.NamedTuple):
     lengths: tf.Tensor  # int32 [B, N], END_ID counted
     # float32 [B, N], natural log, END_ID included; NO_HYPOTHESIS if empty
     log_probabilities: tf.Tensor
-    # float32 [B, N], log-probability / length^A + coverage penalty; the list is sorted by it
-    scores: tf.Tensor
+    scores: tf.Tensor  # float32 [B, N], log-probability / length^A; the list is sorted by it
     alignments: tf.Tensor  # float32 [B, N, I, J], zero after the length
     finished: tf.Tensor  # bool [B, N], False: cut at the maximum length, without END_ID
 
@@ -101,7 +98,6 @@ class Beam(typing.NamedTuple):
     live: tf.Tensor  # float32 [b, K], descending
     finished: Finished  # [b, K]
     done: tf.Tensor  # bool [b]
-    written: Nest  # int32 [b, k, M], words so far, see repetition.py; () if they may be repeated
     history: History | GreedyHistory
 
 
@@ -109,14 +105,9 @@ class Rules(typing.NamedTuple):
     """The options and values derived from them."""
 
     config: SearchConfig
-    penalty: float  # exponent A of the length penalty, while searching
     # live hypotheses are extended by this id and those above: all words except <pad>, </s> and,
     # unless it is allowed, <unk>
     first_word: int
-
-
-Advance: typing.TypeAlias = Callable[[Sentences, Beam, Step, Rules], Beam]
-"""Takes one step of these sentences and returns the beam after it."""
 
 
 def beam_search(
@@ -125,18 +116,15 @@ def beam_search(
     step: Step,
     source_lengths: tf.Tensor,
     config: SearchConfig,
-    *,
-    advance: Advance | None = None,
-    extra_steps: tf.Tensor | int = 0,
     history: typing.Any = None,
 ) -> BeamResult:
     """The most probable outputs of every sentence, by beam search.
 
     Bahdanau et al. 2015, section 4.2 ("a beam search"). The options are documented in
     :class:`~rnnsearch_tf.config.SearchConfig`. The result of a sentence does not depend on the
-    others of its batch. Departure from the authors' program: if no hypothesis of a sentence has
-    finished, the unfinished ones are returned and marked in `finished`;
-    :func:`~rnnsearch_tf.search.retry.search_until_finished` searches again by the authors' rule.
+    others of its batch. Departure from the authors' program, which then searches again with a
+    wider beam: if no hypothesis of a sentence has finished, the unfinished ones are returned and
+    marked in `finished`.
 
     Args:
         state: nest of tensors [B, ...], initial state of the decoder.
@@ -144,8 +132,6 @@ def beam_search(
         step: see :class:`~rnnsearch_tf.search.interface.Step`.
         source_lengths: int32 [B], including the end symbol.
         config: the options; they are constants of the graph.
-        advance: function that takes one step; None: that of this file.
-        extra_steps: int32 [B], steps allowed beyond the maximum length.
         history: an empty record of the steps, like History; None: one of TensorArrays.
 
     Returns:
@@ -164,35 +150,26 @@ def beam_search(
         ([[[1]]], 0.4)
     """
     source_lengths = tf.cast(source_lengths, tf.int32)
-    # In a shrinking beam, finished hypotheses do not compete with live ones: only the final list
-    # is ranked.
-    penalty = 0.0 if config.normalize_after and not config.shrinking_beam else config.length_penalty
-    rules = Rules(config, penalty, UNKNOWN_ID if config.allow_unknown else UNKNOWN_ID + 1)
-    maximum = maximum_lengths(source_lengths, config) + extra_steps
+    rules = Rules(config, UNKNOWN_ID if config.allow_unknown else UNKNOWN_ID + 1)
+    maximum = maximum_lengths(source_lengths, config)
     sentences = Sentences(
         tf.range(tf.size(maximum)), memory, minimum_lengths(source_lengths, config), maximum
     )
-    advance = advance or (_advance_greedy if config.beam_size == 1 else _advance)
-    batch_size = tf.shape(source_lengths)[0]
-    size = config.no_repeat_ngram
-    written = nothing_written(batch_size, maximum, size) if size else ()
-    beam = _start(state, batch_size, written, rules, history)
-    outcome, beam = _search(sentences, beam, advance, step, rules)
-    return _result(outcome, beam.history, beam.time, source_lengths, maximum, rules)
+    beam = _start(state, tf.shape(source_lengths)[0], rules, history)
+    outcome, beam = _search(sentences, beam, step, rules)
+    return _result(outcome, beam.history, beam.time, maximum, rules)
 
 
-def _search(
-    sentences: Sentences, beam: Beam, advance: Advance, step: Step, rules: Rules
-) -> tuple[Outcome, Beam]:
+def _search(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> tuple[Outcome, Beam]:
     """(outcome, last beam) of a batch; sentences that are done are dropped."""
     sentences = _with_dynamic_shapes(sentences)
     beam = Beam._make((beam.time, *_with_dynamic_shapes(beam[1:-1]), beam.history))
     outcome = Outcome(beam.live, beam.finished)
-    beam = advance(sentences, beam, step, rules)  # first word outside of the loop: k is 1
+    beam = _advance(sentences, beam, step, rules)  # first word outside of the loop: k is 1
     *_, beam, outcome = tf.while_loop(
         lambda sentences, *_: tf.size(sentences.rows) > 0,
         lambda sentences, beam, outcome: _drop_done(
-            sentences, _advance_all(sentences, beam, advance, step, rules), outcome
+            sentences, _advance_all(sentences, beam, step, rules), outcome
         ),
         (sentences, beam, outcome),
         shape_invariants=(
@@ -213,9 +190,7 @@ def _with_dynamic_shapes(values: Nest) -> Nest:
     return tf.nest.map_structure(hide, values, loop_shapes(values))
 
 
-def _start(
-    state: Nest, batch_size: tf.Tensor, written: Nest, rules: Rules, history: typing.Any
-) -> Beam:
+def _start(state: Nest, batch_size: tf.Tensor, rules: Rules, history: typing.Any) -> Beam:
     """The initial beam: one live, empty hypothesis per sentence (k = 1)."""
     beam_size = rules.config.beam_size
     none = tf.fill([batch_size, beam_size], NO_HYPOTHESIS)  # [B, K]
@@ -225,7 +200,7 @@ def _start(
     done = tf.zeros([batch_size], tf.bool)
     first = tf.fill([batch_size, 1], PAD_ID)
     state, history = add_hypotheses(state), history or empty_history(beam_size)
-    return Beam(tf.constant(0), first, state, live, finished, done, written, history)
+    return Beam(tf.constant(0), first, state, live, finished, done, history)
 
 
 def _shapes(beam: Beam) -> Beam:
@@ -234,9 +209,7 @@ def _shapes(beam: Beam) -> Beam:
     return Beam._make((beam.time.shape, *loop_shapes(beam[1:-1]), history))
 
 
-def _advance_all(
-    sentences: Sentences, beam: Beam, advance: Advance, step: Step, rules: Rules
-) -> Beam:
+def _advance_all(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam:
     """Take steps until an eighth of the sentences is done. Dropping sentences copies the memory,
     which pays off only then.
     """
@@ -247,7 +220,7 @@ def _advance_all(
 
     (beam,) = tf.while_loop(
         most_remain,
-        lambda beam: [advance(sentences, beam, step, rules)],
+        lambda beam: [_advance(sentences, beam, step, rules)],
         [beam],
         shape_invariants=[_shapes(beam)],
         parallel_iterations=1,
@@ -274,20 +247,16 @@ def _drop_done(
     return sentences, Beam._make((beam.time, *take(beam[1:-1]), beam.history)), outcome
 
 
-def _next(
-    sentences: Sentences, beam: Beam, step: Step, rules: Rules
-) -> tuple[NextWords, Nest, tf.Tensor, Nest]:
-    """(next words, words written so far, alignment, state) of one step."""
-    logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
-    words, written = next_words(logits), beam.written
-    if size := rules.config.no_repeat_ngram:
-        words, written = without_repetitions(words, written, beam.previous_ids, size)
-    return words, written, alignment, state
-
-
 def _advance(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam:
     """Take one step of these sentences."""
-    words, written, alignment, state = _next(sentences, beam, step, rules)
+    advance = _advance_greedy if rules.config.beam_size == 1 else _advance_beam
+    return advance(sentences, beam, step, rules)
+
+
+def _advance_beam(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam:
+    """Keep the best continuations of all hypotheses of a sentence."""
+    logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
+    words = next_words(logits)
     width = beam.previous_ids.shape[1]  # k
     live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :width]
     # [b, K]
@@ -301,17 +270,16 @@ def _advance(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam
     continuing, finished = _prune_beam(beam.finished, ending, continuing, length, width, rules)
     live = tf.where(beam.done[:, tf.newaxis], beam.live, continuing)
     done = beam.done | is_done(live, finished, length, sentences.maximum, rules)
-    state, written = tf.nest.map_structure(
-        lambda leaf: tf.gather(leaf, parents, batch_dims=1), (state, written)
-    )
-    return Beam(length, chosen, state, live, finished, done, written, history)
+    state = tf.nest.map_structure(lambda leaf: tf.gather(leaf, parents, batch_dims=1), state)
+    return Beam(length, chosen, state, live, finished, done, history)
 
 
 def _advance_greedy(sentences: Sentences, beam: Beam, step: Step, rules: Rules) -> Beam:
-    """:func:`_advance` for a beam of one: the hypothesis finishes if no word is more likely than
-    the end symbol.
+    """:func:`_advance_beam` for a beam of one: the hypothesis finishes if no word is more
+    likely than the end symbol.
     """
-    words, written, alignment, state = _next(sentences, beam, step, rules)
+    logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
+    words = next_words(logits)
     continuing, _, chosen = best_continuations(words, beam.live, 1, rules.first_word)  # [b, 1]
     ending = ending_now(words, beam.live, beam, sentences)
     done = beam.done[:, tf.newaxis]
@@ -320,15 +288,15 @@ def _advance_greedy(sentences: Sentences, beam: Beam, step: Step, rules: Rules) 
     )
 
     length = beam.time + 1
-    key = penalize(ending, length, rules.penalty)
-    ends = exists(ending) & (key >= penalize(continuing, length, rules.penalty))
+    key = penalize(ending, length, rules.config.length_penalty)
+    ends = exists(ending) & (key >= penalize(continuing, length, rules.config.length_penalty))
     ends_now = ends & ~done
     new = Finished(key, ending, length, 0)
     finished = Finished._make(tf.where(ends_now, *pair) for pair in zip(new, beam.finished))
     live = tf.where(done, beam.live, tf.where(ends, NO_HYPOTHESIS, continuing))
     done = beam.done | is_done(live, finished, length, sentences.maximum, rules)
-    state, written = set_shapes((state, written), loop_shapes((beam.state, beam.written)))
-    return Beam(length, chosen, state, live, finished, done, written, history)
+    state = set_shapes(state, loop_shapes(beam.state))
+    return Beam(length, chosen, state, live, finished, done, history)
 
 
 def ending_now(words: NextWords, live: tf.Tensor, beam: Beam, sentences: Sentences) -> tf.Tensor:
@@ -353,7 +321,7 @@ def _prune_beam(
     """
     beam_size = rules.config.beam_size
     new = tf.concat([ending, continuing], axis=1)  # [b, k + K]
-    new_keys = penalize(new, length, rules.penalty)
+    new_keys = penalize(new, length, rules.config.length_penalty)
     # on a tie the earlier one wins
     keys = tf.concat([finished_ranks(finished, rules), new_keys], axis=1)
     best = tf.math.top_k(keys, beam_size).indices  # [b, K]
@@ -406,7 +374,7 @@ def is_settled(live: tf.Tensor, finished: Finished, maximum: tf.Tensor, rules: R
     exact.
 
     L ≤ 0 is the log-probability of the best live hypothesis, M the maximum length, A the exponent
-    of the length penalty while searching.
+    of the length penalty.
 
     - Each step adds a logarithm ≤ 0 (topk.py clips it at 0). So a hypothesis that finishes later
       has log-probability L' ≤ L and length l ≤ M.
@@ -414,16 +382,9 @@ def is_settled(live: tf.Tensor, finished: Finished, maximum: tf.Tensor, rules: R
       order.
     - If the N-th best finished key is at least L/M^A, no later hypothesis can rank before those N;
       on a tie the earlier one wins.
-
-    If the n-best list is ranked by other scores than the search (normalize_after,
-    coverage_penalty), K finished hypotheses are needed instead of N.
     """
-    ranked_as_found = (
-        rules.penalty == rules.config.length_penalty and not rules.config.coverage_penalty
-    )
-    settled_by = rules.config.nbest if ranked_as_found else rules.config.beam_size
-    worst = finished.keys[:, settled_by - 1]
-    return exists(worst) & (worst >= penalize(live[:, 0], maximum, rules.penalty))
+    worst = finished.keys[:, rules.config.nbest - 1]
+    return exists(worst) & (worst >= penalize(live[:, 0], maximum, rules.config.length_penalty))
 
 
 def penalize(log_probabilities: tf.Tensor, lengths: tf.Tensor, exponent: float) -> tf.Tensor:
@@ -440,14 +401,10 @@ def _result(
     outcome: Outcome,
     history: History | GreedyHistory,
     steps: tf.Tensor,
-    source_lengths: tf.Tensor,
     maximum: tf.Tensor,
     rules: Rules,
 ) -> BeamResult:
     """The n-best lists: finished hypotheses, or unfinished ones of a sentence that has none."""
-    # The coverage penalty needs the alignments of all K hypotheses; without it, the best N are
-    # known before backtracking.
-    count = rules.config.beam_size if rules.config.coverage_penalty else rules.config.nbest
     unfinished = Finished(
         outcome.live, outcome.live, maximum[:, tf.newaxis], tf.range(rules.config.beam_size)
     )
@@ -455,7 +412,7 @@ def _result(
     found = Finished(*(tf.where(any_finished, *pair) for pair in zip(outcome.finished, unfinished)))
     log_probabilities = tf.where(exists(found.keys), found.log_probabilities, NO_HYPOTHESIS)
     scores = penalize(log_probabilities, tf.maximum(found.lengths, 1), rules.config.length_penalty)
-    scores, order = tf.math.top_k(scores, count)  # [B, N]
+    scores, order = tf.math.top_k(scores, rules.config.nbest)  # [B, N]
     log_probabilities, lengths, places = (
         tf.gather(x, order, batch_dims=1) for x in (log_probabilities, found.lengths, found.places)
     )
@@ -464,31 +421,4 @@ def _result(
     lengths = tf.where(present, lengths, 0)
     ended = any_finished & present
     ids, alignments = history.read(steps, lengths, places, ended)
-    result = BeamResult(ids, lengths, log_probabilities, scores, alignments, ended)
-    return (
-        _rank_by_coverage(result, source_lengths, rules)
-        if rules.config.coverage_penalty
-        else result
-    )
-
-
-def _rank_by_coverage(result: BeamResult, source_lengths: tf.Tensor, rules: Rules) -> BeamResult:
-    """The best N of K hypotheses by score + β Σ_j log min(Σ_i α_ij, 1) (Wu et al. 2016, eq. 14).
-
-    The end symbols of both sides are included. The attention to a source position is at least 1e-9,
-    so that no score is infinite.
-    """
-    attention = tf.clip_by_value(tf.reduce_sum(result.alignments, axis=2), 1e-9, 1.0)  # [B, K, J]
-    real = tf.sequence_mask(source_lengths, tf.shape(attention)[2])[:, tf.newaxis]  # [B, 1, J]
-    penalty = tf.reduce_sum(tf.where(real, tf.math.log(attention), 0.0), axis=2)  # [B, K]
-    scores = tf.where(
-        exists(result.scores),
-        result.scores + rules.config.coverage_penalty * penalty,
-        NO_HYPOTHESIS,
-    )
-    scores, order = tf.math.top_k(scores, rules.config.nbest)
-    best = BeamResult(*(tf.gather(x, order, batch_dims=1) for x in result))
-    longest = tf.maximum(tf.reduce_max(best.lengths), 0)
-    return best._replace(
-        scores=scores, ids=best.ids[:, :, :longest], alignments=best.alignments[:, :, :longest]
-    )
+    return BeamResult(ids, lengths, log_probabilities, scores, alignments, ended)

@@ -29,7 +29,7 @@ def minimum_lengths(source_lengths: tf.Tensor, config: SearchConfig) -> tf.Tenso
 
 
 def maximum_lengths(source_lengths: tf.Tensor, config: SearchConfig) -> tf.Tensor:
-    """Number of steps allowed: ⌊maximum_length_ratio · J⌋ + extra_length, at least 1.
+    """Number of steps allowed: ⌊maximum_length_ratio · J⌋, at least 1.
 
     Args:
         source_lengths: int32 [B], including the end symbol.
@@ -37,9 +37,7 @@ def maximum_lengths(source_lengths: tf.Tensor, config: SearchConfig) -> tf.Tenso
     Returns:
         int32 [B], including the end symbol.
     """
-    return tf.maximum(
-        _floor_of_product(config.maximum_length_ratio, source_lengths) + config.extra_length, 1
-    )
+    return tf.maximum(_floor_of_product(config.maximum_length_ratio, source_lengths), 1)
 
 
 def _floor_of_product(ratio: float, lengths: tf.Tensor) -> tf.Tensor:

@@ -43,20 +43,13 @@ class Step(typing.Protocol):
 
 
 class Model(typing.Protocol):
-    """What search uses of a model; ``output_weights`` only with a shortlist or a split product."""
+    """What search uses of a model."""
 
     @property
     def trainable_variables(self) -> list[tf.Variable]: ...
 
-    def start(self, source_ids: Nest) -> tuple[Nest, Nest]: ...
+    def start(self, source_ids: tf.Tensor) -> tuple[Nest, Nest]: ...
 
     def step(
-        self,
-        previous_ids: tf.Tensor,
-        state: Nest,
-        memory: Nest,
-        output: typing.Any = None,
-        word_biases: tf.Tensor | None = None,
+        self, previous_ids: tf.Tensor, state: Nest, memory: Nest
     ) -> tuple[tf.Tensor, tf.Tensor, Nest]: ...
-
-    def output_weights(self, words: tf.Tensor | None = None, split_k: int = 1) -> typing.Any: ...

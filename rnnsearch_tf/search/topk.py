@@ -74,58 +74,6 @@ def continuations_by(words: NextWords, live: tf.Tensor, word: int) -> tf.Tensor:
     return _totals(words.blocks[:, :, 0, word], words.log_sum, live)
 
 
-def continuations_with(words: NextWords, live: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
-    """Log-probabilities [B, K, n] of the hypotheses continued by each of the words `ids`, int32
-    [B, K, n].
-    """
-    # [B, K, V], or a little more
-    values = tf.reshape(words.blocks, tf.concat([tf.shape(words.blocks)[:2], [-1]], axis=0))
-    chosen = tf.gather(values, ids, batch_dims=2)
-    return _totals(chosen, words.log_sum[..., tf.newaxis], live[..., tf.newaxis])
-
-
-def without(words: NextWords, ids: tf.Tensor) -> NextWords:
-    """The next words without some of each hypothesis, whose logits become NO_HYPOTHESIS. The
-    probabilities of the others do not change.
-
-    Args:
-        words: NextWords.
-        ids: int32 [B, K, n]; ids outside the vocabulary and PAD_ID, which is never chosen, are
-            ignored.
-    """
-    shape = tf.shape(words.blocks)
-    hypotheses = shape[0] * shape[1]
-    size = shape[2] * shape[3]
-    ids = tf.reshape(tf.where(ids < size, ids, PAD_ID), [hypotheses, -1])
-    rows = tf.zeros_like(ids) + tf.range(hypotheses)[:, tf.newaxis]
-    forbidden = tf.fill(tf.shape(ids), tf.constant(NO_HYPOTHESIS, words.blocks.dtype))
-    # LiteRT has no tensor_scatter_nd_min, and sums the values that are written to the same index: n
-    # times NO_HYPOTHESIS still excludes the word
-    blocks = tf.tensor_scatter_nd_update(
-        tf.reshape(words.blocks, [hypotheses, size]), tf.stack([rows, ids], axis=-1), forbidden
-    )
-    blocks = tf.ensure_shape(tf.reshape(blocks, shape), words.blocks.shape)
-    return words._replace(blocks=blocks, maxima=tf.reduce_max(blocks, axis=-1))
-
-
-def best_of_each(words: NextWords, live: tf.Tensor, first_word: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """The best continuation of each hypothesis; for the arguments see :func:`best_continuations`.
-
-    Returns:
-        (log-probabilities float32 [B, K], words int32 [B, K]).
-    """
-    shape = tf.shape(live)
-    # one sentence for each hypothesis: [B·K, 1, …]
-    separate = NextWords(
-        *(tf.reshape(x, tf.concat([[-1, 1], tf.shape(x)[2:]], axis=0)) for x in words)
-    )
-    separate = NextWords(
-        *(tf.ensure_shape(x, [None, 1, *old.shape[2:]]) for x, old in zip(separate, words))
-    )
-    totals, _, chosen = best_continuations(separate, tf.reshape(live, [-1, 1]), 1, first_word)
-    return tf.reshape(totals, shape), tf.reshape(chosen, shape)
-
-
 def best_continuations(
     words: NextWords, live: tf.Tensor, count: int, first_word: int
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
@@ -174,7 +122,7 @@ def best_continuations(
     totals = tf.where(ids < first_word, NO_HYPOTHESIS, _totals(values, log_sum, live))
     totals, ids = (tf.reshape(x, [-1, taken * block]) for x in (totals, ids))
     # there may be fewer than `count` pairs
-    if blocks.shape[2] is None or number * block < count:
+    if number * block < count:
         totals = tf.pad(totals, [[0, 0], [0, count]], constant_values=NO_HYPOTHESIS)
         ids = tf.pad(ids, [[0, 0], [0, count]])
         parents = tf.pad(parents, [[0, 0], [0, count]])
@@ -197,12 +145,10 @@ def _size(values: tf.Tensor, axis: int) -> int | tf.Tensor:
     return tf.shape(values)[axis] if values.shape[axis] is None else values.shape[axis]
 
 
-def _block_size(vocabulary_size: int | None) -> int | None:
+def _block_size(vocabulary_size: int) -> int | None:
     """The largest block size that divides the vocabulary size, so that no padding (a copy) is
     needed; None if there is none.
     """
-    if vocabulary_size is None:
-        return None
     if vocabulary_size <= _LARGEST_BLOCK:
         return vocabulary_size
     sizes = range(_LARGEST_BLOCK, _SMALLEST_BLOCK - 1, -1)

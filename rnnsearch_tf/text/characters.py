@@ -8,7 +8,6 @@ miss are listed here.
 from __future__ import annotations
 
 import re
-import unicodedata
 
 # Alphabetic characters outside the categories L and N: vowel signs, points and viramas of the
 # Semitic and Indic scripts, circled letters. Accents (from U+0300) are not included.
@@ -29,14 +28,6 @@ _ALPHABETIC_SIGNS = (
 def _bracket(code_points: str) -> str:
     """``"5b0-5bd 5bf"`` in RE2's syntax, ``\\x{5b0}-\\x{5bd}\\x{5bf}``."""
     return re.sub(r"[0-9a-f]+", lambda match: rf"\x{{{match[0]}}}", code_points).replace(" ", "")
-
-
-def word_in_form(word: str, form: str) -> str:
-    """Normalize a word to a Unicode form of the option `unicode_form`: ``NFC``, ``NFKC`` or
-    ``none``.
-    """
-    # ignored: the option has been checked, but typeshed wants a literal
-    return word if form == "none" else unicodedata.normalize(form, word)  # type: ignore[arg-type]
 
 
 def _characters(code_points: str) -> str:
@@ -108,12 +99,6 @@ EAST_ASIAN = _bracket(
     " 1b170-1b2ff 20000-2ffff"
 )
 """Blocks of characters that are written without spaces; the detokenizer joins them."""
-
-WITHOUT_SPACES = EAST_ASIAN + _bracket("e00-fff 1000-109f 1780-17ff")
-"""EAST_ASIAN, and Thai, Lao, Tibetan, Burmese and Khmer, in all languages but Korean."""
-
-WITHOUT_SPACES_IN_KOREAN = r"\p{Han}\p{Hiragana}\p{Katakana}"
-"""Characters of others: Korean words have spaces between them."""
 
 WORD_START = "▁"
 """SentencePiece's symbol for the space before a word: U+2581."""

@@ -92,12 +92,6 @@ class Text(tf.Module):
         """
         return _tokenize(texts, self.config, self._subwords, self.rules)
 
-    def tokenize_phrases(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Like :meth:`tokenize`, for phrases from the middle of a sentence: the first word, too,
-        keeps a casing that the truecasing model knows.
-        """
-        return _tokenize(texts, self.config, self._subwords, self.rules, begins=False)
-
     def tokenize_translations(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Like :meth:`tokenize`, for the output of a model: an unknown word, ``<unk>``, which
         Moses' rules and byte-pair codes would cut, is one token.
@@ -198,15 +192,11 @@ class Text(tf.Module):
         ids = self.vocabulary.ids(tokens)
         return tf.concat([ids, tf.fill([ids.nrows(), 1], END_ID)], axis=1)
 
-    def tokens(
-        self, ids: tf.Tensor | tf.RaggedTensor, further: tf.Tensor | None = None
-    ) -> tf.RaggedTensor:
+    def tokens(self, ids: tf.Tensor | tf.RaggedTensor) -> tf.RaggedTensor:
         """Tokens of ids, up to the end symbol and without padding.
 
         Args:
             ids: int32 [B, I], or RaggedTensor int32 [B, None].
-            further: string [B, n], additional tokens of each row, whose ids start at the
-                vocabulary's size; None: those ids are unknown words.
 
         Returns:
             RaggedTensor string [B, None].
@@ -216,17 +206,7 @@ class Text(tf.Module):
         # bool [B, I], true from the end symbol on
         ended = tf.cumsum(tf.cast(tf.equal(ids, END_ID), tf.int32), axis=1) > 0
         keep = ~ended & tf.not_equal(ids, PAD_ID)
-        words = self.vocabulary.words(ids) if further is None else self._words(ids, further)
-        return tf.ragged.boolean_mask(words, keep)
-
-    def _words(self, ids: tf.Tensor, further: tf.Tensor) -> tf.Tensor:
-        """Words of ids; ids beyond the vocabulary are looked up in the further words of the row."""
-        places = ids - self.vocabulary.size
-        return tf.where(
-            places < 0,
-            self.vocabulary.words(ids),
-            tf.gather(further, tf.maximum(places, 0), batch_dims=1),
-        )
+        return tf.ragged.boolean_mask(self.vocabulary.words(ids), keep)
 
     def encode(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Ids of texts: string [B] -> RaggedTensor int32 [B, None]; each row ends with the end
@@ -274,11 +254,6 @@ class TracedText:
         self._tokenize = traced(lambda lines: with_ids(tokenize(lines)), lines)
         self._split = traced(lambda lines: with_ids(split(lines)), lines)
         self.tokens = traced(text.tokens, ids)
-        self.tokens_with = tf.function(
-            text.tokens,
-            autograph=False,
-            input_signature=[ids, tf.TensorSpec([None, None], tf.string)],
-        )
         self._detokenize = traced(text.detokenize, tokens)
 
     def tokens_and_ids(
@@ -298,31 +273,30 @@ def load_texts(folder: AnyPath, config: Config) -> tuple[Text, Text]:
     return load_text(folder, "source", config.source), load_text(folder, "target", config.target)
 
 
-def list_of_texts(texts: Iterable[Line], name: str, what: str = "sentence") -> list[Line]:
+def list_of_texts(texts: Iterable[Line], name: str) -> list[Line]:
     """Check that an argument is an iterable of str, or of bytes in UTF-8, and list its items.
 
     Args:
         texts: the argument; a single string is refused.
         name: its name in messages.
-        what: what an item is called in messages.
 
     Raises:
         UsageError: it is something else, or an item is.
     """
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
         raise UsageError(
-            f"{name}: expected a list of {what}s, got {type(texts).__name__} {texts!r}; one {what}"
-            " goes in a list too"
+            f"{name}: expected a list of sentences, got {type(texts).__name__} {texts!r}; one"
+            " sentence goes in a list too"
         )
     texts = list(texts)
     for number, text in enumerate(texts):
         if not isinstance(text, (str, bytes)):
             raise UsageError(
-                f"{name}[{number}]: expected a {what} as str, got {type(text).__name__} {text!r}"
+                f"{name}[{number}]: expected a sentence as str, got {type(text).__name__} {text!r}"
             )
         if isinstance(text, str) and _SURROGATE.search(text):
             raise UsageError(
-                f"{name}[{number}]: expected a {what} in Unicode, got a lone surrogate in"
+                f"{name}[{number}]: expected a sentence in Unicode, got a lone surrogate in"
                 f" {text[:60]!r}; read the text as UTF-8"
             )
     return texts
@@ -461,7 +435,6 @@ def _tokenize(
     config: TextConfig,
     pieces: subwords.Subwords | None,
     rules: WordRules | None = None,
-    begins: bool = True,
 ) -> tf.RaggedTensor:
     texts = tf.convert_to_tensor(texts, tf.string)
     texts.shape.assert_has_rank(1)
@@ -473,7 +446,7 @@ def _tokenize(
     else:
         texts = _prepare(texts, config)
         tokens = pieces.tokenize(texts) if pieces else tf.strings.split(texts)
-    return rules.cut(rules.truecase(tokens, begins)) if rules else tokens
+    return rules.cut(rules.truecase(tokens)) if rules else tokens
 
 
 def _split(texts: tf.Tensor) -> tf.RaggedTensor:

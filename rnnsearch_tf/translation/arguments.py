@@ -1,21 +1,15 @@
-"""Check the arguments of translators: constraints and search options."""
+"""Check the arguments of translators: search options, lengths, numbers of samples."""
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import tensorflow as tf
-
 from rnnsearch_tf.config import Config, SearchConfig, check_value
-from rnnsearch_tf.config.effects import check_effects
-from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.text.counting import Line
-from rnnsearch_tf.text.phrases import MOST_BYTES, MOST_TOKENS
-from rnnsearch_tf.text.pipeline import list_of_texts
+from rnnsearch_tf.errors import UsageError
 
 OVERLONG = 10
 """Input longer than this many times the longest training sentence is cut."""
@@ -42,10 +36,7 @@ def changed_search(config: Config, changes: Mapping[str, Any]) -> SearchConfig:
     old = config.search
     changes = search_options(changes)
     nbest = min(old.nbest, changes.get("beam_size", old.beam_size))
-    search = dataclasses.replace(old, **{"nbest": nbest, **changes})
-    new = {f"search.{name}" for name, value in changes.items() if value != getattr(old, name)}
-    check_effects({"search": search, "source": config.source}, new)
-    return search
+    return dataclasses.replace(old, **{"nbest": nbest, **changes})
 
 
 def checked_lengths(config: Config, lengths: Mapping[str, int] | None) -> dict[str, int]:
@@ -80,44 +71,3 @@ def samples_and_seed(number: int, seed: int) -> tuple[int, int]:
     if not (isinstance(seed, numbers.Integral) and 0 <= seed < 2**31):
         raise UsageError(f"seed: expected a whole number from 0 to {2**31 - 1}, got {seed!r}")
     return int(number), int(seed)
-
-
-def constraint_lines(constraints: Iterable[Iterable[Line]], texts: Sequence[Line]) -> list[bytes]:
-    """For each text, its phrases separated by tabs.
-
-    Raises:
-        UsageError: `constraints` has another type, or another length than `texts`.
-    """
-    if isinstance(constraints, (str, bytes)) or not isinstance(constraints, Iterable):
-        raise UsageError(
-            "constraints: expected a list of phrases for each text, got"
-            f" {type(constraints).__name__} {constraints!r}; give a list of lists, such as"
-            " [['red car'], []], [] for a text without phrases"
-        )
-    constraints = [
-        list_of_texts(phrases, f"constraints[{number}]", "phrase")
-        for number, phrases in enumerate(constraints)
-    ]
-    if len(constraints) != len(texts):
-        raise UsageError(
-            f"constraints: expected a list of phrases for each of {len(texts)} texts, got"
-            f" {len(constraints)} lists; give [] for a text without phrases"
-        )
-    return [
-        b"\t".join(tf.compat.as_bytes(phrase).replace(b"\t", b" ") for phrase in phrases)
-        for phrases in constraints
-    ]
-
-
-def too_many_tokens(number: int, line: bytes) -> UserError:
-    """The error for a text whose phrases have too many tokens.
-
-    Args:
-        number: index of the text.
-        line: its phrases, separated by tabs.
-    """
-    start = line[:60].decode("utf-8", "replace")
-    return UserError(
-        f"constraints[{number}] ({start!r}): expected phrases of at most {MOST_TOKENS} tokens and"
-        f" {MOST_BYTES:,} bytes together, got more; leave some out"
-    )

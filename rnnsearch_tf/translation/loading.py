@@ -21,23 +21,23 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def load_runs(
-    runs: Paths, precision: str | None = None, combine: str = "probabilities"
-) -> tuple[TranslationModel | Ensemble, Sequence[Text], Text, Config]:
+    runs: Paths, overrides: Sequence[str] = ()
+) -> tuple[TranslationModel | Ensemble, Text, Text, Config]:
     """Load the model of one RUN folder, or the ensemble of several.
 
     Arguments and errors are those of ``Translator.load``.
 
     Returns:
-        (model or Ensemble, the distinct source Texts, target Text, Config of the first RUN).
+        (model or Ensemble, source Text, target Text, Config of the first RUN).
     """
     runs = listed(runs)
-    check_combine(len(runs), combine)
-    models, source_texts, target_texts, configs = zip(*(load_run(run, precision) for run in runs))
-    if len(runs) == 1:
-        return models[0], source_texts, target_texts[0], configs[0]
-    _check_targets(runs, target_texts)
-    distinct, source_indices = _distinct(source_texts)
-    return Ensemble(list(models), combine, source_indices), distinct, target_texts[0], configs[0]
+    loaded = [load_run(run, overrides) for run in runs]
+    if len(loaded) == 1:
+        return loaded[0]
+    models, sources, targets, configs = zip(*loaded)
+    for side, texts in (("source", sources), ("target", targets)):
+        _check_texts(side, runs, texts)
+    return Ensemble(models), sources[0], targets[0], configs[0]
 
 
 def listed(runs: Paths) -> list[str | os.PathLike[str]]:
@@ -50,28 +50,20 @@ def listed(runs: Paths) -> list[str | os.PathLike[str]]:
     return paths
 
 
-def check_combine(models: int, combine: str) -> None:
-    """Raise UsageError if `combine` asks one model to be combined."""
-    if models == 1 and combine != "probabilities":
-        raise UsageError(f"combine: expected several models for {combine}, got one; leave it out")
-
-
 def load_run(
-    run: str | os.PathLike[str], precision: str | None = None
+    run: str | os.PathLike[str], overrides: Sequence[str] = ()
 ) -> tuple[TranslationModel, Text, Text, Config]:
     """Load a RUN folder.
 
     Args:
         run: path of the folder.
-        precision: number type of the computation, as training.precision; None: that of the RUN.
+        overrides: options that replace the RUN's own, ``section.key=value``.
 
     Returns:
         (model with the best weights, source Text, target Text, Config).
     """
     run = Run.open(run)
-    config = saved_config(
-        run.config, overrides=[f"training.precision={precision}"] if precision else ()
-    )
+    config = saved_config(run.config, overrides)
     source, target = load_texts(run, config)
     model = build_model(config, source.vocabulary.size, target.vocabulary.size)
     run.read_weights(model)
@@ -103,22 +95,11 @@ def load_model(path: str | os.PathLike[str]) -> TranslationModel:
         ) from None
 
 
-def _check_targets(runs: Sequence[str | os.PathLike[str]], texts: Sequence[Text]) -> None:
+def _check_texts(side: str, runs: Sequence[str | os.PathLike[str]], texts: Sequence[Text]) -> None:
     for run, text in zip(runs, texts):
         if not text.same_as(texts[0]):
             raise UserError(
-                f"{run}: expected the target vocabulary and tokenization of the ensemble's first"
+                f"{run}: expected the {side} vocabulary and text settings of the ensemble's first"
                 f" member {runs[0]}, got others ({text.vocabulary.size} entries against"
-                f" {texts[0].vocabulary.size}); train the members on one vocabulary"
+                f" {texts[0].vocabulary.size}); train the members on the same vocabularies"
             )
-
-
-def _distinct(texts: Sequence[Text]) -> tuple[list[Text], list[int]]:
-    """(the distinct Texts, for every text the index of its distinct Text)."""
-    distinct: list[Text] = []
-    indices = []
-    for text in texts:
-        index = next((k for k, other in enumerate(distinct) if text.same_as(other)), len(distinct))
-        distinct += [text] if index == len(distinct) else []
-        indices.append(index)
-    return distinct, indices

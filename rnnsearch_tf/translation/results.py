@@ -59,8 +59,8 @@ class WithAttention:
         if self.alignment is None or target is None or source is None:
             raise UserError(
                 "attention: expected the attention weights of a translation, got one without; an"
-                " exported model returns them with the signature translate_aligned, and for"
-                " a single translation, nbest=1, without constraints"
+                " exported model returns them with the signature translate_aligned, for a"
+                " single translation, nbest=1"
             )
         if not self.alignment.any():
             why = (
@@ -98,8 +98,8 @@ class Hypothesis:
 
     Attributes:
         text: detokenized.
-        score: the ranking score, log_probability / length^A (see search.length_penalty) plus the
-            term of search.coverage_penalty; higher is better.
+        score: the ranking score, log_probability / length^A (see search.length_penalty); higher
+            is better.
         log_probability: natural logarithm of p(target | source), including the end symbol.
         tokens: without the end symbol.
         alignment: float32 [target tokens + 1, source tokens + 1]; the last row and

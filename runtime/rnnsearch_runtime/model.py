@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 FORMAT = 1  # the newest format of model files that this version reads
 
 _KINDS: dict[str, type] = {"name": str, "maximum_source_length": int, "has_attention": bool}
-_KINDS |= dict.fromkeys(("source", "target", "search", "lexicon"), dict)
-_OPTIONAL: dict[str, Any] = {"lexicon": {}}
+_KINDS |= dict.fromkeys(("source", "target", "search"), dict)
 _EXPORT = "`rnnsearch export --format onnx`"
 
 
@@ -44,7 +43,7 @@ def open_model(
         threads: threads of one operation.
 
     Returns:
-        (session, metadata of format 1, also with "lexicon", a dict).
+        (session, metadata of format 1).
 
     Raises:
         ModelError: the file is missing, damaged, or no model of this kind.
@@ -99,12 +98,11 @@ def _checked(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str
             " name another file"
         )
     try:
-        about: dict[str, Any] = _OPTIONAL | json.loads(metadata["rnnsearch"])
+        about: dict[str, Any] = json.loads(metadata["rnnsearch"])
         if not (newer := about["format"] > FORMAT):
             for key, kind in _KINDS.items():
                 if type(about[key]) is not kind or (kind is int and about[key] < 1):
                     raise TypeError(f"{key}: {str(about[key])[:40]!r}")
-            "".join(about["lexicon"].values())  # no values of other types
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise ModelError(
             f"{path}: expected complete metadata, got {type(error).__name__}: {error}; copy the"

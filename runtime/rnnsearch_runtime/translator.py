@@ -76,7 +76,6 @@ class Translator:
         self._path = shipped() if model is None else model
         self._session, about = open_model(self._path, threads)
         self._input = self._session.get_inputs()[0].name
-        self._lexicon: dict[str, str] = about["lexicon"]
         self.name: str = about["name"]
         self.search: dict[str, Any] = about["search"]
         self.has_attention: bool = about["has_attention"]
@@ -165,12 +164,12 @@ class Translator:
         return nbest
 
     def _replaced(self, tokens: list[str], alignment: np.ndarray, source: list[str]) -> list[str]:
-        """Replace each unknown word by the source word with the largest attention weight, or by
-        its translation in the lexicon; the end symbol is never copied.
+        """Replace each unknown word by the source word with the largest attention weight; the
+        end symbol is never copied.
         """
         best = (source[place] for place in alignment[:, :-1].argmax(axis=1))
         return [
-            (self._lexicon.get(word) or word) if token == SPECIAL_TOKENS[UNKNOWN_ID] else token
+            word if token == SPECIAL_TOKENS[UNKNOWN_ID] else token
             for token, word in zip(tokens, best)
         ]
 

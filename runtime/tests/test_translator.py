@@ -51,10 +51,6 @@ def test_unknown_words(tmp_path: pathlib.Path) -> None:
     about = tiny.ABOUT | {"search": {"replace_unknown": True}}
     plain = Translator(tiny.write(tmp_path / "plain.onnx", about))
     assert plain.translate("the Zoé sleeps dog").text == "le Zoé dort dog"
-    lexicon = Translator(
-        tiny.write(tmp_path / "lexicon.onnx", about | {"lexicon": {"dog": "chien"}})
-    )
-    assert lexicon.translate("the Zoé sleeps dog").text == "le Zoé dort chien"
 
 
 def test_the_mean_probability_of_a_token(model: pathlib.Path) -> None:
@@ -98,8 +94,6 @@ def side(**changes: Any) -> dict[str, Any]:
         (tiny.ABOUT | {"source": None}, {}, "TypeError: source: 'None'"),
         (tiny.ABOUT | {"maximum_source_length": "x"}, {}, "complete metadata"),
         ({"format": 2}, {}, "newer format 2; pip install --upgrade rnnsearch-runtime"),
-        (tiny.ABOUT | {"lexicon": []}, {}, "complete metadata"),
-        (tiny.ABOUT | {"lexicon": {"a": 1}}, {}, "complete metadata, got TypeError"),
         (tiny.ABOUT | {"maximum_source_length": True}, {}, "maximum_source_length: 'True'"),
         (tiny.ABOUT | {"maximum_source_length": -1}, {}, "maximum_source_length: '-1'"),
         ("[" * 100_000, {}, "complete metadata, got RecursionError"),

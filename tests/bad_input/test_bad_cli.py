@@ -66,21 +66,6 @@ def test_an_exported_model(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        ["translate"],
-        ["sample"],
-        ["export", "--output", "out"],
-        ["translate-corpus", "--output", "out", "--input", "s"],
-    ],
-)
-def test_the_average_of_one_model_is_refused(capsys, hollow_run, words):
-    words = [words[0], "--model", hollow_run, "--combine", "probabilities", *words[1:]]
-    line = fails(capsys, words, code=2)
-    assert "--combine probabilities: expected several --model, which it averages, got one" in line
-
-
-@pytest.mark.parametrize(
     "words, flag",
     [
         (["oracle", "--reference", "r", "list"], "--target-language"),
@@ -184,24 +169,12 @@ def test_evaluate_before_the_model_is_loaded(capsys, hollow_run, tmp_path):
         (["align", "missing", "there"], "missing: expected a text file, found none"),
         (["plot-attention", "missing"], "missing: expected a text file, found none"),
         (
-            ["plot-attention", "there", "--target", "missing"],
-            "missing: expected a text file, found none",
-        ),
-        (
             ["score", "there", "longer"],
             "expected as many lines in both files, got 1 in there and 2 in longer",
         ),
         (
             ["align", "longer", "there"],
             "expected as many lines in both files, got 2 in longer and 1 in there",
-        ),
-        (
-            ["shortlist", "longer", "there"],
-            "expected as many lines in both files, got 2 in longer and 1 in there",
-        ),
-        (
-            ["plot-attention", "there", "--target", "longer"],
-            "expected as many lines in both files, got 1 in there and 2 in longer",
         ),
     ],
 )

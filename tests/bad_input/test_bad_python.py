@@ -84,38 +84,12 @@ def test_unequal_numbers_of_sources_and_targets(translator):
         translator.score(["a", "b"], ["c"])
 
 
-@pytest.mark.parametrize(
-    "constraints, message",
-    [
-        ("chat", "constraints: expected a list of phrases for each text, got str 'chat'"),
-        (3, "constraints: expected a list of phrases for each text, got int 3"),
-        ([["chat"]], "constraints: expected a list of phrases for each of 2 texts, got 1 lists"),
-        (
-            [[], "chat"],
-            (
-                r"constraints\[1\]: expected a list of phrases, got str 'chat'; one phrase goes in"
-                r" a list too"
-            ),
-        ),
-        ([[], None], r"constraints\[1\]: expected a list of phrases, got NoneType None"),
-        ([[], [3]], r"constraints\[1\]\[0\]: expected a phrase as str, got int 3"),
-    ],
-)
-def test_what_are_no_constraints(translator, constraints, message):
-    with pytest.raises(UsageError, match=message):
-        translator.translate(["a", "b"], constraints)
-
-
 def test_one_sentence_has_one_translation(translator):
-    """Its constraints are its phrases."""
-    for text, constraints, beam_size in (("The door is white.", None, 3), (b"She goes.", ["x"], 5)):
-        one = translator.translate(text, constraints, beam_size=beam_size)
-        listed = None if constraints is None else [constraints]
-        [expected] = translator.translate([text], listed, beam_size=beam_size)
+    for text, beam_size in (("The door is white.", 3), (b"She goes.", 5)):
+        one = translator.translate(text, beam_size=beam_size)
+        [expected] = translator.translate([text], beam_size=beam_size)
         assert (one.text, one.score, one.tokens) == (expected.text, expected.score, expected.tokens)
     assert translator.translate("").text == ""
-    with pytest.raises(UsageError, match=r"constraints\[0\]: expected a list of phrases, got str"):
-        translator.translate("a", constraints="chat")
 
 
 def test_a_generator_is_read_like_a_list(translator):

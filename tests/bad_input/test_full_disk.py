@@ -81,11 +81,9 @@ TEXT = ["The door is white.", "She goes to the hotel."]
     [
         "translate",
         pytest.param("translate --n-best 2", marks=pytest.mark.slow),
-        pytest.param("translate --output-type json", marks=pytest.mark.slow),
-        "score",
+        pytest.param("translate --json", marks=pytest.mark.slow),
         pytest.param("rescore --source S N", marks=pytest.mark.slow),
         pytest.param("align", marks=pytest.mark.slow),
-        pytest.param("sample -n 2", marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.parametrize("ending", ["", ".gz"])
@@ -99,7 +97,7 @@ def test_every_writer_of_lines_names_its_file(small_disk, whole, tmp_path, capsy
     space = os.statvfs(small_disk)
     (small_disk / "filler").write_bytes(bytes(space.f_bavail * space.f_bsize))
     verb, *more = words.split()
-    files = {"score": ["S", "T"], "align": ["S", "T"], "rescore": []}.get(verb, ["S"])
+    files = {"align": ["S", "T"], "rescore": []}.get(verb, ["S"])
     output = small_disk / f"results{ending}"
     more = [str(tmp_path / word) if word in "STN" else word for word in (*more, *files)]
     assert rnnsearch([verb, "--model", str(whole), "--output", str(output), *more]) == 1

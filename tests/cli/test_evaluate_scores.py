@@ -202,7 +202,6 @@ def test_text_without_spaces_is_scored_by_characters(rnnsearch, tmp_path):
     "words, code, message",
     [
         (["--reference", "b"], 1, "got 2 in s and 3 in b"),
-        (["--source", "again"], 2, "--source: expected once, got it again"),
         (["--output", "-"], 2, "--output -: expected a file, as standard output has the scores"),
         (["--output", "a"], 2, "a: expected another file than the input"),
         (["--output", "no/t"], 1, "no/t: expected a file that can be written"),

@@ -121,37 +121,14 @@ def test_help_in_a_plain_c_locale_is_still_utf8():
         (["translate", "--model", "x", "—beam-size", "3"], ["did you mean --beam-size?"]),
         (["translate"], ["required: --model"]),
         (["translate", "--model"], ["--model", "expected one argument"]),
-        (["translate", "--model", "x", "--beam-size", "0"], ["--beam-size", "at least 1", "got 0"]),
+        (["translate", "--model", "x", "--beam-size", "0"], ["--beam-size", "at least 1", "'0'"]),
         (
             ["translate", "--model", "x", "--beam-size", "many"],
             ["--beam-size", "expected a whole number", "'many'"],
         ),
-        (
-            ["translate", "--model", "x", "--length-penalty", "-1"],
-            ["--length-penalty", "at least 0", "-1"],
-        ),
-        (
-            ["translate", "--model", "x", "--output-type", "jsn"],
-            ["--output-type", "invalid choice: 'jsn'", "json"],
-        ),
-        (
-            ["translate", "--model", "x", "--n-best", "3", "--output-type", "text"],
-            ["--n-best 3", "json or nbest"],
-        ),
-        (
-            ["translate", "--model", "x", "--n-best", "3", "--alignment", "soft"],
-            ["--alignment soft", "text or json"],
-        ),
         (["score", "--model", "x", "source"], ["required: TARGET"]),
         (["align", "--model", "x", "a", "b", "c"], ["unrecognized arguments: c"]),
         (["sample", "--model", "x", "-n", "0"], ["-n", "at least 1", "'0'"]),
-        (["sample", "--model", "x", "--temperature", "0"], ["--temperature", "above 0", "'0'"]),
-        (
-            ["sample", "--model", "x", "--seed", "2147483648"],
-            ["--seed", "0 to 2147483647", "'2147483648'"],
-        ),
-        (["sample", "--model", "x", "--temperature", "inf"], ["--temperature", "above 0"]),
-        (["sample", "--model", "x", "--source", "f", "words"], ["got both"]),
         (["train", "--output", "x"], ["expected --config"]),
         (["train", "--config", "no.yaml", "--output", "x"], ["no.yaml", "found none"]),
         (["fidelity", "--config", "no.yaml"], ["no.yaml", "found none"]),
@@ -167,12 +144,6 @@ def test_wrong_usage_is_one_line_and_exit_2(capsys, words, parts):
     assert captured.err.startswith("rnnsearch: error: ") and captured.err.count("\n") == 1
     for part in parts:
         assert part in captured.err
-
-
-def test_a_sentence_may_begin_like_an_option_and_may_be_empty():
-    sentences = ["-- Bonjour, dit-il.", ""]
-    words = [word for sentence in sentences for word in ("--sentence", sentence)]
-    assert parser_of("sample").parse(["--model", "x", *words]).sentence == sentences
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_each_line_is_its_sentences_translated_one_by_one(text, run_folder, rnns
     single, _ = rnnsearch(*translate, text / "sentences")
     assert done.stdout.splitlines() == [" ".join(filter(None, single[:3])), "", single[3]]
 
-    options = ["--output-type", "json", "--alignment", "hard", "--n-best", "2"]
+    options = ["--json", "--alignment", "--n-best", "2"]
     objects, _ = rnnsearch(*translate, *options, text / "sentences")
     lines, _ = rnnsearch(*translate, *options, "--split-sentences", text / "text")
     found = [json.loads(line) for line in lines]
@@ -66,11 +66,9 @@ def test_sentences_are_joined_as_the_target_is_written(text, run_folder, rnnsear
 @pytest.mark.parametrize(
     "options, said",
     [
-        (["--n-best", "2"], "expected --output-type text or json with it, got nbest"),
-        (["--alignment", "hard"], "expected --output-type json with it and --alignment, got text"),
-        (["--probabilities"], "expected --output-type json with it and --probabilities, got"),
-        (["--constraints", "text"], "expected no --constraints with it, as a phrase belongs to"),
-        (["--term-marks"], "expected no --term-marks with it"),
+        (["--n-best", "2"], "expected no --n-best with it, whose lists cannot be joined"),
+        (["--alignment"], "expected --json with it and --alignment, got text"),
+        (["--probabilities"], "expected --json with it and --probabilities, got text"),
     ],
 )
 def test_what_does_not_go_with_it_is_refused_by_name(options, said, rnnsearch):

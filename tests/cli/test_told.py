@@ -37,17 +37,13 @@ def said(tmp_path_factory):
         "training.evaluate_every=2",
         "training.evaluate_sentences=4",
         "data.batch_size=20",
-        "search.no_repeat_ngram=0",
     ]
     sets = [word for change in changes for word in ("--set", change)]
     (folder / "empty.yaml").write_text("model: {}\n")
     still = [*sets, "--set", "training.learning_rate=1e-30", "--set", "training.optimizer=sgd"]
-    model = ["--model", "run"]
     commands = {
         "train": ["train", "--config", "empty.yaml", "--output", "run", *sets],
         "from": ["train", "--from", "run", "--output", "again", *still],
-        "short": ["translate", *model, "--no-repeat-ngram", "1", "source"],
-        "both": ["translate", *model, *model, "--no-repeat-ngram", "1", "source"],
         "average": ["average", "run"],
         "version": ["version"],
     }
@@ -90,12 +86,6 @@ def test_a_training_that_is_no_better_than_its_start_says_so(said):
     assert last.startswith("4 updates brought no development BLEU better than that of the start, ")
     assert "again holds the weights it began with" in last and "done. Next" not in err
     assert json.loads(out)["enough"] is False
-
-
-def test_a_search_without_repetitions_has_none(said):
-    lines = said["short"][1].splitlines()
-    assert len(lines) == 9 and all(len(set(line.split())) == len(line.split()) for line in lines)
-    assert said["both"][1] == said["short"][1], "an ensemble of one model twice"
 
 
 def test_the_next_step_and_the_version_are_said(said):

@@ -53,18 +53,9 @@ def test_options_reach_the_search(rnnsearch, run_folder, source, translator):
         "translate",
         "--model",
         run_folder,
-        "--beam-size",
-        2,
-        "--length-penalty",
-        0,
-        "--no-unknown",
-        "--output-type",
-        "json",
-        "--n-best",
-        2,
-        "--batch-size",
-        3,
-        source,
+        *("--beam-size", 2, "--json", "--n-best", 2),
+        *("--set", "search.length_penalty=0", "--set", "search.allow_unknown=false"),
+        *("--set", "search.batch_size=3", source),
     )
     expected = translator.translate(
         LINES, beam_size=2, length_penalty=0.0, allow_unknown=False, nbest=2
@@ -81,9 +72,7 @@ def test_options_reach_the_search(rnnsearch, run_folder, source, translator):
 
 
 def test_moses_nbest_lists(rnnsearch, run_folder, source, translator):
-    out, _ = rnnsearch(
-        "translate", "--model", run_folder, "--n-best", 3, "--alignment", "hard", source
-    )
+    out, _ = rnnsearch("translate", "--model", run_folder, "--n-best", 3, "--alignment", source)
     expected = translator.translate(LINES, nbest=3)
     rows = [line.split(" ||| ") for line in out]
     assert [int(row[0]) for row in rows] == [n for n, t in enumerate(expected) for _ in t.nbest]
@@ -107,15 +96,17 @@ def test_moses_nbest_lists(rnnsearch, run_folder, source, translator):
 
 
 def test_alignments_beside_the_text(rnnsearch, run_folder, source, translator):
-    hard, _ = rnnsearch("translate", "--model", run_folder, "--alignment", "hard", source)
-    soft, _ = rnnsearch("translate", "--model", run_folder, "--alignment", "soft", source)
+    words = ["translate", "--model", run_folder, "--alignment", source]
+    hard, _ = rnnsearch(*words)
+    soft, _ = rnnsearch(*words, "--json")
     for line, numbers, translation in zip(hard, soft, translator.translate(LINES), strict=True):
         text, links = line.split("\t")
-        assert text == numbers.split("\t")[0] == translation.text
+        numbers = json.loads(numbers)
+        assert text == numbers["text"] == translation.text
         links = [tuple(map(int, link.split("-"))) for link in links.split()]
         # every target word once
         assert sorted(i for _, i in links) == list(range(len(translation.tokens)))
-        matrix = np.array(json.loads(numbers.split("\t")[1])).reshape(translation.alignment.shape)
+        matrix = np.array(numbers["alignment"]).reshape(translation.alignment.shape)
         np.testing.assert_allclose(matrix, translation.alignment, atol=1e-4)
         for j, i in links:
             assert matrix[i, j] == matrix[i, :-1].max()
@@ -129,35 +120,14 @@ def test_unknown_words_are_replaced(rnnsearch, run_folder, translator, tmp_path)
     assert len(found) > 3
     lines = [line for line, t in zip(lines, translator.translate(lines)) if "<unk>" in t.tokens]
     path = tmp_path / "s"
-    lexicon = tmp_path / "lexicon.gz"
     path.write_text("\n".join(lines) + "\n")
-    out, _ = rnnsearch(
-        "translate", "--model", run_folder, "--replace-unknown", "--output-type", "json", path
-    )
-    words = {}
+    out, _ = rnnsearch("translate", "--model", run_folder, "--replace-unknown", "--json", path)
     for line, translation in zip(map(json.loads, out), found, strict=True):
         for i, token in enumerate(translation.tokens):
             expected = token
             if token == "<unk>":
                 expected = translation.source_tokens[translation.alignment[i, :-1].argmax()]
-                words[expected] = expected.upper() + "x"
             assert line["tokens"][i] == expected
-    lexicon.write_bytes(gzip.compress("".join(f"{s} {t}\n" for s, t in words.items()).encode()))
-    out, _ = rnnsearch(
-        "translate",
-        "--model",
-        run_folder,
-        "--replace-unknown",
-        "--lexicon",
-        lexicon,
-        "--output-type",
-        "json",
-        path,
-    )
-    for line, translation in zip(map(json.loads, out), found, strict=True):
-        for i, token in enumerate(translation.tokens):
-            if token == "<unk>":
-                assert line["tokens"][i] in words.values()
 
 
 def test_a_terminal_is_told_what_to_type(rnnsearch, run_folder, source, monkeypatch):
@@ -190,12 +160,12 @@ def test_an_overlong_sentence_is_cut_with_a_warning(rnnsearch, run_folder, tmp_p
 @pytest.mark.parametrize(
     "words, part",
     [
+        (["--set", "search.beam_siz=9"], "did you mean search.beam_size?"),
         (["--n-best", 9], "search.nbest: expected at most search.beam_size = 3, got 9"),
-        (["--lexicon", "no-file", "--replace-unknown"], "no-file"),
         (["no-file"], "no-file: expected a text file, found none"),
     ],
 )
 def test_wrong_options_that_only_the_run_can_tell(rnnsearch, run_folder, source, words, part):
-    code = 2 if "--n-best" in words else 1
+    code = 1 if "no-file" in words else 2
     out, err = rnnsearch("translate", "--model", run_folder, *words, code=code)
     assert out == [] and err.count("\n") == 1 and part in err

@@ -24,10 +24,9 @@ def text(tmp_path_factory):
     "words",
     [
         ["align", "{text}", "{text}"],
-        ["plot-attention", "--source", "{text}", "--output", "{folder}"],
+        ["plot-attention", "--output", "{folder}", "{text}"],
         ["translate", "--replace-unknown", "{text}"],
-        ["translate", "--alignment", "hard", "{text}"],
-        ["translate", "--coverage-penalty", "0.2", "{text}"],
+        ["translate", "--alignment", "{text}"],
         ["export", "--output", "{folder}", "--set", "search.replace_unknown=true"],
     ],
     ids=lambda words: " ".join(words[:2]),

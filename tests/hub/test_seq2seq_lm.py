@@ -113,8 +113,12 @@ def test_a_beam_that_never_ends_is_this_packages(model, end_bias):
     normalization, and ends that stay.
     """
     end_bias(-50.0)
-    with sampling(model, "rnnsearch", beam_size=3, length_penalty=0.0):
-        expected = model.generate(TEXTS[:2], max_length=7)
+    expected = []
+    lengths = model.translator.source_text.encode(TEXTS[:2]).row_lengths().numpy()
+    for text, length in zip(TEXTS, lengths):
+        limit = dict(beam_size=3, length_penalty=0.0, maximum_length_ratio=6 / length)
+        with sampling(model, "rnnsearch", **limit):
+            expected.append(model.generate(text))
     with sampling(model, keras_nlp.samplers.BeamSampler(num_beams=3), graph=True):
         assert model.generate(TEXTS[:2], max_length=7) == expected
     assert all(len(text.split()) == 6 for text in expected)

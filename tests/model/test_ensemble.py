@@ -4,13 +4,10 @@ import numpy as np
 import pytest
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.models.ensemble import COMBINATIONS, Ensemble
+from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.search.graphs import score_targets_graph, search_graph
-from tiny_rnnsearch import PAIRS, batch, tiny_model
+from tiny_rnnsearch import batch, tiny_model
 from tiny_systems import tiny_system
-
-# another way to read the source: one more word
-LONGER = [([2, *source], target) for source, target in PAIRS]
 
 
 def members():
@@ -21,16 +18,13 @@ def members():
     ]
 
 
-def combined(log_probabilities, combine):
+def combined(log_probabilities):
     """[members, B, I, V] → [B, I, V]."""
-    if combine == "probabilities":
-        return np.log(np.mean(np.exp(log_probabilities), axis=0))
-    mean = np.mean(log_probabilities, axis=0)
-    return mean - np.log(np.exp(mean).sum(axis=-1, keepdims=True))
+    return np.log(np.mean(np.exp(log_probabilities), axis=0))
 
 
-def training_log_probabilities(model, pairs=PAIRS):
-    logits = model(batch(pairs)).numpy().astype(np.float64)
+def training_log_probabilities(model):
+    logits = model(batch()).numpy().astype(np.float64)
     return logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
 
 
@@ -41,47 +35,34 @@ def chosen(log_probabilities, target_ids):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("combine", COMBINATIONS)
-def test_the_members_probabilities_are_averaged_word_by_word(combine):
+def test_the_members_probabilities_are_averaged_word_by_word():
     models = members()
     inputs = {key: value.numpy() for key, value in batch().items()}
-    forced = score_targets_graph(Ensemble(models, combine), None)(
-        inputs["source_ids"], inputs["target_ids"]
-    )
-    expected = combined([training_log_probabilities(model) for model in models], combine)
+    forced = score_targets_graph(Ensemble(models))(inputs["source_ids"], inputs["target_ids"])
+    expected = combined([training_log_probabilities(model) for model in models])
     np.testing.assert_allclose(
         forced.log_probabilities, chosen(expected, inputs["target_ids"]), atol=1e-5
     )
     each = [
-        score_targets_graph(model, None)(inputs["source_ids"], inputs["target_ids"]).alignments
+        score_targets_graph(model)(inputs["source_ids"], inputs["target_ids"]).alignments
         for model in models
     ]
     np.testing.assert_allclose(forced.alignments, np.mean(each, axis=0), atol=1e-6)
 
 
-@pytest.mark.parametrize("combine", COMBINATIONS)
-def test_copies_of_a_model_are_the_model(combine):
+def test_copies_of_a_model_are_the_model():
     model = tiny_model(dtype="float32", seed=1, scale=1.0)
     inputs = batch().values()
-    one, three = (
-        score_targets_graph(each, None)(*inputs) for each in (model, Ensemble([model] * 3, combine))
-    )
+    one, three = (score_targets_graph(each)(*inputs) for each in (model, Ensemble([model] * 3)))
     np.testing.assert_allclose(three.log_probabilities, one.log_probabilities, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "source_indices", [None, [0, 1, 0]], ids=["one tokenization", "two tokenizations"]
-)
-def test_a_hypothesis_of_the_beam_has_its_forced_score(source_indices):
-    ensemble = Ensemble(members(), "probabilities", source_indices)
+def test_a_hypothesis_of_the_beam_has_its_forced_score():
+    ensemble = Ensemble(members())
     config = SearchConfig(beam_size=4, nbest=3, length_penalty=0.0)
-    sources = (
-        batch()["source_ids"]
-        if source_indices is None
-        else (batch()["source_ids"], batch(LONGER)["source_ids"])
-    )
-    result = search_graph(ensemble, config, 1 if source_indices is None else 2)(sources)
-    graph = score_targets_graph(ensemble, None, 1 if source_indices is None else 2)
+    sources = batch()["source_ids"]
+    result = search_graph(ensemble, config)(sources)
+    graph = score_targets_graph(ensemble)
     for n in range(3):
         there = result.lengths[:, n].numpy() > 0
         forced = graph(sources, result.ids[:, n]).log_probabilities.numpy().sum(axis=1)
@@ -91,44 +72,18 @@ def test_a_hypothesis_of_the_beam_has_its_forced_score(source_indices):
         assert there.all() or n
 
 
-@pytest.mark.slow
-def test_members_that_read_the_source_in_other_ways():
-    models = members()
-    sources = (batch()["source_ids"], batch(LONGER)["source_ids"])
-    target_ids = batch()["target_ids"].numpy()
-    forced = score_targets_graph(Ensemble(models, source_indices=[0, 1, 0]), None, 2)(
-        sources, target_ids
-    )
-    each = [
-        training_log_probabilities(model, pairs)
-        for model, pairs in zip(models, (PAIRS, LONGER, PAIRS))
-    ]
-    np.testing.assert_allclose(
-        forced.log_probabilities, chosen(combined(each, "probabilities"), target_ids), atol=1e-5
-    )
-    alignments = [
-        score_targets_graph(models[k], None)(sources[0], target_ids).alignments for k in (0, 2)
-    ]
-    np.testing.assert_allclose(forced.alignments, np.mean(alignments, axis=0), atol=1e-6)
-
-
-@pytest.mark.parametrize("combine", COMBINATIONS)
-def test_members_of_different_systems(combine):
+def test_members_of_different_systems():
     models = [
         tiny_system(name, "float32", seed=4)
         for name in ("deep_lstm", "luong-general", "encoder_decoder", "cslm")
     ]
     inputs = {key: value.numpy() for key, value in batch().items()}
-    forced = score_targets_graph(Ensemble(models, combine), None)(
-        inputs["source_ids"], inputs["target_ids"]
-    )
-    expected = combined([training_log_probabilities(model) for model in models], combine)
+    forced = score_targets_graph(Ensemble(models))(inputs["source_ids"], inputs["target_ids"])
+    expected = combined([training_log_probabilities(model) for model in models])
     np.testing.assert_allclose(
         forced.log_probabilities, chosen(expected, inputs["target_ids"]), atol=1e-5
     )
-    luong = score_targets_graph(models[1], None)(
-        inputs["source_ids"], inputs["target_ids"]
-    ).alignments
+    luong = score_targets_graph(models[1])(inputs["source_ids"], inputs["target_ids"]).alignments
     np.testing.assert_allclose(forced.alignments, luong, atol=1e-6)
 
 
@@ -138,20 +93,10 @@ def test_members_without_attention_say_nothing_of_the_alignment():
         model.has_attention = False
     ensemble = Ensemble(models)
     inputs = batch().values()
-    alone = score_targets_graph(models[2], None)(*inputs).alignments
-    np.testing.assert_allclose(
-        score_targets_graph(ensemble, None)(*inputs).alignments, alone, atol=1e-6
-    )
+    alone = score_targets_graph(models[2])(*inputs).alignments
+    np.testing.assert_allclose(score_targets_graph(ensemble)(*inputs).alignments, alone, atol=1e-6)
     assert ensemble.has_attention
     assert not Ensemble(models[:2]).has_attention
-    assert not Ensemble(models[1:], source_indices=[0, 1]).has_attention
-
-
-def test_an_unknown_combination():
-    with pytest.raises(
-        UsageError, match="combine: expected one of probabilities, log_probabilities, got 'mean'"
-    ):
-        Ensemble(members()[:1], "mean")
 
 
 def test_an_ensemble_without_models():

@@ -2,17 +2,13 @@
 later weights are seen.
 """
 
-import types
-
 import numpy as np
 import pytest
-import tensorflow as tf
 from rnnsearch_tf.config import SearchConfig
-from rnnsearch_tf.layers.output import output_weights, word_logits
 from rnnsearch_tf.search.graphs import hoist_weights, score_targets_graph, search_graph
 from rnnsearch_tf.search.scoring import score_targets
 from tiny_rnnsearch import batch, padded
-from tiny_systems import ONE_OF_EACH, SYSTEMS, THREE, others_slow, tiny_system
+from tiny_systems import SYSTEMS, THREE, others_slow, tiny_system
 
 CONFIG = SearchConfig(beam_size=3, maximum_length_ratio=2.0)
 
@@ -62,7 +58,7 @@ def test_a_loop_casts_no_weights():
 def test_the_numbers_are_those_without(name, dtype):
     model = tiny_system(name, dtype)
     inputs = batch()
-    hoisted = score_targets_graph(model, None)(inputs["source_ids"], inputs["target_ids"])
+    hoisted = score_targets_graph(model)(inputs["source_ids"], inputs["target_ids"])
     plain = score_targets(*model.start(inputs["source_ids"]), model.step, inputs["target_ids"])
     np.testing.assert_allclose(
         hoisted.log_probabilities, plain.log_probabilities, rtol=0, atol=1e-5
@@ -85,73 +81,3 @@ def test_eagerly_it_changes_nothing():
         model.decoder.b_s.assign_add(np.ones(model.decoder.b_s.shape))
         second, _ = model.start(padded([[3, 4, 1]]))
     assert np.abs(first["state"] - second["state"]).max() > 1e-3
-
-
-@pytest.mark.parametrize(
-    "name, dtype",
-    [
-        *(
-            pytest.param(name, "float32", marks=[] if name == "rnnsearch" else pytest.mark.slow)
-            for name in ONE_OF_EACH
-        ),
-        pytest.param("rnnsearch", "mixed_bfloat16", marks=pytest.mark.slow),
-    ],
-)
-def test_the_product_of_few_rows_split_is_the_product(name, dtype):
-    """A sentence alone (3 rows, below SPLIT_ROWS) and six together (18, above)."""
-    model = tiny_system(name, dtype)
-    sources = padded([[3, 4, 1], [6, 1], [5, 3, 6, 1], [7, 4, 1], [2, 1], [4, 4, 4, 1]])
-    whole = search_graph(model, CONFIG)
-    whole.get_concrete_function()  # traced before
-    split = search_graph(model, CONFIG, split_k=2)
-    for source_ids in (sources, sources[2:3]):
-        expected = whole(source_ids)
-        found = split(source_ids)
-        np.testing.assert_array_equal(found.ids, expected.ids)
-        np.testing.assert_allclose(
-            found.scores, expected.scores, rtol=0, atol=1e-5 if dtype == "float32" else 2e-2
-        )
-
-
-def test_a_split_matrix_is_slices_that_need_no_copy():
-    """Whole multiples of 64 bytes before each, for any vocabulary; all rows are in one of them."""
-    features = tf.random.normal([3, 250], seed=1)
-    matrix = tf.random.normal([250, 7], seed=2)
-    layer = types.SimpleNamespace(W_o=matrix, b_softmax=None, product_dtype=None)
-
-    @tf.function(autograph=False)
-    def logits():
-        return word_logits(features, output_weights(layer, split_k=3))
-
-    np.testing.assert_allclose(logits(), features @ matrix, rtol=0, atol=1e-4)
-    library = logits.get_concrete_function().graph.as_graph_def().library.function
-    [function] = [function for function in library if "cond_true" in function.signature.name]
-    begins = [
-        tf.make_ndarray(node.attr["value"].tensor)
-        for node in function.node_def
-        if node.op == "Const"
-    ]
-    rows = sorted({int(begin.ravel()[0]) for begin in begins if begin.size == 1})
-    assert [row for row in rows if 1 < row < 250] == [64, 128]  # 1 is the step of a slice
-
-
-@pytest.mark.slow
-def test_a_split_product_is_a_sum_of_products():
-    """With one there is none."""
-    model = tiny_system("rnnsearch", "float32")
-
-    def products(number):
-        library = (
-            search_graph(model, CONFIG, split_k=number)
-            .get_concrete_function()
-            .graph.as_graph_def()
-            .library.function
-        )
-        return [
-            sum(node.op == "MatMul" for node in function.node_def)
-            for function in library
-            if "cond_true" in function.signature.name
-        ]
-
-    assert 3 not in products(1)
-    assert 3 in products(3)

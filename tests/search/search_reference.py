@@ -16,15 +16,9 @@ class Hypothesis:
     log_probability: float
     state: dict
     finished: bool = False
-    attention: object = 0.0  # (J,), summed over the words
 
-    def score(self, penalty, coverage_penalty=0.0):
-        covered = (
-            sum(math.log(min(max(total, 1e-9), 1.0)) for total in self.attention)
-            if coverage_penalty
-            else 0.0
-        )
-        return self.log_probability / len(self.words) ** penalty + coverage_penalty * covered
+    def score(self, penalty):
+        return self.log_probability / len(self.words) ** penalty
 
 
 def limits(length, config):
@@ -32,38 +26,25 @@ def limits(length, config):
     minimum, maximum = (
         Fraction(str(r)) for r in (config.minimum_length_ratio, config.maximum_length_ratio)
     )
-    return math.floor(minimum * length), max(1, math.floor(maximum * length) + config.extra_length)
+    return math.floor(minimum * length), max(1, math.floor(maximum * length))
 
 
-def repeats(words, number):
-    """Whether the words have the same so many in a row twice."""
-    seen = [tuple(words[k : k + number]) for k in range(len(words) - number + 1)]
-    return len(set(seen)) < len(seen)
+def words_allowed(toy, config):
+    return [w for w in range(2, toy.vocabulary_size) if config.allow_unknown or w != UNKNOWN]
 
 
-def words_allowed(toy, config, before=()):
-    return [
-        w
-        for w in range(2, toy.vocabulary_size)
-        if (config.allow_unknown or w != UNKNOWN)
-        and not (config.no_repeat_ngram and repeats([*before, w], config.no_repeat_ngram))
-    ]
-
-
-def best(hypotheses, penalty, count, coverage_penalty=0.0):
-    return sorted(hypotheses, key=lambda h: -h.score(penalty, coverage_penalty))[:count]
+def best(hypotheses, penalty, count):
+    return sorted(hypotheses, key=lambda h: -h.score(penalty))[:count]
 
 
 def grow(toy, sentence, hypothesis, may_end, allowed):
     """(the hypothesis ended or None, its continuations)."""
     previous = hypothesis.words[-1] if hypothesis.words else 0
-    log_probabilities, alignment, state = toy.next(sentence, previous, hypothesis.state)
+    log_probabilities, _, state = toy.next(sentence, previous, hypothesis.state)
 
     def longer(word, finished=False):
         total = hypothesis.log_probability + log_probabilities[word]
-        return Hypothesis(
-            [*hypothesis.words, word], total, state, finished, hypothesis.attention + alignment
-        )
+        return Hypothesis([*hypothesis.words, word], total, state, finished)
 
     return [longer(END, True)] if may_end else [], [longer(word) for word in allowed]
 
@@ -74,41 +55,38 @@ def brute_force(toy, sentence, config):
     live = [Hypothesis([], 0.0, toy.first(sentence))]
     finished = []
     for time in range(maximum):
-        grown = [
-            grow(toy, sentence, h, time >= minimum, words_allowed(toy, config, h.words))
-            for h in live
-        ]
+        grown = [grow(toy, sentence, h, time >= minimum, words_allowed(toy, config)) for h in live]
         finished += [h for ended, _ in grown for h in ended]
         live = [h for _, continued in grown for h in continued]
-    return best(finished or live, config.length_penalty, config.nbest, config.coverage_penalty)
+    return best(finished or live, config.length_penalty, config.nbest)
 
 
 def beam(toy, sentence, config):
     """Beam search by the rules of SearchConfig."""
     minimum, maximum = limits(int(toy.source_lengths[sentence]), config)
     size = config.beam_size
-    key = 0.0 if config.normalize_after else config.length_penalty
     live = [Hypothesis([], 0.0, toy.first(sentence))]
     finished = []
     for time in range(maximum):
-        grown = [
-            grow(toy, sentence, h, time >= minimum, words_allowed(toy, config, h.words))
-            for h in live
-        ]
+        grown = [grow(toy, sentence, h, time >= minimum, words_allowed(toy, config)) for h in live]
         candidates = [h for ended, _ in grown for h in ended] + [
             h for _, continued in grown for h in continued
         ]
         if config.shrinking_beam:
             kept = best(candidates, 0.0, size - len(finished))
         else:
-            kept = [h for h in best(finished + candidates, key, size) if h not in finished]
+            kept = [
+                h
+                for h in best(finished + candidates, config.length_penalty, size)
+                if h not in finished
+            ]
         finished = finished + [h for h in kept if h.finished]
         if not config.shrinking_beam:
-            finished = best(finished, key, size)
+            finished = best(finished, config.length_penalty, size)
         live = [h for h in kept if not h.finished]
         if not live:
             break
-    return best(finished or live, config.length_penalty, config.nbest, config.coverage_penalty)
+    return best(finished or live, config.length_penalty, config.nbest)
 
 
 def greedy(toy, sentence, config):
@@ -119,7 +97,7 @@ def greedy(toy, sentence, config):
     state = toy.first(sentence)
     while len(words) < maximum and END not in words:
         log_probabilities, _, state = toy.next(sentence, words[-1] if words else 0, state)
-        allowed = words_allowed(toy, config, words) + ([END] if len(words) >= minimum else [])
+        allowed = words_allowed(toy, config) + ([END] if len(words) >= minimum else [])
         words.append(max(allowed, key=lambda w: log_probabilities[w]))
         total += log_probabilities[words[-1]]
     return words, total

@@ -101,7 +101,7 @@ def test_a_low_temperature_is_greedy_and_limits_hold():
     short = draw(
         toy,
         [1, 2, 3],
-        SearchConfig(minimum_length_ratio=0.5, maximum_length_ratio=0.5, extra_length=0),
+        SearchConfig(minimum_length_ratio=0.5, maximum_length_ratio=0.5),
     )
     assert short.lengths.tolist() == [2, 1, 2] and not short.finished.any()
 

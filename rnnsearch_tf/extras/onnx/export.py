@@ -64,12 +64,11 @@ def export_onnx(
     version: int | None = None,
     profile: str | os.PathLike[str] | None = None,
     overrides: Sequence[str] = (),
-    combine: str = "probabilities",
 ) -> Exported:
     """Export a RUN, or an ensemble of several, as one ONNX file.
 
     Args:
-        runs, output, version, profile, overrides, combine: as of
+        runs, output, version, profile, overrides: as of
             :func:`~rnnsearch_tf.export.writer.export_model`.
 
     Raises:
@@ -81,7 +80,7 @@ def export_onnx(
     options = load_profile(saved_config(folders[0].config).search, profile, overrides)
     _check_profile(options, overrides)
     version_folder(output, version)  # fail early
-    translator = loaded(folders, options, combine)
+    translator = loaded(folders, options)
     _check_translator(translator)
     with new_version(output, version) as (target, folder):
         file = folder / ONNX_FILE
@@ -98,9 +97,8 @@ def export_onnx(
 
 def settings(runs: Sequence[Run], translator: Translator, options: Profile) -> dict[str, Any]:
     """What a runtime needs beside the graph, as values of JSON."""
-    config = translator.config.search
-    search = dataclasses.asdict(config)
-    values: dict[str, Any] = {
+    search = dataclasses.asdict(translator.config.search)
+    return {
         "format": SETTINGS_FORMAT,
         "name": runs[0].path.resolve().name,
         "source": text_settings(translator.source_text),
@@ -109,11 +107,6 @@ def settings(runs: Sequence[Run], translator: Translator, options: Profile) -> d
         "has_attention": translator.model.has_attention,
         "search": {option: search[option] for option in SEARCH_OPTIONS},
     }
-    lexicon = translator.lexicon(config) if config.replace_unknown else None
-    if lexicon is not None:
-        keys, words = (tensor.numpy().tolist() for tensor in lexicon.table.export())
-        values["lexicon"] = {key.decode(): word.decode() for key, word in zip(keys, words)}
-    return values
 
 
 def text_settings(text: Text) -> dict[str, Any]:
@@ -129,8 +122,7 @@ def text_settings(text: Text) -> dict[str, Any]:
 def _write(
     file: pathlib.Path, translator: Translator, options: Profile, settings: dict[str, Any]
 ) -> None:
-    config = translator.config.search
-    model = search_onnx(translator.model, config, translator.shortlist(config))
+    model = search_onnx(translator.model, translator.config.search)
     store_weights(model, options.weights)
     entry = model.metadata_props.add()
     entry.key = KEY
@@ -148,8 +140,7 @@ def _checked(file: pathlib.Path, translator: Translator, options: Profile) -> in
     got = answers(file, requests)
     if options.weights != "float32":
         return 0
-    config = translator.config.search
-    graph = search_graph(translator.model, config, shortlist=translator.shortlist(config))
+    graph = search_graph(translator.model, translator.config.search)
     expected = [
         {name: np.asarray(value) for name, value in graph(batch)._asdict().items()}
         for batch in requests
@@ -204,11 +195,6 @@ def _check_profile(profile: Profile, overrides: Sequence[str]) -> None:
 
 def _check_translator(translator: Translator) -> None:
     """Raise UserError if the model has no form as one file."""
-    if len(translator.source_texts) > 1:
-        raise UserError(
-            "export --format onnx: expected an ensemble whose members read the same source tokens,"
-            f" got {len(translator.source_texts)} kinds; export them as a SavedModel"
-        )
     for side, text in (("source", translator.source_text), ("target", translator.target_text)):
         rules = [*names_with(text.config, "makes_tokens"), *names_with(text.config, "is_rule_file")]
         for option in rules:

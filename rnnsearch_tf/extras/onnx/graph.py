@@ -16,7 +16,6 @@ from rnnsearch_tf.extras.onnx.loops import hoist_constants, rename
 from rnnsearch_tf.search.beam import BeamResult
 from rnnsearch_tf.search.graphs import IDS, hoist_weights, search_model, source_lengths
 from rnnsearch_tf.search.interface import Model
-from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.search.tensor_history import TensorHistory
 
 if typing.TYPE_CHECKING:
@@ -28,13 +27,11 @@ OPSET = 18
 """Version of ONNX's operations; ONNX Runtime 1.15 is the first release that has it."""
 
 
-def search_onnx(
-    model: Model, config: SearchConfig, shortlist: Shortlist | None = None
-) -> onnx.ModelProto:
+def search_onnx(model: Model, config: SearchConfig) -> onnx.ModelProto:
     """Convert the beam search of a model, with float32 weights.
 
     Args:
-        model: a TranslationModel or Ensemble in float32, whose source ids are one tensor.
+        model: a TranslationModel or Ensemble in float32.
         config: the search options; they become constants of the graph.
 
     Returns:
@@ -50,7 +47,6 @@ def search_onnx(
                 source_ids,
                 source_lengths(source_ids),
                 config,
-                shortlist and shortlist.as_constants(),
                 history=TensorHistory(),
             )
         return tuple(result)

@@ -123,13 +123,12 @@ class _Quantizer:
         )
 
     def _lookup(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
-        """Rows of an embedding, or columns of the output matrix for a shortlist: q · its scale."""
-        axis = next((each.i for each in node.attribute if each.name == "axis"), 0)
-        values, scale = self._quantized(node.input[0], "columns" if axis else "rows")
+        """Rows of an embedding: q · its scale."""
+        values, scale = self._quantized(node.input[0], "rows")
         output = node.output[0]
         make = onnx.helper.make_node
         return [
-            make("Gather", [values, node.input[1]], [f"{output}.int8"], axis=axis),
+            make("Gather", [values, node.input[1]], [f"{output}.int8"]),
             make("Cast", [f"{output}.int8"], [f"{output}.float"], to=onnx.TensorProto.FLOAT),
             make("Gather", [scale, node.input[1]], [f"{output}.scale"]),
             make("Mul", [f"{output}.float", f"{output}.scale"], [output]),
