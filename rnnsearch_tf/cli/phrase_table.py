@@ -18,7 +18,7 @@ from argparse import ArgumentParser, Namespace
 from rnnsearch_tf.cli import flags
 from rnnsearch_tf.cli.shared import load_translator
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.files.writing import STANDARD_OUTPUT, check_output, whole_file
+from rnnsearch_tf.files.writing import STANDARD_OUTPUT, whole_file
 from rnnsearch_tf.runtime.progress import progress
 
 
@@ -43,7 +43,6 @@ def run(arguments: Namespace) -> None:
             "OUT: expected a file, as standard output has the line for moses.ini, got"
             f" {arguments.output}; name one"
         )
-    check_output(arguments.output, [arguments.table], whole=True)
     table = PhraseTable(arguments.table)
     translator = load_translator(arguments)
 

@@ -18,8 +18,8 @@ from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import flags
 from rnnsearch_tf.cli.shared import load_translator
-from rnnsearch_tf.files.reading import check_standard_input, read_all
-from rnnsearch_tf.files.writing import check_output, whole_file
+from rnnsearch_tf.files.reading import check_inputs, read_all
+from rnnsearch_tf.files.writing import whole_file
 from rnnsearch_tf.runtime.progress import progress
 
 
@@ -60,8 +60,7 @@ def run(arguments: Namespace) -> None:
     from rnnsearch_tf.extras.moses.nbest import blocks, check_feature_name, read_nbest, rescore
 
     name = check_feature_name(arguments.feature)
-    check_output(arguments.output, [arguments.source, arguments.nbest], whole=True)
-    check_standard_input([arguments.source, arguments.nbest])
+    check_inputs([arguments.nbest])
     sources = read_all(arguments.source)
     if os.path.isfile(arguments.nbest):
         for entries in read_nbest(arguments.nbest, len(sources)):

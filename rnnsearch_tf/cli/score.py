@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import flags
 from rnnsearch_tf.cli.shared import line_progress, load_translator
-from rnnsearch_tf.files.reading import check_pairs, count_lines, read_pairs
+from rnnsearch_tf.files.reading import check_inputs, count_lines, read_pairs
 from rnnsearch_tf.files.writing import Output
 
 
@@ -19,14 +19,14 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    check_pairs(arguments.source, arguments.target)
-    translator = load_translator(arguments)
+    check_inputs([arguments.source, arguments.target])
     total = count_lines([arguments.source])
-    pairs = read_pairs(arguments.source, arguments.target, translator.config.search.batch_size)
     with (
         Output() as output,
         line_progress("scoring", total, None) as bar,
     ):
+        translator = load_translator(arguments)
+        pairs = read_pairs(arguments.source, arguments.target, translator.config.search.batch_size)
         for sources, targets in pairs:
             for scored in translator.score_targets(sources, targets):
                 output.write([f"{scored.log_probability:.6f}"])

@@ -142,7 +142,7 @@ def _base_file(
     if not isinstance(base, str) or not base or re.search(no_name, base):
         raise UsageError(
             "expected the name of a shipped configuration or the path of a YAML file, "
-            f"got {base!r}; rnnsearch configs lists the names"
+            f"got {base!r}; rnnsearch options lists the names"
         )
     beside = pathlib.Path(file).parent / base
     found = os.path.exists(beside) and not os.path.isdir(beside)

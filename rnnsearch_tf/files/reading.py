@@ -124,30 +124,9 @@ def read_pairs(
     they arrive.
 
     Raises:
-        UsageError, UserError: at the call, those of :func:`check_pairs`; at the end, if one file is
-            a pipe, unequal line counts.
-    """
-    check_pairs(source, target)
-    return _pairs((source, target), size)
-
-
-def check_pairs(source: InputFile, target: InputFile) -> None:
-    """Check two parallel files before long work. The lines of a pipe, which cannot be read twice,
-    are not counted.
-
-    Raises:
-        UsageError: both are standard input.
-        UserError: one is missing or cannot be read, or the line counts differ.
+        UserError: a file is missing or cannot be read; at the end, unequal line counts.
     """
     files = (source, target)
-    check_standard_input(files)
-    check_inputs(files)
-    counts = [count_lines([name]) for name in files]
-    if None not in counts:
-        check_counts(files, counts)
-
-
-def _pairs(files: Sequence[InputFile], size: int) -> Iterator[tuple[list[str], list[str]]]:
     readers = [read_batches(name, size) for name in files]
     waiting: list[list[str]] = [[], []]
     counts = [0, 0]
@@ -162,15 +141,6 @@ def _pairs(files: Sequence[InputFile], size: int) -> Iterator[tuple[list[str], l
         yield waiting[0][:ready], waiting[1][:ready]
         waiting = [lines[ready:] for lines in waiting]
     check_counts(files, [count + sum(map(len, reader)) for count, reader in zip(counts, readers)])
-
-
-def check_standard_input(names: Iterable[InputFile]) -> None:
-    """Raise UsageError if more than one of several texts is standard input."""
-    if sum(name in (None, "-") for name in names) > 1:
-        raise UsageError(
-            "-: expected standard input for one text at most, got it for both; name a file for the"
-            " other"
-        )
 
 
 def check_inputs(names: Iterable[InputFile], hint: str = "check the path") -> None:

@@ -60,12 +60,7 @@ def message(tmp_path, text, overrides=()):
             "data:\n  corpus: null\n",
             ["data.corpus", "expected one of files, phrasebook, phrase_table, got None"],
         ),
-        (
-            "training:\n  non_finite_gradient: [shrink]\n",
-            ["expected one of error, skip, decay_weights, got ['shrink']"],
-        ),
         ("source:\n  lowercase: 1\n", ["source.lowercase", "expected true or false", "got 1"]),
-        ("data:\n  train_source: 3\n", ["data.train_source", "expected text", "got 3"]),
         (
             "preset: groundhogg\n",
             ["preset", "groundhog, groundhog_phrases, paper", "did you mean groundhog?"],
@@ -128,12 +123,7 @@ def message(tmp_path, text, overrides=()):
             "data:\n  held_out: 9\n  development_target: a\n",
             ["data.held_out", "data.development_target=a", "set data.held_out=0"],
         ),
-        (
-            "training: {optimizer: adam, beta_1: 1}\n",
-            ["training.beta_1: expected less than 1.0, got 1.0"],
-        ),
-        ("training:\n  average: 6\n", ["training.average", "training.keep_evaluated = 4, got 6"]),
-        ("training:\n  average: 1\n", ["training.average: expected 0, or from 2"]),
+        ("training:\n  average: 1\n", ["training.average: expected 0, or 2 or more"]),
         (
             "model:\n  forget_bias: 1\n",
             ["model.forget_bias: has no effect with model.biases=groundhog; set model.biases=all"],
@@ -171,7 +161,6 @@ def message(tmp_path, text, overrides=()):
             "data:\n  held_out: 9\n  held_out: 8\n",
             ["bad.yaml:3: expected YAML", "held_out occurs here for the second time"],
         ),
-        ("training:\n  halve_after: .inf\n", ["training.halve_after: expected a number, got inf"]),
         (
             "training:\n  seed: 20240101123\n",
             ["training.seed: expected at most 4294967295, got 20240101123"],
@@ -179,10 +168,6 @@ def message(tmp_path, text, overrides=()):
         (
             "model:\n  windows: 3\n",
             ["model.windows", "no effect with model.attention=content", "gaussian_window"],
-        ),
-        (
-            "training:\n  non_finite_gradient: shrink\n",
-            ["training.non_finite_gradient", "got 'shrink'; did you mean decay_weights?"],
         ),
         (
             "training:\n  schedule: cosine\n",

@@ -6,7 +6,6 @@ import re
 import pytest
 import yaml
 
-from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.config import (
     Config,
     as_dictionary,
@@ -126,16 +125,9 @@ def test_the_preset_of_a_base_holds_unless_the_file_has_its_own(files):
 
 
 def test_what_the_file_takes_the_effect_from_is_at_its_default(files):
-    files(
-        low=(
-            "model: {attention: gaussian_window, windows: 3}\ntraining: {optimizer: adam, beta_1:"
-            " 0.5}\n"
-        )
-    )
+    files(low=("model: {attention: gaussian_window, windows: 3}\n"))
     path = files(c="base: low.yaml\nmodel: {system: luong}\n")
     assert load_config(path).model.windows == Config().model.windows
-    assert load_config(path).training.beta_1 == 0.5
-    assert load_config(path, ["training.optimizer=sgd"]).training.beta_1 == 0.9
     assert load_config(path, ["model.system=rnnsearch"]).model.windows == 3
     again = files(d="base: c.yaml\nmodel: {system: rnnsearch}\n")
     assert load_config(again).model.windows == 3
@@ -179,7 +171,7 @@ def test_a_base_need_not_stand_alone(files):
         ("base: phrasebok.yaml\n", ["found neither; did you mean phrasebook?"]),
         ("base: no/such.yaml\n", ["no/such.yaml: expected a YAML configuration file, found none"]),
         ("base: .\n", ["expected a YAML file that can be read, got: Is a directory"]),
-        ("base: 5\n", ["or the path of a YAML file, got 5; rnnsearch configs lists the names"]),
+        ("base: 5\n", ["or the path of a YAML file, got 5; rnnsearch options lists the names"]),
         ("base: [phrasebook]\n", ["or the path of a YAML file, got ['phrasebook']"]),
         ("base: {phrasebook: }\n", ["or the path of a YAML file, got {'phrasebook': None}"]),
         ("base: null\n", ["or the path of a YAML file, got None"]),
@@ -313,11 +305,3 @@ def test_every_shipped_configuration_has_a_development_text():
     assert {name for name, data in configs.items() if not names_development_text(data)} == {
         name for name, data in configs.items() if data.corpus == "phrase_table"
     }
-
-
-def test_verbs_take_a_file_with_a_base(files, capsys):
-    path = files(mine="base: rnnsearch-50\nmodel: {hidden_size: 77}\n")
-    assert run(["fidelity", "--config", str(path)]) == 0
-    assert re.search(r"model\.hidden_size +77 +1000 +1000 +neither", capsys.readouterr().out)
-    assert run(["doctor", "--config", str(path), "--set", "base=phrasebook"]) == 2
-    assert "--set base=phrasebook: base: expected none here" in capsys.readouterr().err

@@ -4,26 +4,18 @@ is named, the last checkpoint stays good.
 
 import contextlib
 import errno
-import itertools
 import os
-import pkgutil
 import subprocess
-import tempfile
 
 import pytest
-import tensorflow as tf
 from killed import LANGUAGE_MODEL, SETTINGS
 
 from rnnsearch_tf.files import atomic as files
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.prepared import writing as preparing
-from rnnsearch_tf.runtime.processes import Processes
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import new_folder, replacing, write_file
 from rnnsearch_tf.files.writing import Output
-from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.text import counting
 from rnnsearch_tf.training.fit import train
 from rnnsearch_tf.training.checkpoint import load_state
 
@@ -76,102 +68,19 @@ def test_a_disk_that_is_full_from_the_beginning(small_disk):
 TEXT = ["The door is white.", "She goes to the hotel."]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "translate",
-        pytest.param("translate --n-best 2", marks=pytest.mark.slow),
-        pytest.param("translate --json", marks=pytest.mark.slow),
-        pytest.param("rescore --source S N", marks=pytest.mark.slow),
-        pytest.param("align", marks=pytest.mark.slow),
-    ],
-)
 @pytest.mark.parametrize("ending", ["", ".gz"])
-def test_every_writer_of_lines_names_its_file(small_disk, whole, tmp_path, capsys, words, ending):
-    for name, lines in (
-        ("S", TEXT),
-        ("T", ["La porte est blanche.", "Elle va."]),
-        ("N", [f"{k} ||| La porte ||| lm= -1 ||| -1" for k in (0, 1)]),
-    ):
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+def test_translations_name_their_file(small_disk, whole, tmp_path, capsys, ending):
+    (tmp_path / "source").write_text("".join(f"{line}\n" for line in TEXT))
     space = os.statvfs(small_disk)
     (small_disk / "filler").write_bytes(bytes(space.f_bavail * space.f_bsize))
-    verb, *more = words.split()
-    files = {"align": ["S", "T"], "rescore": []}.get(verb, ["S"])
     output = small_disk / f"results{ending}"
-    more = [str(tmp_path / word) if word in "STN" else word for word in (*more, *files)]
-    assert rnnsearch([verb, "--model", str(whole), "--output", str(output), *more]) == 1
+    words = ["translate", "--model", str(whole), "--output", str(output)]
+    assert rnnsearch([*words, str(tmp_path / "source")]) == 1
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith(
         f"rnnsearch: error: {output}: expected a file that can be written, got: No space left on"
         " device; free some space there"
     )
-
-
-def full_disk_for(monkeypatch, ending):
-    """Writing of files whose names end so meets a full disk: the system's /dev/full."""
-
-    def opened(path, mode="r", **keywords):
-        full = "w" in mode and str(path).endswith(ending)
-        return open("/dev/full" if full else path, mode, **keywords)
-
-    for module in (files, counting):
-        monkeypatch.setattr(module, "open", opened, raising=False)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "part-000000.ids.bin",
-        "part-000001.lengths.bin",
-        "/ids.bin",
-        "/offsets.bin",
-        "/lengths.bin",
-        "count-000001.target",
-    ],
-)
-def test_preparing_names_the_file_that_a_disk_is_too_full_for(tmp_path, monkeypatch, name):
-    for number, side in itertools.product((0, 1), ("source", "target")):
-        (tmp_path / f"{number}.{side}").write_text("one two\nthree\n" * 3)
-    data = {f"train_{side}": str(tmp_path / f"*.{side}") for side in ("source", "target")}
-    config = load_config(
-        values={
-            "source": {"tokenization": "space"},
-            "target": {"tokenization": "space"},
-            "data": data,
-        }
-    )
-    monkeypatch.setattr(preparing, "Processes", InThisProcess)
-    full_disk_for(monkeypatch, name)
-    expected = (
-        f"{tmp_path}/.prepared.partial/{name.lstrip('/')}: expected a file that can be written,"
-        " got: No space left on device; free"
-    )
-    with pytest.raises(UserError, match=expected):
-        preparing.prepare(config, tmp_path / "prepared", processes=2)
-    monkeypatch.undo()
-    assert preparing.prepare(config, tmp_path / "prepared", processes=1).count == 12
-
-
-class InThisProcess(Processes):
-    """As many as asked for, without starting any."""
-
-    def call(self, function, requests, doing):
-        for request in requests:
-            pkgutil.resolve_name(function)(**request)
-
-
-def test_words_put_aside_name_the_folder(monkeypatch):
-    monkeypatch.setattr(counting.tempfile, "TemporaryFile", lambda: open("/dev/full", "wb"))
-    counts = counting.TokenCounts(tf.strings.split, most_words=1)
-    with pytest.raises(
-        UserError,
-        match=(
-            f"{tempfile.gettempdir()}: expected a file that can be written, got: No space left on"
-            " device; free"
-        ),
-    ):
-        counts.add([f"word{number}" for number in range(10_000)])
 
 
 @contextlib.contextmanager
@@ -239,7 +148,6 @@ def test_what_is_written_is_on_the_disk_before_it_has_its_name(tmp_path, monkeyp
     monkeypatch.setattr(
         files.os, "replace", lambda old, new: (steps.append(f"{old} -> {new}"), real(old, new))
     )
-    Run(tmp_path)._write_checksums({"a": {"0" * 64}})
-    old = tmp_path / "partial-SHA256SUMS"
-    new = tmp_path / "SHA256SUMS"
-    assert steps in ([str(old), f"{old} -> {new}", str(tmp_path)],)
+    write_file(tmp_path / "f", "text")
+    old = tmp_path / "partial-f"
+    assert steps == [str(old), f"{old} -> {tmp_path / 'f'}", str(tmp_path)]

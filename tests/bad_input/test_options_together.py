@@ -1,4 +1,4 @@
-"""Options that do not fit each other: sizes and orders of a model, updates of a training."""
+"""Options that do not fit each other: sizes and orders of a model."""
 
 import pytest
 from rnnsearch_tf.config import load_config
@@ -57,22 +57,3 @@ def test_sizes_that_do_not_fit_each_other(overrides, message):
         return
     with pytest.raises(UsageError, match=message):
         load_config(overrides=overrides.split())
-
-
-@pytest.mark.parametrize(
-    "values, message",
-    [
-        (
-            dict(evaluate_after=11, maximum_updates=10),
-            "evaluate_after: expected at most training.maximum_updates = 10, .* got 11",
-        ),
-        (dict(evaluate_after=10, maximum_updates=10), None),
-        (dict(evaluate_after=11), None),
-    ],
-)
-def test_an_end_before_evaluate_after(values, message):
-    if message is None:
-        load_config(values={"training": values})
-        return
-    with pytest.raises(UsageError, match=message):
-        load_config(values={"training": values})

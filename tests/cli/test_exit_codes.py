@@ -1,71 +1,28 @@
-"""The exit codes, a table by hand: examples of each, and signals to verbs that can be resumed.
-
-Real processes: test_help.py (0 and 2), test_processes.py (130 and 141). test_pipes.py has 141 for
-every verb that writes, training/test_nothing_lost.py has 75 for every phase of a training.
-"""
+"""The exit codes: examples of each, and whatever happens is one line."""
 
 import errno
-import importlib
-import re
+import os
 import signal
 import subprocess
 import sys
 
 import pytest
-from test_pipes import without_reader
 
 from rnnsearch_tf.cli import main
-
-MEANINGS = {
-    0: "done",
-    1: "failed",
-    2: "wrong usage",
-    75: "stopped by SIGTERM and resumable",
-    130: "interrupted by Ctrl-C",
-    141: "the reader of the output is gone",
-}
+from rnnsearch_tf.training import fit
 
 EXAMPLES = [
     (0, []),
     (0, ["--version"]),
     (0, ["help", "train"]),
-    (0, ["--quiet", "configs"]),
-    (0, ["fidelity", "--config", "phrasebook"]),
-    (1, ["runs", "nothing-here"]),
+    (0, ["options", "phrasebook"]),
     (1, ["aer", "nothing-here", "nor-here"]),
-    (1, ["doctor", "--config", "your-own-text"]),  # it reports that the files are missing
+    (1, ["translate", "--model", "nothing-here"]),
     (2, ["tranlate"]),
     (2, ["help", "tranlate"]),
     (2, ["aer"]),
-    (2, ["configs", "phrasebok"]),
-    (2, ["launch", "--workers", "2"]),
+    (2, ["options", "phrasebok"]),
 ]
-
-STOPPED = [
-    ("train", "rnnsearch_tf.training.fit:train", ["--config", "phrasebook", "--output", "mine"]),
-    (
-        "prepare",
-        "rnnsearch_tf.data.prepared.writing:prepare",
-        ["--config", "phrasebook", "--output", "mine"],
-    ),
-    (
-        "translate-corpus",
-        "rnnsearch_tf.extras.bulk.corpus:translate_corpus",
-        ["--model", "run", "--input", "s", "--output", "mine"],
-    ),
-]
-"""Verbs that SIGTERM leaves resumable: the engine, and words."""
-
-
-def test_help_has_the_table():
-    said = " ".join(main._overview().split())
-    listed = said.partition("Exit code: ")[2].partition(". ")[0]
-    listed = re.sub(r" \([^)]*\)", "", listed)  # the verbs
-    assert dict(part.split(" ", 1) for part in listed.split(", ")) == {
-        str(code): meaning for code, meaning in MEANINGS.items()
-    }
-    verbs = re.search(r"resumable \((.*?)\)", said).group(1).split(", ")
-    assert {*verbs} == {verb for verb, *_ in STOPPED}
 
 
 @pytest.mark.parametrize("code, words", EXAMPLES, ids=str)
@@ -76,57 +33,75 @@ def test_an_example_of_each(code, words, capsys, tmp_path, monkeypatch):
     assert said.out or code and said.err
 
 
-@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 75), (signal.SIGINT, 130)])
-@pytest.mark.parametrize("verb, engine, words", STOPPED, ids=[verb for verb, *_ in STOPPED])
-def test_a_signal_while_the_engine_works(
-    verb, engine, words, number, code, capsys, observe, monkeypatch, request
-):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_before_the_first_update(number, capsys, monkeypatch, request, tmp_path):
     # a shell's background jobs ignore SIGINT
     ignored = signal.signal(signal.SIGINT, signal.default_int_handler)
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, ignored))
-    before = [signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGINT)]
+    before = signal.getsignal(signal.SIGTERM)
 
     def stopped(*arguments):
         assert signal.getsignal(number) != signal.SIG_DFL, "it would end this process"
         signal.raise_signal(number)
         raise AssertionError("nothing came of the signal")
 
-    module, _, name = engine.partition(":")
-    monkeypatch.setattr(importlib.import_module(module), name, stopped)
-    assert main.run([verb, *words]) == code
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.splitlines()[-1].startswith(
-        "rnnsearch: stopped by SIGTERM; " if code == 75 else "rnnsearch: interrupted"
-    )
-    assert [signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGINT)] == before
+    monkeypatch.setattr(fit, "train", stopped)
+    output = str(tmp_path / "run")
+    assert main.run(["train", "--config", "phrasebook", "--output", output]) == 130
+    assert capsys.readouterr() == ("", "rnnsearch: interrupted\n")
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
-def test_without_a_reader(monkeypatch):
-    with without_reader() as stream:
+def test_a_reader_that_leaves_is_141_without_a_word(capsys, monkeypatch):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w", encoding="utf-8") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
-        assert main.run(["configs"]) == 141
-
-
-@pytest.mark.parametrize("name", ["KeyboardInterrupt", "Terminated"])
-def test_the_name_of_a_file_is_no_signal(name, capsys, tmp_path, monkeypatch):
-    """TensorFlow's errors say so in their text; so does a file's name."""
-    monkeypatch.chdir(tmp_path)
-    assert main.run(["runs", name]) == 1
-    assert name in capsys.readouterr().err
-    (tmp_path / name).mkdir()
-    assert main.run(["aer", name, name]) == 1
-    assert main.run(["fidelity", "--config", f"{name}.yaml"]) == 2
-    assert main.run([name]) == 2
-    assert main._explain(PermissionError(errno.EACCES, "Permission denied", name)) == 1
-    assert main._explain(RuntimeError(f"a graph: {name}: \nTraceback")) in (75, 130)
+        code = main.run(["options"])
+        stream.write("more")  # as Python's own flush when it ends
+    assert (code, capsys.readouterr().err) == (141, "")
 
 
 @pytest.mark.parametrize(
-    "words, code", [(["rnnsearch_tf", "runs", "nothing-here"], 1), (["rnnsearch_tf.export"], 2)]
+    "error, code, text",
+    [
+        (
+            ZeroDivisionError("division\nby zero"),
+            1,
+            "unexpected error: ZeroDivisionError: division by zero (RNNSEARCH_DEBUG=1",
+        ),
+        (MemoryError(), 1, "unexpected error: MemoryError"),
+        (PermissionError(errno.EACCES, "Permission denied", "/x/y"), 1, "/x/y: Permission denied"),
+        (OSError(errno.ENOSPC, "No space left on device"), 1, "No space left on device"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (RuntimeError("of a graph: KeyboardInterrupt: \nTraceback"), 130, "interrupted"),
+    ],
 )
-def test_a_module_ends_with_the_code(words, code, tmp_path):
+def test_whatever_happens_is_one_line(capsys, monkeypatch, error, code, text):
+    def explode(argv):
+        raise error
+
+    monkeypatch.setattr(main, "_dispatch", explode)
+    assert main.run(["translate"]) == code
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1 and text in captured.err
+
+
+def test_a_developer_sees_the_traceback(monkeypatch):
+    def explode(argv):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(main, "_dispatch", explode)
+    monkeypatch.setenv("RNNSEARCH_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        main.run(["translate"])
+
+
+def test_a_module_ends_with_the_code(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-m", *words], capture_output=True, cwd=tmp_path, timeout=60
+        [sys.executable, "-m", "rnnsearch_tf.export"],
+        capture_output=True,
+        cwd=tmp_path,
+        timeout=60,
     )
-    assert done.returncode == code, done.stderr.decode()
+    assert done.returncode == 2, done.stderr.decode()

@@ -59,19 +59,6 @@ def test_a_finished_line_in_is_a_finished_line_out(run_folder):
     assert errors.decode() == expected
 
 
-def test_a_reader_that_leaves_ends_it_quietly(tmp_path):
-    config = tmp_path / "c.yaml"
-    config.write_text("")
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = subprocess.run(
-        [*RNNSEARCH, "fidelity", "--config", config],
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        timeout=60,
-    )
-    os.close(writing)
-    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_ctrl_c_saves_and_resume_goes_on(tmp_path):

@@ -1,13 +1,10 @@
 """Lines in and out: whole, in order, streamed, compressed by name."""
 
 import bz2
-import errno
 import gzip
 import io
 import lzma
 import os
-import subprocess
-import sys
 import tarfile
 import threading
 import time
@@ -17,17 +14,9 @@ import pytest
 from backports import zstd
 
 from rnnsearch_tf.data.pairs import Pairs
-from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files import atomic, writing
-from rnnsearch_tf.files.atomic import leftovers, replacing
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.reading import read_all, read_batches, read_lines, read_pairs
-from rnnsearch_tf.files.writing import (
-    Output,
-    check_output,
-    check_outputs,
-    whole_file,
-    whole_files,
-)
+from rnnsearch_tf.files.writing import Output, whole_file
 
 
 def write(path, data):
@@ -55,16 +44,6 @@ def test_every_line_comes_once(tmp_path, name, size, data, lines):
     batches = list(read_batches(write(tmp_path / name, data), size))
     assert [line for batch in batches for line in batch] == lines
     assert all(1 <= len(batch) <= size for batch in batches)
-
-
-def test_two_results_are_two_files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    check_outputs({"--a": "x", "--b": None, "--c": None, "--d": "-", "--e": "-"})
-    with pytest.raises(
-        UsageError,
-        match="--a, --c: expected two files, got .*x twice; name another for one of them",
-    ):
-        check_outputs({"--a": "x", "--b": "y", "--c": str(tmp_path / "x")})
 
 
 def test_a_long_file_arrives_in_full_batches(tmp_path):
@@ -122,41 +101,6 @@ def test_pairs_go_together(tmp_path):
     assert pairs == [("a", "A"), ("b", ""), ("c", "C")]
 
 
-@pytest.mark.parametrize("lines", [(3, 5), (5, 3), (0, 1)])
-def test_unequal_files_are_an_error_with_both_counts_before_anything_is_read(tmp_path, lines):
-    names = [write(tmp_path / side, b"x\n" * count) for side, count in zip("st", lines)]
-    with pytest.raises(
-        UserError,
-        match=f"got {lines[0]} in .*s and {lines[1]} in .*t; their lines must correspond$",
-    ):
-        read_pairs(*names, 2)
-
-
-def test_a_missing_one_of_two_is_said_before_anything_is_read(tmp_path):
-    there = write(tmp_path / "t", b"x\n")
-    with pytest.raises(UserError, match="typo: expected a text file, found none; check the path"):
-        read_pairs(str(tmp_path / "typo"), there, 2)
-
-
-@pytest.mark.parametrize("names", [("-", "-"), (None, "-")])
-def test_standard_input_is_one_of_both_at_most(names):
-    with pytest.raises(
-        UsageError,
-        match=(
-            "expected standard input for one text at most, got it for both; name a file for the"
-            " other"
-        ),
-    ):
-        read_pairs(*names, 2)
-
-
-@pytest.mark.parametrize("name", ["-", None])
-def test_one_of_both_may_be_standard_input(name, tmp_path, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\nb\n")))
-    target = write(tmp_path / "t", b"A\nB\n")
-    assert list(read_pairs(name, target, 2)) == [(["a", "b"], ["A", "B"])]
-
-
 def test_pairs_come_as_soon_as_both_lines_have_arrived(tmp_path):
     """The source is written line by line, and waits for the pairs of the lines before."""
     os.mkfifo(tmp_path / "s")
@@ -210,130 +154,6 @@ def test_results_are_one_line_each(tmp_path, capsys):
 def test_a_place_that_cannot_be_written(tmp_path):
     with pytest.raises(UserError, match="expected a file that can be written"):
         Output(tmp_path / "no" / "out")
-
-
-@pytest.mark.parametrize("ending", [".xz", ".bz2", ".zst"])
-def test_a_name_of_a_compression_that_is_not_written(tmp_path, ending):
-    for write in (Output, check_output):
-        with pytest.raises(UsageError, match=rf"ends in \.gz or of no compression, got \{ending}"):
-            write(tmp_path / f"result{ending}")
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_place_is_tried_before_long_work(tmp_path):
-    """Nothing is made, and nothing that is there is touched."""
-    name = write(tmp_path / "a.txt", b"one\n")
-    for place, reason in (
-        (tmp_path / "no" / "out", "No such file"),
-        (tmp_path, "Is a directory"),
-        (f"{tmp_path}/new/", "Is a directory"),
-    ):
-        with pytest.raises(
-            UserError, match=f"{place}: expected a file that can be written, got: {reason}"
-        ):
-            check_output(str(place))
-    with pytest.raises(UsageError, match="a.txt: expected another file than the input"):
-        check_output(name, [name])
-    for fine in (None, "-", name, str(tmp_path / "new")):
-        check_output(fine, ["missing"])
-    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"] and read_all(name) == ["one"]
-
-
-def test_a_place_without_permission_is_said_before_long_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anywhere
-    with pytest.raises(
-        UserError, match="new: expected a file that can be written, got: Permission denied"
-    ):
-        check_output(str(tmp_path / "new"))
-
-
-def test_a_whole_file_needs_the_permission_of_its_folder(tmp_path, monkeypatch):
-    """Its temporary file is beside it; a file that is written directly, and a link, need none."""
-    name = write(tmp_path / "a.txt", b"one\n")
-    (tmp_path / "link").symlink_to(name)
-    monkeypatch.setattr(os, "access", lambda path, mode: os.path.isfile(path))
-    with pytest.raises(
-        UserError, match="a.txt: expected a file that can be written, got: Permission denied"
-    ):
-        check_output(name, whole=True)
-    check_output(name)
-    check_output(str(tmp_path / "link"), whole=True)
-
-
-@pytest.mark.parametrize("name", ["x" * 255, "é" * 127, "x" * 221])
-@pytest.mark.parametrize("one_writer", [False, True])
-def test_a_file_of_the_longest_name_is_written(tmp_path, name, one_writer):
-    """Its temporary name is cut; what a killed process left of it is found."""
-    path = tmp_path / name
-    with replacing(path, one_writer=one_writer) as partial:
-        partial.write_text("a")
-        assert partial.parent == tmp_path and len(os.fsencode(partial.name)) <= 255
-        assert leftovers(path) == ([] if one_writer else [partial])
-        assert leftovers(tmp_path / "x") == []
-    assert path.read_text() == "a" and leftovers(path) == []
-
-
-@pytest.mark.parametrize("full", ["a", "b.gz"])
-def test_files_that_belong_together_appear_together(tmp_path, monkeypatch, full):
-    """A disk that is full at the last moment leaves the old ones; none has its name before all are
-    whole.
-    """
-    paths = [tmp_path / name for name in ("a", "b.gz")]
-    for path in paths:
-        path.write_bytes(b"old")
-
-    def written():
-        with whole_files(paths) as streams:
-            for stream in streams:
-                stream.write(b"new")
-
-    def sync(path):
-        if path.name.startswith(f".{full}."):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(writing, "sync", sync)
-        patch.setattr(atomic, "sync", sync)
-        with pytest.raises(UserError, match="No space left on device"):
-            written()
-    assert [path.read_bytes() for path in paths] == [b"old", b"old"]
-    assert len(os.listdir(tmp_path)) == 2
-    seen = []
-    replace = os.replace
-
-    def replaced(partial, path):
-        seen.append([read_all(other) for path in paths for other in leftovers(path)])
-        replace(partial, path)
-
-    monkeypatch.setattr(os, "replace", replaced)
-    written()
-    assert seen[0] == [["new"], ["new"]] and len(seen) == 2
-    assert [read_all(path) for path in paths] == [["new"], ["new"]]
-
-
-def test_a_file_that_is_read_is_not_written_over(tmp_path):
-    name = write(tmp_path / "a.txt", b"one\n")
-    (tmp_path / "link").symlink_to(name)
-    for other in (str(tmp_path / "." / "a.txt"), str(tmp_path / "link"), f"{name}#2"):
-        with pytest.raises(
-            UsageError,
-            match=("a.txt: expected another file than the input, got the same; write elsewhere"),
-        ):
-            Output(name, ["-", None, "missing", other])
-    assert read_all(name) == ["one"]
-    with Output(tmp_path / "new", [name, str(tmp_path / "new")]) as output:
-        output.write(["two"])
-
-
-def test_standard_input_is_not_written_over(tmp_path):
-    name = write(tmp_path / "a.txt", b"one\n")
-    program = "import sys; from rnnsearch_tf.files.writing import Output; Output(sys.argv[1])"
-    with open(name) as lines:
-        done = subprocess.run(
-            [sys.executable, "-c", program, name], stdin=lines, capture_output=True, text=True
-        )
-    assert "a.txt: expected another file than the input, got the same" in done.stderr
-    assert read_all(name) == ["one"]
 
 
 def packed(kind, data):
@@ -460,34 +280,3 @@ def test_the_same_results_are_the_same_bytes_at_any_time(tmp_path, monkeypatch):
         written.append((tmp_path / name).read_bytes())
     assert written[0] == written[1]
     assert gzip.decompress(written[0]) == b"La porte est blanche.\n"
-
-
-def test_a_link_named_as_the_output_stays_a_link(tmp_path):
-    (tmp_path / "to").write_bytes(b"old")
-    (tmp_path / "link").symlink_to("to")
-    with whole_file(tmp_path / "link") as file:
-        file.write(b"new")
-    assert (tmp_path / "link").is_symlink() and (tmp_path / "to").read_bytes() == b"new"
-
-
-def test_standard_output_named_as_the_output_is_appended_to(tmp_path):
-    path = tmp_path / "out"
-    path.write_text("kept\n")
-    code = (
-        "from rnnsearch_tf.files.writing import Output\n"
-        "with Output('/dev/stdout') as out: out.write(['one'])"
-    )
-    with open(path, "a") as output:
-        subprocess.run([sys.executable, "-c", code], stdout=output, check=True)
-    assert path.read_text() == "kept\none\n"
-
-
-def test_results_are_utf8_in_any_locale(tmp_path):
-    path = tmp_path / "out"
-    code = (
-        f"from rnnsearch_tf.files.writing import Output\nwith Output({str(path)!r}) as out:"
-        f" out.write([{ascii('été')}])"
-    )
-    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-    assert path.read_bytes() == "été\n".encode()

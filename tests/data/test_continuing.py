@@ -175,18 +175,6 @@ def test_a_file_lies_between_the_run_and_overrides(run, new, tmp_path):
     }
 
 
-def test_gradients_between_workers_are_not_those_of_one(run):
-    config = load_config(run / "config.yaml", ["training.worker_gradients=bfloat16"])
-    save_config(config, run / "config.yaml")
-    found = [continued_config(run, workers=number).training.worker_gradients for number in (1, 2)]
-    named = continued_config(
-        run, overrides=["training.worker_gradients=bfloat16"]
-    ).training.worker_gradients
-    assert (*found, named) == ("exact", "bfloat16", "bfloat16"), (
-        "what is named is refused when training begins"
-    )
-
-
 def test_one_limit_is_meant_without_the_other(run):
     training = continued_config(run, overrides=["training.maximum_minutes=10"]).training
     assert (training.maximum_minutes, training.maximum_updates) == (10.0, None)

@@ -50,24 +50,15 @@ def test_adadelta(clip, policy):
     follow(rule, optimizers.Adadelta(rho=0.95, epsilon=1e-6, clip=clip))
 
 
-def test_adadelta_with_other_numbers():
-    rule = optimizer(
-        optimizer="adadelta", rho=0.8, epsilon=1e-3, learning_rate=0.5, global_clipnorm=None
-    )
-    follow(rule, optimizers.Adadelta(rho=0.8, epsilon=1e-3, learning_rate=0.5))
-
-
 @pytest.mark.parametrize("name", ("adadelta", "adam", "sgd"))
 @pytest.mark.parametrize("policy", ("error", "decay_weights"))
-@pytest.mark.parametrize("accumulate", (1, 2))
-def test_rows_of_an_embedding_are_the_matrix_they_stand_for(name, policy, accumulate):
+def test_rows_of_an_embedding_are_the_matrix_they_stand_for(name, policy):
     """Gradients of other rows at every step, some of them twice in a batch, once a NaN and once a
     whole matrix: as for a matrix.
     """
     options = dict(
         optimizer=name,
         non_finite_gradient=policy,
-        accumulate=accumulate,
         global_clipnorm=1.0,
         learning_rate=0.5,
     )
@@ -107,24 +98,16 @@ def test_rows_of_an_embedding_are_the_matrix_they_stand_for(name, policy, accumu
 
 
 def test_adam():
-    rule = optimizer(
-        optimizer="adam",
-        learning_rate=2.0**-7,
-        beta_1=0.8,
-        beta_2=0.95,
-        epsilon=1e-8,
-        global_clipnorm=1.0,
-    )
+    rule = optimizer(optimizer="adam", learning_rate=2.0**-7, global_clipnorm=1.0)
     follow(
         rule,
-        optimizers.Adam(learning_rate=2.0**-7, beta_1=0.8, beta_2=0.95, epsilon=1e-8, clip=1.0),
+        optimizers.Adam(learning_rate=2.0**-7, beta_1=0.9, beta_2=0.999, epsilon=1e-8, clip=1.0),
     )
 
 
-@pytest.mark.parametrize("momentum", (0.0, 0.75))
-def test_sgd(momentum):
-    rule = optimizer(optimizer="sgd", learning_rate=2.0**-4, momentum=momentum, global_clipnorm=1.0)
-    follow(rule, optimizers.SGD(learning_rate=2.0**-4, momentum=momentum, clip=1.0))
+def test_sgd():
+    rule = optimizer(optimizer="sgd", learning_rate=2.0**-4, global_clipnorm=1.0)
+    follow(rule, optimizers.SGD(learning_rate=2.0**-4, clip=1.0))
 
 
 OURS = {  # name: numbers that float32, of Keras, has exactly
@@ -137,7 +120,6 @@ KERAS_ARGUMENTS = [
     dict(clipnorm=0.5),
     dict(clipvalue=0.25),
     dict(global_clipnorm=0.5),
-    dict(gradient_accumulation_steps=2),
     dict(use_ema=True, ema_momentum=0.5),
     dict(use_ema=True, ema_momentum=0.75, ema_overwrite_frequency=2),
     dict(learning_rate=keras.optimizers.schedules.ExponentialDecay(0.5, 1, 0.5)),
@@ -214,10 +196,9 @@ def state(rule, weights):
 
 
 @pytest.mark.parametrize("rule_name", ("adadelta", "adam", "sgd"))
-@pytest.mark.parametrize("policy", ("error", "skip"))
 @pytest.mark.parametrize("bad", (np.nan, np.inf))
-def test_a_gradient_that_is_not_finite_changes_nothing(rule_name, policy, bad):
-    rule = optimizer(optimizer=rule_name, non_finite_gradient=policy)
+def test_a_gradient_that_is_not_finite_changes_nothing(rule_name, bad):
+    rule = optimizer(optimizer=rule_name)
     weights = fresh_weights()
     rule.build(weights)
     rule.apply([tf.constant(gradient) for gradient in gradients_of_step(0)], weights)
@@ -244,48 +225,5 @@ def test_decay_weights_takes_a_tenth_of_the_weights_for_gradient_uncut():
     gradients[0][0, 0] = np.nan
     rule.apply([tf.constant(gradient) for gradient in gradients], weights)
     expected = optimizers.Adadelta(clip=None).update(values, [0.1 * value for value in values])
-    for weight, value in zip(weights, expected):
-        np.testing.assert_allclose(weight.numpy(), value, rtol=0, atol=1e-12)
-
-
-def test_accumulated_gradients_are_averaged_then_cut():
-    rule = optimizer(optimizer="adadelta", accumulate=3, global_clipnorm=1.0)
-    weights = fresh_weights()
-    values = [weight.numpy() for weight in weights]
-    reference = optimizers.Adadelta(clip=1.0)
-    rule.build(weights)
-    for update in range(2):
-        parts = [gradients_of_step(3 * update + k) for k in range(3)]
-        for k, part in enumerate(parts):
-            for weight, value in zip(weights, values):
-                np.testing.assert_array_equal(weight.numpy(), value)
-            rule.apply([tf.constant(gradient) for gradient in part], weights)
-        values = reference.update(values, [np.mean(together, axis=0) for together in zip(*parts)])
-        for weight, value in zip(weights, values):
-            np.testing.assert_allclose(weight.numpy(), value, rtol=0, atol=1e-10)
-        values = [weight.numpy() for weight in weights]
-
-
-@pytest.mark.parametrize("bad, clip", ((1, None), (0, 0.01)))
-def test_an_average_that_ends_with_a_weight_decay_is_not_cut(bad, clip):
-    """Of two batches, number `bad` has no finite gradient; only the last of them decides."""
-    rule = optimizer(
-        optimizer="adadelta",
-        accumulate=2,
-        non_finite_gradient="decay_weights",
-        global_clipnorm=0.01,
-    )
-    weights = fresh_weights()
-    values = [weight.numpy() for weight in weights]
-    rule.build(weights)
-    for number in range(2):
-        gradients = gradients_of_step(number)
-        if number == bad:
-            gradients[0][0, 0] = np.nan
-        rule.apply([tf.constant(gradient) for gradient in gradients], weights)
-    averages = [
-        (gradient + 0.1 * value) / 2 for gradient, value in zip(gradients_of_step(1 - bad), values)
-    ]
-    expected = optimizers.Adadelta(clip=clip).update(values, averages)
     for weight, value in zip(weights, expected):
         np.testing.assert_allclose(weight.numpy(), value, rtol=0, atol=1e-12)

@@ -119,16 +119,3 @@ def test_two_batches_weigh_by_their_words():
     )
     assert result["loss"] == pytest.approx(mean, rel=1e-6)
     assert result["perplexity"] == pytest.approx(np.exp(mean), rel=1e-6)
-
-
-def test_accumulation_equals_one_large_batch():
-    """Two batches of two sentences, batch_mean, equal one batch of four."""
-    adadelta = dict(optimizer="adadelta", global_clipnorm=1.0)
-    whole = compiled(tiny_model(), "batch_mean", **adadelta)
-    parts = compiled(tiny_model(), "batch_mean", accumulate=2, **adadelta)
-    for _ in range(3):
-        whole.train_on_batch(batch())
-        for pairs in (PAIRS[:2], PAIRS[2:]):
-            parts.train_on_batch(batch(pairs))
-    for one, other in zip(values_of(whole), values_of(parts)):
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-10)

@@ -11,7 +11,7 @@ LEVELS = [
     ["errors"],
     ["files", "runtime"],
     ["config"],
-    ["runs", "distributed"],
+    ["runs"],
     ["text", "layers"],
     ["search", "alignment"],
     ["data", "evaluation"],

@@ -67,7 +67,6 @@ def test_every_optimizer(optimizer, policy):
         "float32",
         optimizer=optimizer,
         non_finite_gradient=policy,
-        accumulate=2,
         label_smoothing=0.1,
     )
     assert without_kernel(traced) == set()

@@ -3,13 +3,9 @@ every Keras model, or is refused.
 """
 
 import dataclasses
-import pathlib
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-import tensorflow as tf
 from tiny_rnnsearch import PAIRS, TARGET_SIZE, batch, dataset, tiny_model
 
 from rnnsearch_tf.runtime.backend import keras
@@ -96,36 +92,6 @@ def test_terminate_on_nan_stops_first():
         .history
     )
     assert np.isnan(history["loss"]).all()
-
-
-def test_an_epoch_of_skipped_batches_is_nan_and_says_so():
-    model = fused(non_finite_gradient="skip")
-    model.output_layer.b_softmax.assign(np.full(TARGET_SIZE, np.nan))
-    history = model.fit(dataset([PAIRS] * 2), verbose=0).history
-    assert np.isnan(history["loss"]) and history["non_finite_share"] == [1.0]
-
-
-@pytest.mark.slow
-def test_the_best_checkpoint_is_not_that_of_nan(tmp_path):
-    """A diverging training: the first epoch ends finite, the second does not."""
-    model = fused(optimizer="sgd", learning_rate=0.01, non_finite_gradient="skip")
-    path = tmp_path / "best.keras"
-    best = keras.callbacks.ModelCheckpoint(path, monitor="val_loss", save_best_only=True)
-
-    class Spoil(keras.callbacks.Callback):
-        def on_epoch_begin(self, epoch, logs=None):
-            if epoch:
-                model.output_layer.b_softmax.assign(np.full(TARGET_SIZE, np.nan))
-
-    model.fit(
-        dataset([PAIRS]),
-        validation_data=dataset([PAIRS]),
-        epochs=2,
-        callbacks=[best, Spoil()],
-        verbose=0,
-    )
-    saved = keras.models.load_model(path)
-    assert all(np.isfinite(weight).all() for weight in weights_of(saved))
 
 
 def test_a_development_loss_that_is_not_finite_is_never_the_best():
@@ -264,10 +230,6 @@ def test_what_has_no_effect_is_refused(tmp_path):
             lambda: model.compile("sgd", loss=TranslationLoss(), metrics=["accuracy"]),
             "no metrics beside TranslationLoss",
         ),
-        (
-            lambda: model.compile("sgd", loss=None, jit_compile=True),
-            "expected jit_compile=True with TranslationLoss",
-        ),
         (lambda: model.quantize("int8"), "expected no quantization"),
         (
             lambda: model.export(tmp_path / "x", format="litert"),
@@ -303,40 +265,3 @@ def test_regularizers_and_added_losses_are_part_of_the_objective():
     np.testing.assert_allclose(
         np.array(with_it.output_layer.b_softmax), expected, rtol=0, atol=1e-7
     )
-
-
-def test_sgd_with_momentum_beside_numpy():
-    rule = build_optimizer(
-        dataclasses.replace(
-            TrainingConfig(),
-            optimizer="sgd",
-            learning_rate=0.1,
-            momentum=0.75,
-            global_clipnorm=None,
-        )
-    )
-    weight = keras.Variable([1.0, -2.0])
-    theta = np.array([1.0, -2.0])
-    velocity = np.zeros(2)
-    for gradient in ([0.5, 1.0], [-1.0, 0.25], [0.0, 2.0]):
-        rule.apply([tf.constant(gradient)], [weight])
-        velocity = 0.75 * velocity - 0.1 * np.array(gradient)
-        theta = theta + velocity
-        np.testing.assert_allclose(np.array(weight), theta, rtol=1e-6)
-
-
-DETERMINISTIC = """
-import tensorflow as tf
-tf.config.experimental.enable_op_determinism()
-from test_keras_fit import PAIRS, dataset, fused
-history = fused().fit(dataset([PAIRS] * 3), verbose=0).history
-assert history["target_tokens_per_second"][0] > 0
-"""
-
-
-@pytest.mark.slow
-def test_fit_under_op_determinism():
-    folder = pathlib.Path(__file__).parent
-    paths = [str(folder), str(folder.parent), *sys.path]
-    code = f"import sys; sys.path[:0] = {paths!r}\n{DETERMINISTIC}"
-    subprocess.run([sys.executable, "-c", code], check=True)
