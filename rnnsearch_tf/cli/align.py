@@ -15,8 +15,8 @@ from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import flags
 from rnnsearch_tf.cli.shared import load_translator
-from rnnsearch_tf.files.reading import check_pairs, read_pairs
-from rnnsearch_tf.files.writing import Output, check_output
+from rnnsearch_tf.files.reading import check_inputs, read_pairs
+from rnnsearch_tf.files.writing import Output
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -29,12 +29,11 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     files = [arguments.source, arguments.target]
-    check_pairs(*files)
-    check_output(arguments.output, files)
-    translator = load_translator(arguments)
-    translator.require_attention("align")
-    line = _soft if arguments.soft else _hard(translator)
-    with Output(arguments.output, files) as output:
+    check_inputs(files)
+    with Output(arguments.output) as output:
+        translator = load_translator(arguments)
+        translator.require_attention("align")
+        line = _soft if arguments.soft else _hard(translator)
         for lines in read_pairs(*files, translator.config.search.batch_size):
             output.write(map(line, translator.score_targets(*lines)))
 

@@ -92,6 +92,6 @@ def run(arguments: Namespace) -> None:
         deadline=arguments.deadline,
         credentials=credentials,
     )
-    with client, Output(arguments.output, arguments.files) as output:
+    with client, Output(arguments.output) as output:
         for lines in client.translate_batches(texts, arguments.concurrency):
             output.write([line.text for line in lines])

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 from rnnsearch_tf.cli import flags
 from rnnsearch_tf.cli.shared import load_translator
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files.reading import check_counts, check_standard_input, read_all
-from rnnsearch_tf.files.writing import Output, check_output, check_own_file
+from rnnsearch_tf.files.reading import check_counts, read_all
+from rnnsearch_tf.files.writing import Output
 from rnnsearch_tf.runtime.progress import progress
 
 if TYPE_CHECKING:
@@ -68,14 +68,12 @@ def arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     changes = {"nbest": 1} | ({"beam_size": arguments.beam_size} if arguments.beam_size else {})
     inputs = [arguments.source, *arguments.reference]
-    check_standard_input(inputs)
     sources, *references = map(read_all, inputs)
     for path, lines in zip(arguments.reference, references):
         check_counts((arguments.source, path), (len(sources), len(lines)))
     if not sources:
         raise UserError(f"{arguments.source}: expected sentences to evaluate, got an empty file")
-    check_own_file("--output", arguments.output, "the scores")
-    check_output(arguments.output, inputs)
+    written = Output(arguments.output) if arguments.output else None  # before the model is loaded
     translator = load_translator(arguments)
     if arguments.tokenized:
         _check_words(translator.config.target)
@@ -85,9 +83,9 @@ def run(arguments: Namespace) -> None:
             " case"
         )
     translations = _translated(translator, sources, changes)
-    if arguments.output:
-        with Output(arguments.output) as output:
-            output.write(translation.text for translation in translations)
+    if written:
+        with written:
+            written.write(translation.text for translation in translations)
     report = _report(translator, translations, references, arguments)
     with Output() as output:
         output.write([json.dumps(report, ensure_ascii=False)] if arguments.json else _table(report))

@@ -11,8 +11,8 @@ from argparse import ArgumentParser, Namespace
 from rnnsearch_tf.cli import flags
 from rnnsearch_tf.config import TextConfig, check_value
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files.reading import check_standard_input, read_all
-from rnnsearch_tf.files.writing import Output, check_output, check_own_file
+from rnnsearch_tf.files.reading import read_all
+from rnnsearch_tf.files.writing import Output
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -45,9 +45,6 @@ def run(arguments: Namespace) -> None:
         raise UsageError("--target-language: has no effect with --tokenized; leave it out")
     language = arguments.target_language or "en"
     check_value("target.language", language, "--target-language")
-    check_own_file("--chosen", arguments.chosen, "the scores")
-    check_output(arguments.chosen, [arguments.reference, arguments.nbest])
-    check_standard_input([arguments.reference, arguments.nbest])
     from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for
     from rnnsearch_tf.extras.moses.nbest import read_nbest
     from rnnsearch_tf.extras.moses.oracle import choose

@@ -29,7 +29,7 @@ def run(arguments: Namespace) -> None:
     from rnnsearch_tf.translation.results import distinct
 
     index = 0
-    with Output(None, arguments.files) as output:
+    with Output() as output:
         for texts in batches:
             for samples in translator.sample(texts, arguments.n):
                 output.write(

@@ -48,7 +48,7 @@ from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.text.sentences import check_splitting, join_sentences, split_sentences
 from rnnsearch_tf.files.reading import check_inputs, count_lines
-from rnnsearch_tf.files.writing import Output, check_output
+from rnnsearch_tf.files.writing import Output
 
 if TYPE_CHECKING:
     from rnnsearch_tf.translation.results import Hypothesis, ScoredPair, Translation
@@ -95,7 +95,7 @@ def run(arguments: Namespace) -> None:
     if arguments.split_sentences:
         _check_split(arguments, form)
     check_inputs(arguments.files)
-    check_output(arguments.output, arguments.files)
+    output = Output(arguments.output)
     exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None
     if sys.stdin.isatty() and not arguments.files:  # TensorFlow alone takes seconds
         print(
@@ -117,7 +117,7 @@ def run(arguments: Namespace) -> None:
     inputs = input_batches(arguments.files, batch_size)
     total = count_lines(arguments.files or ["-"])
     with (
-        Output(arguments.output, arguments.files) as output,
+        output,
         line_progress("translating", total, arguments.output) as bar,
     ):
         for texts in inputs:
