@@ -63,7 +63,7 @@ class Profile:
     )
     weights: str = option(
         "float32",
-        "number type of the stored weights; types smaller than float32 cost BLEU (printed), and are"
+        "number type of the stored weights; types smaller than float32 may cost BLEU, and are"
         " converted once a request",
         choices=WEIGHTS,
     )

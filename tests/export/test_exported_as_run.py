@@ -1,8 +1,6 @@
 """`rnnsearch translate --model` on an exported model: what the RUN itself gives."""
 
-import dataclasses
 import json
-import re
 
 import numpy as np
 import pytest
@@ -49,8 +47,8 @@ def near(found, expected):
     "words",
     [
         pytest.param([], marks=pytest.mark.slow),
-        pytest.param(["--alignment", "hard"], marks=pytest.mark.slow),
-        ["--output-type", "json", "--alignment", "soft", "--probabilities"],
+        pytest.param(["--alignment"], marks=pytest.mark.slow),
+        ["--json", "--alignment", "--probabilities"],
     ],
     ids=str,
 )
@@ -58,7 +56,7 @@ def test_the_same_output(capsys, run_folder, exported, source, words):
     expected, _ = translate(capsys, run_folder, *UNKNOWN, *words, source)
     for model in (exported, exported.parent):
         found, _ = translate(capsys, model, *words, source)
-        if "json" in words:
+        if "--json" in words:
             for line, wanted in zip(map(json.loads, found), map(json.loads, expected), strict=True):
                 # a cut translation has no row of the end symbol
                 wanted["alignment"] = wanted["alignment"][: len(line["alignment"])]
@@ -70,24 +68,7 @@ def test_the_same_output(capsys, run_folder, exported, source, words):
             assert found == expected
 
 
-@pytest.mark.slow
-def test_the_same_with_constraints(capsys, run_folder, exported, source, tmp_path):
-    phrases = tmp_path / "phrases"
-    phrases.write_text("vieux\tlivre\n\nporte\nZoé\n", encoding="utf-8")
-    expected, _ = translate(capsys, run_folder, *UNKNOWN, "--constraints", phrases, source)
-    found, _ = translate(capsys, exported, "--constraints", phrases, source)
-    assert (
-        found == expected
-        and "vieux" in found[0]
-        and "livre" in found[0]
-        and "porte" in found[2]
-        and "Zoé" in found[3]
-    )
-
-
-@pytest.mark.parametrize(
-    "words", [[], ["--n-best", 2], ["--alignment", "hard"], ["--term-marks"]], ids=str
-)
+@pytest.mark.parametrize("words", [[], ["--n-best", 2], ["--alignment"]], ids=str)
 def test_what_is_cut_is_said(capsys, exported, tmp_path, words):
     """An export takes 200 tokens."""
     (tmp_path / "long").write_text(f"a book\n{'book ' * 201}\n{'book ' * 200}\n")
@@ -123,10 +104,12 @@ def test_the_same_nbest_lists(capsys, run_folder, exported, source):
     "words, message",
     [
         (["--beam-size", 5], "expected 3, which"),
-        (["--no-unknown"], "search.allow_unknown"),
+        (
+            ["--set", "search.allow_unknown=false"],
+            "--set: expected a RUN with it, got the exported",
+        ),
         (["--n-best", 4], "search.nbest: expected at most 3, which"),
-        (["--n-best", 2, "--alignment", "hard"], "expected no n-best list"),
-        (["--term-marks", "--n-best", 2], "expected --output-type text without --alignment"),
+        (["--n-best", 2, "--alignment"], "expected no n-best list"),
     ],
 )
 def test_a_fixed_search_says_so(capsys, exported, source, words, message):
@@ -141,7 +124,7 @@ def test_other_verbs_refuse_it(capsys, exported, source):
     )
 
 
-@pytest.mark.parametrize("form", ["hard", "soft"])
+@pytest.mark.parametrize("form", [[], ["--json"]])
 def test_no_links_are_invented_where_nothing_is_aligned(
     capsys, exported, source, monkeypatch, form
 ):
@@ -159,26 +142,9 @@ def test_no_links_are_invented_where_nothing_is_aligned(
         return answer | {"alignment": np.array(zeros, object)}
 
     monkeypatch.setattr(ExportedTranslator, "_request", without_attention)
-    out, err = translate(capsys, exported, "--alignment", form, source, code=2)
+    out, err = translate(capsys, exported, "--alignment", *form, source, code=2)
     assert (
         not out
         and f"--alignment: expected a model with attention, got {exported}, which aligns nothing"
         in err
     )
-
-
-@pytest.mark.slow
-def test_a_list_of_one_has_its_log_probability(capsys, run_folder, exported, source):
-    """Also where the score holds a coverage penalty, from which it cannot be taken back."""
-    expected, _ = translate(capsys, run_folder, *UNKNOWN, "--output-type", "nbest", source)
-    found, _ = translate(capsys, exported, "--output-type", "nbest", source)
-    for line, wanted in zip(found, expected, strict=True):
-        numbers, wanted_numbers = (re.findall(r"-?\d+\.\d+", each) for each in (line, wanted))
-        assert list(map(float, numbers)) == pytest.approx(
-            list(map(float, wanted_numbers)), abs=1e-5
-        )
-    translator = ExportedTranslator(exported)
-    search = dataclasses.replace(translator.profile.search, coverage_penalty=0.2)
-    translator.profile = dataclasses.replace(translator.profile, search=search)
-    translator.prefer_nbest = True
-    assert all(isinstance(found.log_probability, float) for found in translator.translate(LINES))

@@ -59,7 +59,7 @@ def test_answers_of_every_system(name, texts, tmp_path):
     session = SessionModel(tmp_path)
 
     answer = session("translate", text=LINES)
-    expected = translator.translate(LINES, **profile.search_options)
+    expected = translator.translate(LINES, **dataclasses.asdict(profile.search))
     assert [text.decode() for text in answer["translation"]] == [
         translation.text for translation in expected
     ]

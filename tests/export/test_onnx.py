@@ -221,9 +221,9 @@ def test_options_without_effect_are_refused(run, tmp_path, setting, says):
 def test_a_wrong_answer_is_not_published(run, tmp_path, monkeypatch):
     from rnnsearch_tf.extras.onnx import graph
 
-    def wrong(model, config, shortlist=None):
+    def wrong(model, config):
         longer = dataclasses.replace(config, length_penalty=0.0)
-        return search_onnx(model, longer, shortlist)
+        return search_onnx(model, longer)
 
     monkeypatch.setattr(graph, "search_onnx", wrong)
     with pytest.raises(UserError, match="expected the Python model's answer"):

@@ -333,21 +333,17 @@ def test_the_whole_export_is_there_and_readable(exported, run_folder):
         load_config(run_folder / "config.yaml").search,
         nbest=3,
         replace_unknown=True,
-        search_again=False,
     )
     assert "answers of a fresh session equal to the Python model's" in card
 
 
 def test_the_check_searches_and_draws_by_the_options_of_the_profile(run_folder, tmp_path):
-    """Under the authors' rules a Translator searches again for a sentence that was cut off; an
-    export does not.
-    """
     folder = tmp_path / "run"
     shutil.copytree(run_folder, folder)
     config = load_config(folder / "config.yaml")
     search = dataclasses.replace(config.search, shrinking_beam=True)
     save_config(dataclasses.replace(config, search=search), folder / "config.yaml")
-    options = ["search.maximum_length_ratio=0.2", "search.extra_length=1", "search.beam_size=2"]
+    options = ["search.maximum_length_ratio=0.4", "search.beam_size=2"]
     options += ["signatures=[translate,sample]", "search.allow_unknown=false"]
     exported = writer.export_model(folder, tmp_path / "served", overrides=options)
     assert exported.compared > 100
@@ -394,7 +390,6 @@ def test_a_fresh_process_refuses_what_no_server_runs(exported, tmp_path):
         ("signatures=[]", "expected a list"),
         ("signatures=[translate, translate]", "expected each once"),
         ("search.nbest=13", "at most search.beam_size"),
-        ("search.search_again=true", "expected false"),
         ("wheights=int8", "did you mean weights"),
         ("weights=int4", "did you mean int8"),
         ("search.beam=3", "did you mean search.beam_size"),

@@ -14,7 +14,7 @@ import unusual_text
 from unusual_text import CONFIGS, SHIPPED, text_of
 
 from rnnsearch_tf.export.check import TRICKY
-from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
+from rnnsearch_tf.search.unknown import replace_unknown
 from rnnsearch_tf.text.pipeline import Text
 
 np = pytest.importorskip("numpy")
@@ -89,19 +89,15 @@ def test_unknown_words(monkeypatch: pytest.MonkeyPatch) -> None:
     from rnnsearch_runtime import Translator
 
     rng = random.Random(3)
-    dictionary = {"a": "x", "b": ""}
     runtime = Translator.__new__(Translator)
-    for lexicon, known in [(None, {}), (Lexicon(dictionary), dictionary)]:
-        runtime._lexicon = known
-        for _ in range(50):
-            source = rng.choices("abcd", k=rng.randint(1, 5))
-            tokens = rng.choices(["<unk>", "w"], k=rng.randint(0, 6))
-            alignment = np.round(np.random.default_rng(rng.randint(0, 99)).random((7, 6)), 1)
-            alignment = alignment[: len(tokens) + 1, : len(source) + 1].astype(np.float32)
-            expected = replace_unknown(
-                tf.ragged.constant([tokens], tf.string, ragged_rank=1),
-                tf.constant(alignment[None]),
-                tf.ragged.constant([source], tf.string, ragged_rank=1),
-                lexicon,
-            )
-            assert runtime._replaced(tokens, alignment, source) == as_strings(expected)[0]
+    for _ in range(50):
+        source = rng.choices("abcd", k=rng.randint(1, 5))
+        tokens = rng.choices(["<unk>", "w"], k=rng.randint(0, 6))
+        alignment = np.round(np.random.default_rng(rng.randint(0, 99)).random((7, 6)), 1)
+        alignment = alignment[: len(tokens) + 1, : len(source) + 1].astype(np.float32)
+        expected = replace_unknown(
+            tf.ragged.constant([tokens], tf.string, ragged_rank=1),
+            tf.constant(alignment[None]),
+            tf.ragged.constant([source], tf.string, ragged_rank=1),
+        )
+        assert runtime._replaced(tokens, alignment, source) == as_strings(expected)[0]

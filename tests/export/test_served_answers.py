@@ -16,7 +16,6 @@ from rnnsearch_tf.config import SearchConfig, TextConfig
 from rnnsearch_tf.export import signatures
 from rnnsearch_tf.export.profile import Profile
 from rnnsearch_tf.export.signatures import ROWS_AT_ONCE, Served
-from rnnsearch_tf.text.phrases import MOST_BYTES, MOST_TOKENS
 from rnnsearch_tf.text.pipeline import build_text
 
 CONTRACT = json.loads(
@@ -37,17 +36,12 @@ LINES = [
 SEARCH = dict(replace_unknown=True, nbest=NBEST)
 
 
-PHRASES = [["vieux livre"], [], ["bleue", "Zoé 🙂"], ["a"], ["porte", "livre vieux"], []]
-
-
 def request(name, lines):
-    phrases = ["\t".join(PHRASES[k % len(PHRASES)]) for k in range(len(lines))]
     seeds = [k << 32 for k in range(len(lines))]
     targets = {"target": lines[::-1]}
     others = {
         "score": targets,
         "sample": {"seed": seeds},
-        "translate_constrained": {"constraints": phrases},
     }
     other = others.get(name, {})
     return {"source" if "target" in other else "text": lines} | other
@@ -114,10 +108,6 @@ TABLE = {
             "alignment": ("string", 1),
         }
         | SCORES,
-    ),
-    "translate_constrained": (
-        TEXT | {"constraints": ("string", 1)},
-        {"translation": ("string", 1), "constraints_met": ("bool", 1)} | SCORES,
     ),
     "score": (
         PAIR,
@@ -312,37 +302,6 @@ def test_no_text_gives_no_answer(session, name):
         assert answer[key].shape == tuple({"B": 0, "N": NBEST}[d] for d in promised["shape"])
 
 
-def test_constraints(session, translator):
-    answer = session("translate_constrained", **request("translate_constrained", LINES))
-    expected = translator.translate(LINES, PHRASES, **SEARCH)
-    assert [text.decode() for text in answer["translation"]] == [
-        translation.text for translation in expected
-    ]
-    np.testing.assert_allclose(
-        answer["score"], [translation.score for translation in expected], rtol=1e-5, atol=1e-5
-    )
-    for translation, phrases in zip(expected, PHRASES):
-        assert all(f" {phrase} " in f" {' '.join(translation.tokens)} " for phrase in phrases)
-    assert answer["constraints_met"].all()
-
-
-def test_constraints_that_cannot_be_met_are_said(session):
-    answer = session(
-        "translate_constrained",
-        text=["", "", "a book", "a book"],
-        constraints=["", "livre", "livre\t" + "un " * 65, "un " * 64],
-    )
-    assert answer["constraints_met"].tolist() == [True, False, False, True]
-    much = session(
-        "translate_constrained",
-        text=["a book"] * 2,
-        constraints=["livre\t" + "\t" * MOST_BYTES, "livre"],
-    )
-    assert much["constraints_met"].tolist() == [False, True]
-    texts = [text.decode() for text in answer["translation"]]
-    assert texts[:2] == ["", ""] and "livre" in texts[2] and ("un " * 64).strip() in texts[3]
-
-
 def test_long_texts_are_cut_and_the_answer_says_so(session):
     long = "book " * 250
     assert session("translate", text=[long, "book " * 200])["source_truncated"].tolist() == [
@@ -408,10 +367,8 @@ def test_as_many_alignment_weights_as_an_answer_may_have(monkeypatch):
     """
     monkeypatch.setattr(signatures, "ROWS_AT_ONCE", 2)
     text = build_text(TextConfig(tokenization="space"), ["a"])
-    profile = Profile(
-        maximum_source_length=3, search=SearchConfig(maximum_length_ratio=1.5, search_again=False)
-    )
-    served = types.SimpleNamespace(profile=profile, source_texts=[text])
+    profile = Profile(maximum_source_length=3, search=SearchConfig(maximum_length_ratio=1.5))
+    served = types.SimpleNamespace(profile=profile, source_text=text)
     # more than 3 tokens are cut
     rows = {
         "a a a a": 4 * 6,
@@ -448,7 +405,6 @@ def test_a_wrong_rank_is_refused_by_name(session, name, wrong):
     [
         ("score", "target"),
         ("sample", "seed"),
-        ("translate_constrained", "constraints"),
     ],
 )
 def test_inputs_of_two_lengths_are_refused(session, name, key):

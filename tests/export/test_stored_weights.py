@@ -62,30 +62,12 @@ def test_substituted_weights_end_with_their_block(variables):
 
 
 @pytest.mark.slow
-def test_an_export_in_eight_bits_with_a_shortlist_says_what_they_cost(run_folder, tmp_path):
+def test_an_export_in_eight_bits(run_folder, tmp_path):
     """By its own process, as users run it; it has checked itself against the Python model with the
-    same weights and shortlist.
+    same weights.
     """
-    source, target = (
-        (run_folder / f"vocabulary.{side}.txt").read_text(encoding="utf-8").split()
-        for side in ("source", "target")
-    )
-    shortlist = tmp_path / "shortlist"
-    shortlist.write_text(
-        "".join(f"{e} {f} 0.5\n" for e, f in zip(source * 3, target[3:] * 2)), encoding="utf-8"
-    )
-    words = [
-        "--set",
-        f"search.shortlist={shortlist}",
-        "--set",
-        "search.shortlist_frequent=20",
-        "--set",
-        "weights=int8",
-        "--set",
-        "signatures=[translate]",
-        "--set",
-        "warmup_requests=0",
-    ]
+    settings = ["weights=int8", "signatures=[translate]", "warmup_requests=0"]
+    words = [word for setting in settings for word in ("--set", setting)]
     command = [
         sys.executable,
         "-m",
@@ -99,11 +81,5 @@ def test_an_export_in_eight_bits_with_a_shortlist_says_what_they_cost(run_folder
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [str(tmp_path / "served" / "1")]
-    summary, cost = done.stderr.splitlines()[-2:]
-    assert "answers checked" in summary
-    assert (
-        cost.startswith("int8 weights and a shortlist: BLEU ")
-        and "200 development sentences (nrefs:1|case:mixed" in cost
-    )
-    assert cost in (tmp_path / "served" / "1" / "model_card.md").read_text(encoding="utf-8")
+    assert "answers checked" in done.stderr.splitlines()[-1]
     assert not (tmp_path / "served" / "1" / "assets.extra" / "tf_serving_warmup_requests").exists()

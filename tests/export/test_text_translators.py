@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.opening import open_translator
 from rnnsearch_tf.export.profile import read_profile
@@ -45,26 +44,15 @@ def test_one_sentence_has_one_translation_with_its_attention(translator, exporte
     np.testing.assert_allclose(weights, ours.attention()[0], atol=1e-4)
     assert (target, source) == ours.attention()[1:]
     assert exported_one.plot().axes[0].images[0].get_array().shape == weights.shape
-    for without in (one.translate(TEXTS[0], nbest=2), one.translate(TEXTS[0], constraints=["x"])):
-        with pytest.raises(UserError, match="returns them with the signature translate_aligned"):
-            without.plot()
+    with pytest.raises(UserError, match="returns them with the signature translate_aligned"):
+        one.translate(TEXTS[0], nbest=2).plot()
     with pytest.raises(UserError, match="attention: expected .* a sentence without words"):
         one.translate("").attention()
 
 
-def test_a_log_probability_is_not_made_of_a_score_with_coverage(exported):
-    """The score has a term of it then, which the model does not give by itself."""
-    one = ExportedTranslator(exported)
-    assert one.translate(TEXTS[:1])[0].log_probability < 0
-    one.profile = dataclasses.replace(
-        one.profile, search=dataclasses.replace(one.profile.search, coverage_penalty=0.1)
-    )
-    assert one.translate(TEXTS[:1])[0].log_probability is None
-
-
 def test_three_translators_answer_the_same_question_alike(translator, exported):
     profile = read_profile(exported)
-    config = dataclasses.replace(translator.config, search=SearchConfig(**profile.search_options))
+    config = dataclasses.replace(translator.config, search=profile.search)
     translator = Translator(
         translator.model, translator.source_text, translator.target_text, config
     )
@@ -102,12 +90,11 @@ def test_no_translation_is_an_error_not_an_empty_line(exported, monkeypatch, opt
 
 @pytest.mark.slow
 def test_one_door_opens_every_form_of_a_model(run_folder, exported):
-    def texts(models, **keywords):
-        return [each.text for each in open_translator(models, **keywords).translate(TEXTS)]
+    def texts(models):
+        return [each.text for each in open_translator(models).translate(TEXTS)]
 
     expected = texts(run_folder)
     assert texts([run_folder]) == texts([run_folder, run_folder]) == expected
-    assert texts([run_folder, run_folder], combine="log_probabilities") == expected
     assert isinstance(open_translator(exported), ExportedTranslator)
     assert open_translator(exported.parent).folder == exported  # the newest version
     assert texts(exported) == texts([exported.parent])
@@ -115,16 +102,6 @@ def test_one_door_opens_every_form_of_a_model(run_folder, exported):
         open_translator([run_folder, exported])
     with pytest.raises(UserError, match="no-such-model: expected a RUN folder"):
         open_translator("no-such-model")
-    with pytest.raises(
-        UsageError, match="combine: expected one of probabilities, log_probabilities, got 'average'"
-    ):
-        open_translator([run_folder, run_folder], combine="average")
-
-
-def test_one_model_is_not_combined(run_folder, exported):
-    for model in (run_folder, exported):
-        with pytest.raises(UsageError, match="combine: expected several models for log_prob"):
-            open_translator(model, combine="log_probabilities")
 
 
 def test_white_space_within_a_token_does_not_cut_it(exported, monkeypatch):

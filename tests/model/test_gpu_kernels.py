@@ -34,8 +34,7 @@ SEARCHES = {
     "shrinking beam": dict(beam_size=3, shrinking_beam=True),
     "penalties": dict(
         beam_size=3,
-        coverage_penalty=0.2,
-        normalize_after=True,
+        length_penalty=0.5,
         minimum_length_ratio=0.5,
         allow_unknown=False,
     ),

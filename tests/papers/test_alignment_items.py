@@ -117,16 +117,7 @@ def test_rare_words(tmp_path, monkeypatch, capsys):
         encoding="utf-8",
     )
     references = [line.lower() for line in read(tmp_path / "texts/up-to-50/test.fr")[:40]]
-    lexicon, shortlist = (
-        str(tmp_path / f"outputs/{name}-rnnsearch-50-1234.txt") for name in ("lexicon", "shortlist")
-    )
-    flags = {
-        0: [],
-        1: ["--no-unknown"],
-        2: ["--replace-unknown"],
-        3: ["--replace-unknown", "--lexicon", lexicon],
-        7: ["--shortlist", shortlist],
-    }
+    flags = {0: [], 1: ["--set", "search.allow_unknown=false"], 2: ["--replace-unknown"]}
     capsys.readouterr()
     for number, more in flags.items():
         model = str(tmp_path / f"models/{rows[number]['model']}-1234")
@@ -149,7 +140,7 @@ def test_rare_words(tmp_path, monkeypatch, capsys):
             texts, [references], tokenize="none", force=True, lowercase=True
         ).score
         assert rows[number]["BLEU"] == pytest.approx(expected), rows[number]
-    assert rows[1]["unknown words left"] == rows[3]["unknown words left"] == 0
+    assert rows[1]["unknown words left"] == rows[2]["unknown words left"] == 0
     assert rows[0]["such sentences"] > 0 and rows[0]["unknown words left"] > 40
 
 

@@ -20,7 +20,6 @@ QUICK = [
     "model.maxout_size=8",
     "model.output_rank=8",
     "search.beam_size=2",
-    "search.search_again=false",
 ]
 
 

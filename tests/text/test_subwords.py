@@ -178,7 +178,7 @@ def test_a_model_of_bytes_is_refused(tmp_path):
     "option", [dict(add_dummy_prefix=False), dict(treat_whitespace_as_suffix=True)]
 )
 def test_a_model_without_a_space_before_the_first_word_is_refused(tmp_path, option):
-    """Its first word would be the end of a word: for links, constraints and sampling."""
+    """Its first word would be the end of a word: for links and sampling."""
     path = other_model(tmp_path, vocab_size=45, **option)
     with pytest.raises(UserError, match="other.model: expected a space before each word, got"):
         build_text(config(vocabulary=path), [])

@@ -68,8 +68,6 @@ def trained(run, text, die=0):
         f"training.maximum_updates={UPDATES}",
         "training.checkpoint_every_minutes=1000",
         "training.evaluate_sentences=4",
-        # a model of 20 updates finishes few hypotheses, and beams of up to 500 take minutes
-        "search.search_again=false",
         ends_with=-signal.SIGKILL if die else 0,
     )
     return [json.loads(line) for line in said.splitlines() if line.startswith("{")]
