@@ -1,18 +1,18 @@
 """Translate standard input to standard output, one sentence a line, with an exported model.
 
 Each line of input, also an empty one, gives one line of output as soon as it arrives; with
---output-type nbest, the lines of its n-best list. The search is fixed in the model file.
+--n-best N, the lines of its n-best list. The search is fixed in the model file.
 
-Output types, as of `rnnsearch translate` (default: text, or nbest if --n-best is above 1):
-  text   the translation
-  json   one object a line: text, score, log_probability, tokens, source_tokens, alignment with
-         --alignment, probability with --probabilities, nbest unless its list has one hypothesis
-  nbest  Moses n-best list: id ||| text ||| LogProbability= … Length= … ||| score
+Output, as of `rnnsearch translate`:
+  the translation; --alignment adds links after a tab
+  --n-best N   Moses n-best list: id ||| text ||| LogProbability= … Length= … ||| score; --alignment
+               adds links as a fifth field
+  --json       one object a line: text, score, log_probability, tokens, source_tokens, alignment
+               with --alignment, probability with --probabilities, nbest with --n-best
 
-Alignments, after a tab (text), as a fifth field (nbest: hard only) or as `alignment` (json):
-  hard   Pharaoh links source-target of words, from 0, without the end symbols
-  soft   the attention matrix, a row for each target token, a column for each source token, the
-         end symbols last
+Links are Pharaoh links source-target of words, from 0, without the end symbols. In JSON, alignment
+is the attention matrix, a row for each target token, a column for each source token, the end
+symbols last.
 
 Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted, 141 the reader of the output is gone.
 """
@@ -74,9 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--version", action="version", version=f"%(prog)s {__version__}")
     add("--model", metavar="F.onnx", help="the model file (default: the one in this package)")
     number: dict[str, Any] = {"type": _at_least_1, "metavar": "N"}
-    add("--n-best", **number, help="hypotheses for each sentence (default: those of the model)")
-    add("--output-type", choices=("text", "json", "nbest"), help="see above")
-    add("--alignment", choices=("hard", "soft"), help="also write alignments")
+    add("--n-best", **number, default=1, help="hypotheses for each sentence (default: 1)")
+    add("--json", action="store_true", help="write JSON, see above")
+    add("--alignment", action="store_true", help="also write alignments")
     add("--probabilities", action="store_true", help="also write the mean probability of a token")
     add("--batch-size", **number, default=64, help="sentences in a batch (default: 64)")
     add("--threads", **number, default=1, help="threads of an operation (default: 1)")
@@ -90,12 +90,10 @@ def _at_least_1(text: str) -> int:
 
 
 def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
-    nbest = arguments.n_best or 1
-    form = arguments.output_type or ("nbest" if nbest > 1 else "text")
-    if form == "text" and nbest > 1:
-        parser.error(f"--n-best {nbest}: expected --output-type json or nbest with it, got text")
-    if form == "nbest" and (arguments.probabilities or arguments.alignment == "soft"):
-        parser.error("--output-type: expected text or json with probabilities, soft alignment")
+    nbest = arguments.n_best
+    form = "json" if arguments.json else "nbest" if nbest > 1 else "text"
+    if form == "nbest" and arguments.probabilities:
+        parser.error("--probabilities: expected no n-best list with it; add --json")
     translator = Translator(arguments.model, arguments.threads)
     if nbest > (most := translator.search.get("nbest", 1)):
         parser.error(f"--n-best {nbest}: expected at most {most}, as the model was exported with")
@@ -154,11 +152,10 @@ def _formatter(
     translator: Translator, form: str, arguments: argparse.Namespace
 ) -> Callable[[int, Translation], list[str]]:
     """A function of (number from 0, translation) that gives the output lines of a sentence."""
-    alignment = arguments.alignment
-    nbest = arguments.n_best or translator.search.get("nbest", 1)
+    nbest = arguments.n_best
 
     def aligned(hypothesis: Hypothesis, source_tokens: list[str]) -> Any:
-        if alignment == "soft":
+        if form == "json":
             return [[round(float(x), 4) for x in row] for row in hypothesis.alignment]
         return _pharaoh(
             hypothesis.alignment,
@@ -169,7 +166,9 @@ def _formatter(
     def fields(hypothesis: Hypothesis, source_tokens: list[str]) -> dict[str, Any]:
         names = ["text", "score", "log_probability", "tokens"]
         found = {name: getattr(hypothesis, name) for name in names}
-        return found | ({"alignment": aligned(hypothesis, source_tokens)} if alignment else {})
+        return found | (
+            {"alignment": aligned(hypothesis, source_tokens)} if arguments.alignment else {}
+        )
 
     def formatted(number: int, translation: Translation) -> list[str]:
         source = translation.source_tokens
@@ -183,9 +182,8 @@ def _formatter(
             return [json.dumps(found, ensure_ascii=False)]
         if form == "text":
             columns = [translation.text]
-            if alignment:
-                value = aligned(translation, source)
-                columns.append(json.dumps(value) if alignment == "soft" else value)
+            if arguments.alignment:
+                columns.append(aligned(translation, source))
             if arguments.probabilities:
                 columns.append(f"{translation.probability:.3f}")
             return ["\t".join(columns)]
@@ -193,7 +191,7 @@ def _formatter(
             f"{number} ||| {hypothesis.text.replace('|||', '| | |')} |||"
             f" LogProbability= {hypothesis.log_probability:.6f} Length= {len(hypothesis.tokens)}"
             f" ||| {hypothesis.score:.6f}"
-            + (f" ||| {aligned(hypothesis, source)}" if alignment else "")
+            + (f" ||| {aligned(hypothesis, source)}" if arguments.alignment else "")
             for hypothesis in hypotheses
         ]
 

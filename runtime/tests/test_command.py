@@ -65,7 +65,7 @@ def test_what_is_no_utf_8_text_is_refused(model: pathlib.Path) -> None:
 
 
 def test_invalid_utf_8(model: pathlib.Path) -> None:
-    result = run("--model", model, "--output-type", "json", text=b"the \xff\n\xef\xbf\xbd\n")
+    result = run("--model", model, "--json", text=b"the \xff\n\xef\xbf\xbd\n")
     assert json.loads(result.stdout.splitlines()[0])["source_tokens"] == ["the", "\ufffd"]
     assert b"replaced by U+FFFD in 1 line(s)" in result.stderr
 
@@ -78,30 +78,30 @@ def test_output_types(model: pathlib.Path) -> None:
         "1 |||  ||| LogProbability= 0.000000 Length= 0 ||| 0.000000",
         "2 ||| chat ||| LogProbability= -1.000000 Length= 1 ||| -1.000000",
     ]
-    for words, count in [((), 2), (("--n-best", 1), 1)]:
-        lines = run("--model", model, "--output-type", "nbest", *words, text=b"the cat\n").stdout
-        assert lines.count(b"\n") == count
-    hard = run("--model", model, "--alignment", "hard", text=text)
+    assert run("--model", model, "--n-best", 1, text=b"the cat\n").stdout == b"le chat\n"
+    hard = run("--model", model, "--alignment", text=text)
     assert hard.stdout == b"le chat\t0-0 1-1\n\t\nchat\t0-0\n"
-    soft = run("--model", model, "--alignment", "soft", text=b"cat\n")
-    assert soft.stdout == b"chat\t[[1.0, 0.0], [0.0, 1.0]]\n"
-    words = "--output-type", "json", "--n-best", 2, "--alignment", "hard"
+    words = "--json", "--n-best", 2, "--alignment"
     found = json.loads(run("--model", model, *words, text=b"the cat").stdout)
     second = {"text": "le chat", "score": -4.5, "log_probability": -4.5}
-    second |= {"tokens": ["le", "chat"], "alignment": "0-0 1-1"}
+    second |= {"tokens": ["le", "chat"]}
+    matrix = found["nbest"][1].pop("alignment")
+    assert [row.index(max(row[:-1])) for row in matrix[:-1]] == [0, 1]
     assert found["nbest"][1] == second
+    soft = json.loads(run("--model", model, "--json", "--alignment", text=b"cat\n").stdout)
+    assert soft["alignment"] == [[1.0, 0.0], [0.0, 1.0]] and "nbest" not in soft
     assert found["source_tokens"] == ["the", "cat"] and found["score"] == -1.5
 
 
 def test_probabilities(model: pathlib.Path) -> None:
     words = "--model", model, "--probabilities"  # three tokens of exp(-0.5)
     assert run(*words, text=b"the cat\n").stdout == b"le chat\t0.607\n"
-    both = run(*words, "--alignment", "hard", text=b"the cat\n")
+    both = run(*words, "--alignment", text=b"the cat\n")
     assert both.stdout == b"le chat\t0-0 1-1\t0.607\n"
-    found = json.loads(run(*words, "--output-type", "json", text=b"the cat\n").stdout)
+    found = json.loads(run(*words, "--json", text=b"the cat\n").stdout)
     assert found["probability"] == 0.6065
-    refused = run(*words, "--output-type", "nbest")
-    assert refused.returncode == 2 and b"expected text or json with prob" in refused.stderr
+    refused = run(*words, "--n-best", 2)
+    assert refused.returncode == 2 and b"expected no n-best list with it" in refused.stderr
 
 
 def test_links_of_words_from_those_of_pieces() -> None:
@@ -181,12 +181,6 @@ def test_closed_streams(model: pathlib.Path) -> None:
         (["--model", "nothing.onnx"], 1, "error: nothing.onnx: expected a model file"),
         (["--n-best", "0"], 2, "expected a whole number, at least 1, got '0'"),
         (["--n-best", "3"], 2, "--n-best 3: expected at most 2"),
-        (["--n-best", "2", "--output-type", "text"], 2, "expected --output-type json or nbest"),
-        (
-            ["--alignment", "soft", "--output-type", "nbest"],
-            2,
-            "--output-type nbest: expected text or json",
-        ),
         (["--unknown"], 2, "unrecognized arguments: --unknown"),
     ],
 )
@@ -205,4 +199,4 @@ def test_overlong_line(model: pathlib.Path) -> None:
 
 def test_help_and_version() -> None:
     assert run("--version").stdout == b"rnnsearch-translate 0.1.0\n"
-    assert b"--output-type" in run("--help").stdout
+    assert b"--json" in run("--help").stdout
