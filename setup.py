@@ -59,17 +59,11 @@ EXTRAS["dev"] = sorted(
         "hypothesis>=6.100",
         "nbclient>=0.10",
         "ipykernel>=6",
-        "subword-nmt>=0.3.8",  # the reference of the byte-pair codes
         "sacremoses>=0.1.1",  # the reference of Moses's rules
     }
     | {"ruff>=0.17,<0.18"}  # a newer one may format otherwise
     | {"mypy>=2.4,<2.5"}
 )
-EXTRAS["beam"] = [
-    "apache-beam>=2.77,<3"
-    # not in dev, for it wants an older protobuf than the newest gRPC packages; its tests are
-    # skipped then
-]
 EXTRAS["corpora"] = ["mtdata>=0.5.1,<0.6"]  # not in dev, for it holds portalocker back
 # not in dev, for it wants an older urllib3; its tests are skipped then
 EXTRAS["smt"] = ["sil-machine[thot]>=1.9,<2"]

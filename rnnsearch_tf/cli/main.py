@@ -31,14 +31,12 @@ GROUPS = {
         "demo": "train, translate and serve on the built-in corpus, in a few minutes",
         "init": "write a configuration for your own two text files",
         "doctor": "check training data for problems",
-        "import": "make a RUN of a model that another program trained",
     },
     "training": {
         "train": "train a model and keep its best checkpoint",
     },
     "translating": {
         "translate": "translate text, one sentence a line",
-        "translate-corpus": "translate text in many files",
         "sample": "draw random translations from the model",
     },
     "evaluating": {

@@ -6,8 +6,6 @@
     RUN/vocabulary.source.txt    one token a line, line number = id
     RUN/vocabulary.target.txt
     RUN/source.spm.model         the SentencePiece model of a side with subwords
-    RUN/source.truecase.model    the truecasing model of a side with the option truecase
-    RUN/source.bpe.codes         the byte-pair codes of a side with the option bpe_codes
     RUN/best/                    the weights with the best score on the development set; of a model
                                  that comes with the package, in eight bits
     RUN/evaluated/               the weights of the last evaluations, with training.average
@@ -191,20 +189,12 @@ class Run:
         """The SentencePiece model of a side with subwords."""
         return self.path / f"{side}.spm.model"
 
-    def truecase_model(self, side: str) -> pathlib.Path:
-        """The Moses truecasing model of a side."""
-        return self.path / f"{side}.truecase.model"
-
-    def bpe_codes(self, side: str) -> pathlib.Path:
-        """The byte-pair codes of a side, a file of subword-nmt."""
-        return self.path / f"{side}.bpe.codes"
-
     def text_files(self) -> list[pathlib.Path]:
-        """Paths of the existing vocabularies, SentencePiece models, truecasing models and codes."""
+        """Paths of the existing vocabularies and SentencePiece models."""
         paths = [
             path(side)
             for side in ("source", "target")
-            for path in (self.vocabulary, self.subword_model, self.truecase_model, self.bpe_codes)
+            for path in (self.vocabulary, self.subword_model)
         ]
         return [path for path in paths if path.exists()]
 

@@ -29,9 +29,6 @@ def python_blocks(document):
 
 
 WITH_PYTHON = [document for document in DOCUMENTS if python_blocks(document)]
-NEEDS = {"docs/guides/corpora.md": "apache_beam"}
-"""Packages of extras, without which a document's examples are not run."""
-
 TAKES_LONG = {"docs/guides/export.md", "docs/guides/training.md"}
 
 
@@ -50,8 +47,6 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reader")
     write_run(folder / "mine" / "run")
     run_to_preset(folder / "mine" / "run", folder / "presets" / "mine")
-    (folder / "text").mkdir()
-    (folder / "text" / "part-1").write_text("The door is white.\n", encoding="utf-8")
     return folder
 
 
@@ -63,8 +58,6 @@ def folder(tmp_path_factory):
     ],
 )
 def test_python_in_documents_runs(document, folder, monkeypatch):
-    if document in NEEDS:
-        pytest.importorskip(NEEDS[document])
     monkeypatch.chdir(folder)
     monkeypatch.setattr(
         rnnsearch_tf, "load_config", lambda name: load_config(name, overrides=SHORT)

@@ -119,9 +119,7 @@ def test_a_fixed_search_says_so(capsys, exported, source, words, message):
 
 def test_other_verbs_refuse_it(capsys, exported, source):
     assert run(["score", "--model", str(exported), source, source]) == 1
-    assert (
-        "which only translate and translate-corpus take, one at a time" in capsys.readouterr().err
-    )
+    assert "which only translate takes, one at a time" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
