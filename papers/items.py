@@ -237,7 +237,7 @@ ITEMS = {
     ),
     "rare-words": Item(
         "unknown words left, forbidden and replaced; guided alignment, subwords",
-        ("rnnsearch-50", "rnnsearch-50-guided", "subwords-50", "subwords-50-sampling"),
+        ("rnnsearch-50", "rnnsearch-50-guided", "subwords-50"),
         rare_words.table,
         aligners=True,
         one_seed=True,

@@ -23,9 +23,9 @@ def table(work, models) -> Page:
 
     Args:
         work: Workspace.
-        models: with words, words and guided alignment, subwords, sampled subwords.
+        models: with words, words and guided alignment, subwords.
     """
-    words, guided, subwords, sampling = models
+    words, guided, subwords = models
     ways = [
         ("left in", words, {}),
         ("forbidden", words, {"allow_unknown": False}),
@@ -37,7 +37,6 @@ def table(work, models) -> Page:
             {"replace_unknown": True},
         ),
         ("SentencePiece", subwords, {}),
-        ("SentencePiece with sampling", sampling, {}),
     ]
     rows = []
     for number, (way, name, search) in enumerate(ways, start=1):

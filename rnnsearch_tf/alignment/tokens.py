@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.text.characters import PIECE_JOINT, WORD_START
+from rnnsearch_tf.text.characters import WORD_START
 
 if TYPE_CHECKING:
     from rnnsearch_tf.text.pipeline import Text
@@ -30,13 +30,13 @@ class WordLinks:
     def __init__(self, texts: tuple[Text, Text]):
         self._numbers = [_numbers(text) for text in texts]
 
-    def read(self, line: str, where: str, pair: Sequence[np.ndarray | str]) -> np.ndarray:
+    def read(self, line: str, where: str, pair: Sequence[np.ndarray]) -> np.ndarray:
         """Parse a line of word links.
 
         Args:
             line: links such as ``0-0 1-2``.
             where: file and line, for errors.
-            pair: (source, target), each either ids with the end symbol last or normalized text.
+            pair: (source, target) ids, the end symbol last.
 
         Returns:
             int32 [links, 2]: (source word, target word).
@@ -61,16 +61,12 @@ class WordLinks:
                 raise UserError(
                     f"{where}: expected links of the {words} {side} words, from 0, got one of word"
                     f" {last}; number the tokens of the {side} side, or with SentencePiece the"
-                    " words between spaces, with byte-pair codes the words that they cut, as"
-                    " rnnsearch align does"
+                    " words between spaces, as rnnsearch align does"
                 )
         return links
 
     def token_links(self, links: np.ndarray, ids: Sequence[np.ndarray]) -> np.ndarray:
         """Link all tokens of two linked words.
-
-        Links of words that stand after an unknown piece of byte-pair codes are left out: whether
-        that piece ends its word is not known.
 
         Args:
             links: int32 [links, 2], of words.
@@ -113,8 +109,7 @@ def alignment_matrix(
 
 
 _Numbers = Callable[[np.ndarray], np.ndarray]
-"""From ids [n] without the end symbol to the rising number of each token's word, from 0; −1 if it
-is not known.
+"""From ids [n] without the end symbol to the rising number of each token's word, from 0.
 """
 
 
@@ -125,10 +120,6 @@ def _numbers(text: Text) -> _Numbers | None:
         UserError: a piece of SentencePiece has several words, whose links cannot be told apart.
     """
     tokens = text.vocabulary.tokens
-    if text.config.bpe_codes is not None:
-        ends = np.array([not token.endswith(PIECE_JOINT) for token in tokens])
-        unknown_id = text.vocabulary.unknown_id
-        return lambda ids: _until(unknown_id, ids, np.cumsum(ends[ids]) - ends[ids])
     if text.config.tokenization == "sentencepiece":
         joined = next((token for token in tokens if WORD_START in token[1:]), None)
         if joined is not None:
@@ -141,20 +132,11 @@ def _numbers(text: Text) -> _Numbers | None:
     return None
 
 
-def _until(unknown_id: int, ids: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """The numbers up to the first unknown piece, then −1."""
-    unknown = ids == unknown_id
-    return np.where(np.cumsum(unknown) > unknown, -1, numbers)
-
-
-def _words(side: np.ndarray | str, numbers: _Numbers | None) -> float:
-    """The number of words on one side of a pair; infinite if it is not known."""
-    if isinstance(side, str):
-        return len(side.split())
+def _words(side: np.ndarray, numbers: _Numbers | None) -> int:
+    """The number of words on one side of a pair."""
     if numbers is None:
         return len(side) - 1
-    found = numbers(side[:-1])
-    return np.inf if -1 in found else int(found.max(initial=-1)) + 1
+    return int(numbers(side[:-1]).max(initial=-1)) + 1
 
 
 def _tokens_of_words(ids: np.ndarray, numbers: _Numbers | None) -> list[np.ndarray]:

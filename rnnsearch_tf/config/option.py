@@ -25,7 +25,6 @@ FACTS = {
     "names_development_text": "names the development text",
     "makes_tokens": "affects how a text is cut into tokens",
     "makes_vocabulary": "affects which tokens have an id",
-    "is_rule_file": "is the path of rules about words, which a model keeps a copy of",
 }
 """Facts that a field may declare about its option: {fact: meaning}."""
 

@@ -16,7 +16,6 @@ from rnnsearch_tf.config.option import option
 from rnnsearch_tf.config.presets import ATTENDING, TRANSLATING
 from rnnsearch_tf.config.text_checks import (
     check_guided_alignment,
-    check_sampling,
     check_training_text,
 )
 from rnnsearch_tf.errors import UsageError
@@ -49,54 +48,14 @@ class TextConfig:
     )
     tokenization: str = option(
         "moses",
-        "moses: Moses rules, see escape and split_hyphens; space: the text is tokenized"
-        " already, tokens are separated by spaces; sentencepiece: subword pieces of the raw text",
+        "moses: Moses rules; space: the text is tokenized already, tokens are separated by spaces;"
+        " sentencepiece: subword pieces of the raw text",
         choices=("moses", "space", "sentencepiece"),
-        facts=("makes_tokens",),
-    )
-    escape: bool = option(
-        False,
-        "write & | < > ' \" [ ] in tokens as Moses's scripts do, such as &apos;, for a model"
-        " that was trained on their files",
-        only_with={"tokenization": ("moses",)},
-        facts=("makes_tokens",),
-    )
-    split_hyphens: bool = option(
-        False,
-        "split words at hyphens, such as well @-@ known, as Moses's tokenizer.perl -a does",
-        only_with={"tokenization": ("moses",)},
-        facts=("makes_tokens",),
-    )
-    unicode_form: str = option(
-        "NFC",
-        "Unicode normalization form, applied first",
-        choices=("NFC", "NFKC", "none"),
         facts=("makes_tokens",),
     )
     lowercase: bool = option(
         False,
         "lower-case the text; the papers keep case",
-        facts=("makes_tokens",),
-    )
-    truecase: str | None = option(
-        None,
-        "Moses truecasing model, as train-truecaser.perl and sacremoses write it: the first word of"
-        " a sentence gets its most frequent casing, and on output a capital; null: the case stays",
-        only_with={"tokenization": ("moses", "space"), "lowercase": (False,)},
-        facts=("is_rule_file",),
-    )
-    bpe_codes: str | None = option(
-        None,
-        "byte-pair codes of subword-nmt (Sennrich et al. 2016), version 0.1 or 0.2, which cut the"
-        " words, in true case, into pieces such as th@@ e; null: words stay whole",
-        only_with={"tokenization": ("moses", "space")},
-        facts=("is_rule_file",),
-    )
-    remove_invisible: bool = option(
-        False,
-        "remove invisible characters: soft hyphens, zero-width spaces, byte-order marks within a"
-        " line, direction marks, C1 controls (not U+200C and U+200D); `rnnsearch init` and the"
-        " shipped configurations set it to true; a model trained without it keeps false",
         facts=("makes_tokens",),
     )
     vocabulary_size: int = option(
@@ -107,22 +66,6 @@ class TextConfig:
         maximum=MOST_TOKENS,
         only_with={"vocabulary": (None,)},
         facts=("makes_vocabulary",),
-    )
-    minimum_count: int = option(
-        1,
-        "words rarer than this in the training text are left out (not for sentencepiece)",
-        minimum=1,
-        only_with={"tokenization": ("moses", "space"), "vocabulary": (None,)},
-        facts=("makes_vocabulary",),
-    )
-    sampling: float | None = option(
-        None,
-        "subword regularization (Kudo 2018; only for sentencepiece): training samples the"
-        " segmentation x of a word anew each time, with probability proportional to p(x) to the"
-        " power of this (smaller: more evenly); null: always the most probable one",
-        minimum=0.0,
-        only_with={"tokenization": ("sentencepiece",)},
-        facts=("free_of_weights",),
     )
     vocabulary: str | None = option(
         None,
@@ -352,9 +295,6 @@ def _check_together(config: Config) -> None:
     check_model(config.model)
     check_training_text(config.data)
     check_guided_alignment(config.data, training.guided_alignment_weight)
-    check_sampling(
-        config.data, {"source": config.source.sampling, "target": config.target.sampling}
-    )
     if training.average == 1:
         raise UsageError("training.average: expected 0, or 2 or more, got 1; raise it")
     if training.schedule == "cosine" and not (training.maximum_updates or training.maximum_minutes):

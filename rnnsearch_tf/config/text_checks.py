@@ -59,22 +59,6 @@ def check_guided_alignment(data: DataConfig, weight: float) -> None:
         )
 
 
-def check_sampling(data: DataConfig, sampling: dict[str, float | None]) -> None:
-    """Raise UsageError if subwords are sampled from a prepared corpus, which has ids already.
-
-    Args:
-        data: the data options.
-        sampling: {side: its option `sampling`}.
-    """
-    for side, alpha in sampling.items():
-        if alpha is not None and data.prepared is not None:
-            raise UsageError(
-                f"{side}.sampling: samples new pieces every time, but"
-                f" data.prepared={data.prepared} has fixed ids; set"
-                f" {side}.sampling=null, or train from the text"
-            )
-
-
 def _check_alone(data: DataConfig, name: str, others: tuple[str, ...], hint: str) -> None:
     """Raise UsageError if an option is set together with one that it replaces. A prepared corpus
     contains its held-out text.

@@ -2,7 +2,7 @@
 
 Lines are converted to ids inside tf.data, 512 at a time. A corpus that fits the shuffle buffer is
 converted once and kept as ids; a larger one is streamed from its files in every epoch. Either way,
-the order of epoch k and the pieces drawn by subword regularization depend only on the seed and k.
+the order of epoch k depends only on the seed and k.
 """
 
 from __future__ import annotations
@@ -86,9 +86,8 @@ def training_dataset(
 
     def batches() -> Iterator[Batch]:
         this_epoch = next_epoch()
-        sampling = _generator(seed, this_epoch, 3)
         drawn = [
-            (ids.sampled(sampling), corpus.check().kept, weight)
+            (ids, corpus.check().kept, weight)
             for ids, (corpus, weight) in zip(encoded, pairs.corpora)
         ]
         together = mixed(drawn, _generator(seed, this_epoch, 2))
@@ -145,12 +144,10 @@ class EncodedPairs:
     LinkedPairs also the links of their tokens.
 
     After the first whole pass, up to data.shuffle_buffer pairs are kept in memory and not encoded
-    again. A side with the option ``sampling`` is kept as text, and :meth:`sampled` draws its
-    pieces; until then, links are of words, and the length limits apply to the likeliest pieces.
+    again.
     """
 
     def __init__(self, source_text: Text, target_text: Text, pairs: Pairs, data: DataConfig):
-        self.samplers = [text.sampler() for text in (source_text, target_text)]
         self.source_text = source_text
         self.target_text = target_text
         self.pairs = pairs
@@ -177,10 +174,6 @@ class EncodedPairs:
         first_pass = self.first_pass
         self.first_pass = None
         return first_pass or self._stream()
-
-    def sampled(self, generator: np.random.Generator) -> Iterable[IdPair]:
-        """The pairs as an iterable that draws the pieces of sampled sides anew in each pass."""
-        return _SampledPairs(self, generator) if any(self.samplers) else self
 
     def check_not_empty(self) -> None:
         """Raise UserError unless some pair is within the length limits; the next pass continues the
@@ -217,18 +210,16 @@ class EncodedPairs:
             self.pairs.report.too_long = too_long
 
     def _linked(self, source: Any, target: Any, links: np.ndarray) -> tuple[Any, Any, np.ndarray]:
-        """The pair with its links, of tokens, or of words if pieces are to be drawn.
+        """The pair with its links, of tokens.
 
         Args:
-            source, target: ids, or text if pieces are to be drawn.
+            source, target: ids.
             links: (file and line, links), bytes.
         """
         assert self.word_links is not None
         where, line = (text.decode("utf-8") for text in links)
         found = self.word_links.read(line, where, (source, target))
-        if not any(self.samplers):
-            found = self.word_links.token_links(found, (source, target))
-        return source, target, found
+        return source, target, self.word_links.token_links(found, (source, target))
 
     def _lines(self) -> Iterator[tuple[np.ndarray, ...]]:
         pairs: Iterator[tuple[Any, ...]] = self.pairs.lines()
@@ -247,7 +238,7 @@ class EncodedPairs:
             *links: string [L, 2] of a linked corpus.
 
         Returns:
-            (flat ids, row lengths, texts to draw pieces from) of the source side; the same of the
+            (flat ids, row lengths) of the source side; the same of the
             target side; the links, if any; the number of pairs dropped.
         """
         texts = (self.source_text, self.target_text)
@@ -257,12 +248,9 @@ class EncodedPairs:
         lengths = tf.cast(tf.stack([side.row_lengths() for side in ids], axis=1), tf.int32)
         fits = tf.reduce_all(lengths - 1 <= self.limits, axis=1)  # END_ID is not counted
         sides = []
-        for text, side, rows, sampler in zip(texts, lines, ids, self.samplers):
+        for rows in ids:
             rows = tf.ragged.boolean_mask(rows, fits)
-            to_draw = (
-                tf.boolean_mask(text.prepared(side), fits) if sampler else tf.zeros([0], tf.string)
-            )
-            sides.append((rows.flat_values, rows.row_lengths(), to_draw))
+            sides.append((rows.flat_values, rows.row_lengths()))
         return (
             *sides,
             *(tf.boolean_mask(each, fits) for each in links),
@@ -270,29 +258,8 @@ class EncodedPairs:
         )
 
 
-class _SampledPairs:
-    """Pairs of ids from EncodedPairs with sides kept as text, whose pieces are drawn here."""
-
-    def __init__(self, pairs: EncodedPairs, generator: np.random.Generator):
-        self.pairs = pairs
-        self.generator = generator
-
-    def __iter__(self) -> Iterator[IdPair]:
-        word_links = self.pairs.word_links
-        for *sides, links in ((*pair, None)[:3] for pair in self.pairs):
-            ids = tuple(
-                side if sampler is None else sampler.encode(side, self.generator)
-                for side, sampler in zip(sides, self.pairs.samplers)
-            )
-            yield ids if word_links is None else (*ids, word_links.token_links(links, ids))
-
-
-def _rows(
-    ids: np.ndarray, lengths: np.ndarray, texts: np.ndarray
-) -> Sequence[str] | Sequence[np.ndarray]:
-    """One side of the pairs: the texts, if any, otherwise arrays of ids."""
-    if len(texts):
-        return [text.decode("utf-8") for text in texts]
+def _rows(ids: np.ndarray, lengths: np.ndarray) -> Sequence[np.ndarray]:
+    """One side of the pairs, as arrays of ids."""
     return np.split(ids, np.cumsum(lengths)[:-1]) if len(lengths) else []
 
 

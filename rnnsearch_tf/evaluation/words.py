@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from rnnsearch_tf.config import UNKNOWN_ID
-from rnnsearch_tf.text.pipeline import Text, strings
+from rnnsearch_tf.text.pipeline import Text
 
 
 def unknown_words(
@@ -32,8 +32,8 @@ def unknown_words(
 
 
 def written_tokens(text: Text, translations: Iterable[Any]) -> list[str]:
-    """The tokens of translations, joined by spaces: the model's own if they are words, also words
-    cut by byte-pair codes; Moses's of the text if the model writes SentencePiece pieces.
+    """The tokens of translations, joined by spaces: the model's own if they are words;
+    Moses's of the text if the model writes SentencePiece pieces.
 
     Word tokens are not recomputed from the text, since Moses's rules split `. il` of a lowercased
     line differently from `. Il`.
@@ -44,17 +44,13 @@ def written_tokens(text: Text, translations: Iterable[Any]) -> list[str]:
     """
     if text.config.tokenization == "sentencepiece":
         return tokenized(text, [translation.text for translation in translations])
-    rows = [translation.tokens for translation in translations]
-    if text.rules:
-        rows = strings(text.rules.join(tf.ragged.constant(rows, tf.string, ragged_rank=1)))
-    return [" ".join(tokens) for tokens in rows]
+    return [" ".join(translation.tokens) for translation in translations]
 
 
 def tokenized(text: Text, lines: Sequence[str]) -> list[str]:
     """Tokenize lines by the rules of a side, or by Moses's rules if the side has SentencePiece.
 
-    Truecasing and byte-pair codes are left out: the tokens are words as they are written. A
-    lowercase side gives lowercase tokens. If it has subwords, the line is lowercased before it is
+    A lowercase side gives lowercase tokens. If it has subwords, the line is lowercased before it is
     tokenized, since its translations have no capitals for Moses's rules. An unknown word,
     ``<unk>``, is one token; Moses's rules would split it into three.
 
@@ -68,8 +64,5 @@ def tokenized(text: Text, lines: Sequence[str]) -> list[str]:
     if text.config.tokenization == "sentencepiece":
         lines = text.prepared(lines)
         text = Text(dataclasses.replace(text.config, tokenization="moses"), text.vocabulary)
-    if text.rules:
-        plain = dataclasses.replace(text.config, truecase=None, bpe_codes=None)
-        text = Text(plain, text.vocabulary)
     joined = tf.strings.reduce_join(text.tokenize_translations(lines), axis=1, separator=" ")
     return [line.decode("utf-8") for line in joined.numpy()]

@@ -74,25 +74,11 @@ CURRENCY = r"\p{Sc}"
 IDEOGRAPH = r"\p{Han}" + _bracket("ac00-d7a3")
 """Han characters and Hangul syllables: in most languages each is a separate token."""
 
-_HAN = (
-    "2e80-2e99 2e9b-2ef3 2f00-2fd5 3001-3003 3005-3011 3013-301f 3021-302d 3030 3037-303f 30fb"
-    " 3190-319f 31c0-31e3 3220-3247 3280-32b0 32c0-32cb 3358-3370 337b-337f 33e0-33fe fe45-fe46"
-    " ff61-ff65 1d360-1d371 1f250-1f251 "
-)
-_KANA = (
-    "3001-3003 3008-3011 3013-301f 3030-3035 3037 303c-303d 3041-3096 3099-30ff 31f0-31ff 32d0-32fe"
-    " 3300-3357 fe45-fe46 ff61-ff9f 1b000-1b001 1f200 "
-)
-_HANGUL = (
+KOREAN_LETTERS = _bracket(
     "3001-3003 3008-3011 3013-301f 302e-3030 3037 30fb 3131-318e 3200-321e 3260-327e a960-a97c"
     " d7b0-d7fb fe45-fe46 ff61-ff65 ffa0-ffdc "
 )
-
-LANGUAGE_LETTERS = {"zh": _bracket(_HAN), "ja": _bracket(_HAN + _KANA), "ko": _bracket(_HANGUL)}
-"""Additional letters of a language in Moses, including marks such as U+3002."""
-
-FOREIGN_IDEOGRAPHS = {"zh": _bracket("ac00-d7a3"), "ja": _bracket("ac00-d7a3"), "ko": r"\p{Han}"}
-"""IDEOGRAPH without the ideographs of the language."""
+"""Additional letters of Korean in Moses, including marks such as U+3002."""
 
 EAST_ASIAN = _bracket(
     "1100-11ff 2e80-a4cf a840-a87f ac00-d7af f900-faff fe30-fe4f ff65-ffdc 17000-18aff 1b000-1b12f"
@@ -102,6 +88,3 @@ EAST_ASIAN = _bracket(
 
 WORD_START = "▁"
 """SentencePiece's symbol for the space before a word: U+2581."""
-
-PIECE_JOINT = "@@"
-"""The end of a piece of subword-nmt whose word goes on in the next piece."""

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import functools
 import importlib.resources
-import logging
 import re
 from typing import TYPE_CHECKING
 
+from rnnsearch_tf.errors import UsageError
+
 if TYPE_CHECKING:
     from importlib.abc import Traversable
-
-log = logging.getLogger("rnnsearch_tf")
 
 CHINESE = ("zh", "yue", "wuu", "cmn")
 
@@ -35,30 +34,17 @@ def base(code: str) -> str:
     return re.split("[-_]", code)[0].lower()
 
 
-def abbreviations(code: str) -> Traversable | None:
-    """The file of a language's abbreviations; None if Moses has none."""
-    path = abbreviations_file(code)
-    return path if path.is_file() else None
+def abbreviations(code: str) -> Traversable:
+    """The file of a language's abbreviations; as in Moses, the English one if it has none."""
+    folder = importlib.resources.files("rnnsearch_tf.text") / "prefixes"
+    path = folder / f"{base(code)}.txt"
+    return path if path.is_file() else folder / "en.txt"
 
 
-def abbreviations_file(code: str) -> Traversable:
-    """The path of the file of a language's abbreviations, which may not exist."""
-    return importlib.resources.files("rnnsearch_tf.text") / "prefixes" / f"{base(code)}.txt"
-
-
-@functools.cache
-def warn_once(code: str) -> None:
-    """Warn, once per process, if the Moses rules do not cover a language."""
+def check_segmented(code: str) -> None:
+    """Raise UsageError for a language without spaces, which the Moses rules do not segment."""
     if base(code) in UNSEGMENTED:
-        log.warning(
-            "warning: language %r: it is written without spaces between words, and Moses does not"
-            " segment it; set tokenization=sentencepiece, or tokenization=space for text"
-            " that is segmented already",
-            code,
-        )
-    elif not abbreviations(code):
-        log.warning(
-            "warning: language %r has no Moses rules: English abbreviations and the rules common to"
-            " all languages are taken; tokenization=sentencepiece needs none",
-            code,
+        raise UsageError(
+            f"language {code}: expected one with spaces between words for tokenization: moses; use"
+            " tokenization: sentencepiece, or space for text that is segmented already"
         )

@@ -1,10 +1,10 @@
 """Moses tokenization and detokenization of a whole batch at once.
 
-The rules are those of Moses' tokenizer.perl as implemented by sacremoses; escaping and aggressive
-hyphen splitting are optional. Rules of the current script that sacremoses lacks are missing
-here too: the colon of Finnish and Swedish (`USA:n`), `l·l` of Catalan, elision in Catalan and
-Irish, glottal stops of Somali and Tetum, the period split off a final `U.S.`. Each rule is one
-regular expression over all lines; only the rule about abbreviations uses a token and the next one.
+The rules are those of Moses' tokenizer.perl -no-escape as implemented by sacremoses. Rules of the
+current script that sacremoses lacks are missing here too: the colon of Finnish and Swedish
+(`USA:n`), `l·l` of Catalan, elision in Catalan and Irish, glottal stops of Somali and Tetum, the
+period split off a final `U.S.`. Each rule is one regular expression over all lines; only the rule
+about abbreviations uses a token and the next one.
 
 detokenizer.perl goes through a sentence and decides before each token whether to write a space.
 Here this decision is made for all tokens at once; the script's state, whether a quotation is open,
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
 
 import tensorflow as tf
 
@@ -24,18 +23,14 @@ from rnnsearch_tf.text.characters import (
     ALPHA,
     CURRENCY,
     EAST_ASIAN,
-    FOREIGN_IDEOGRAPHS,
     IDEOGRAPH,
-    LANGUAGE_LETTERS,
+    KOREAN_LETTERS,
     LOWER,
     NUMBER,
     SPACE,
 )
 from rnnsearch_tf.text.escapes import ESCAPES
-from rnnsearch_tf.text.languages import abbreviations, abbreviations_file, base
-
-# twice, since a match takes the letter before the next hyphen
-_HYPHENS = [(rf"([{ALNUM}])-([{ALNUM}])", r"\1 @-@ \2")] * 2
+from rnnsearch_tf.text.languages import abbreviations, base
 
 _COMMAS = [
     (r"(\.\.+)", r" \1 "),  # a run of periods is one token
@@ -62,21 +57,10 @@ _APOSTROPHE = {
 _APOSTROPHE["it"] = _APOSTROPHE["fr"]
 _APOSTROPHE_ALONE = [("'", " ' ")]  # in every other language
 
-_ESCAPING = [  # in the order of tokenizer.perl
-    ("&", "&amp;"),
-    (r"\|", "&#124;"),
-    ("<", "&lt;"),
-    (">", "&gt;"),
-    ("'", "&apos;"),
-    ('"', "&quot;"),
-    (r"\[", "&#91;"),
-    (r"\]", "&#93;"),
-]
-
 _CLOSING = [(r"\.' *$", " . '")]  # the period before a closing quote is split off the last word
 
 
-def tokenize(texts: tf.Tensor, language: str, split_hyphens: bool = False) -> tf.RaggedTensor:
+def tokenize(texts: tf.Tensor, language: str) -> tf.RaggedTensor:
     """Split text into Moses tokens.
 
     It differs from sacremoses only for letters that are newer than sacremoses' Unicode tables or in
@@ -85,7 +69,6 @@ def tokenize(texts: tf.Tensor, language: str, split_hyphens: bool = False) -> tf
     Args:
         texts: string [B], valid UTF-8, cleaned (:func:`~rnnsearch_tf.text.pipeline.clean`).
         language: a code such as ``"en"`` or ``"pt-BR"``; see :mod:`rnnsearch_tf.text.languages`.
-        split_hyphens: whether words are split at hyphens, as by Moses' option ``-a``.
 
     Returns:
         RaggedTensor string [B, None]; an empty line has no tokens.
@@ -97,7 +80,6 @@ def tokenize(texts: tf.Tensor, language: str, split_hyphens: bool = False) -> tf
     language = base(language)
     for pattern, rewrite in [
         _special(language),
-        *(_HYPHENS if split_hyphens else ()),
         *_COMMAS,
         *_APOSTROPHE.get(language, _APOSTROPHE_ALONE),
         *_CLOSING,
@@ -106,46 +88,9 @@ def tokenize(texts: tf.Tensor, language: str, split_hyphens: bool = False) -> tf
     return _split_periods(tf.strings.split(texts), language)
 
 
-def escape(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
-    """Write the characters that Moses' files cannot have as it does: RaggedTensor string [B, None],
-    same shape out.
-
-    Example:
-        >>> escape(tf.ragged.constant([["'s", "[", "&"]])).to_list()
-        [[b'&apos;s', b'&#91;', b'&amp;']]
-    """
-    words = tokens.values
-    for plain, escaped in _ESCAPING:
-        words = tf.strings.regex_replace(words, plain, escaped)
-    return tokens.with_values(words)
-
-
-def with_escapes(words: tf.RaggedTensor, escaped: bool, split_hyphens: bool) -> tf.RaggedTensor:
-    """Write the words of a text with the characters of their tokens: RaggedTensor string [B, None],
-    same shape out. ``<unk>`` stays as it is.
-
-    Args:
-        words: what spaces separate in detokenized text.
-        escaped: whether the tokens are escaped.
-        split_hyphens: whether they are split at hyphens.
-
-    Example:
-        >>> with_escapes(tf.ragged.constant([["L'homme", "a-b"]]), True, True).to_list()
-        [[b'L&apos;homme', b'a@-@b']]
-    """
-    for pattern, rewrite in _HYPHENS if split_hyphens else ():
-        rewrite = rewrite.replace(" ", "")
-        words = words.with_values(tf.strings.regex_replace(words.values, pattern, rewrite))
-    if not escaped:
-        return words
-    words = escape(words)
-    return words.with_values(tf.strings.regex_replace(words.values, "&lt;unk&gt;", "<unk>"))
-
-
 def _special(language: str) -> tuple[str, str]:
     """The rule that a sign, or an ideograph outside the language's alphabet, is a token."""
-    letters = LANGUAGE_LETTERS.get(language, "")
-    ideographs = FOREIGN_IDEOGRAPHS.get(language, IDEOGRAPH)
+    letters, ideographs = (KOREAN_LETTERS, r"\p{Han}") if language == "ko" else ("", IDEOGRAPH)
     return rf"([^{ALNUM}{letters}\s.'`,-]|[{ideographs}])", r" \1 "
 
 
@@ -156,7 +101,7 @@ def prefixes(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     Returns:
         (abbreviations, abbreviations only before a digit), without the period.
     """
-    path = abbreviations(language) or abbreviations_file("en")
+    path = abbreviations(language)
     lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
     lines = [line for line in lines if line and not line[0].startswith("#")]
     return tuple(line[0] for line in lines if len(line) == 1), tuple(
@@ -168,7 +113,7 @@ def prefixes(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _period_patterns(language: str) -> tuple[str, str | None]:
     """Patterns of the tokens that keep their period: anywhere, and before a digit."""
     always, before_digit = ("|".join(map(re.escape, words)) for words in prefixes(language))
-    letter = rf"[{ALPHA}{LANGUAGE_LETTERS.get(language, '')}]"
+    letter = f"[{ALPHA}{KOREAN_LETTERS if language == 'ko' else ''}]"
     dotted = rf".*{letter}.*\..*|.*\..*{letter}.*"  # an inner period and a letter: U.S. p.m.
     return rf"(?:{always}|{dotted})\.", rf"(?:{before_digit})\." if before_digit else None
 
@@ -224,14 +169,12 @@ def detokenize(tokens: tf.RaggedTensor, language: str) -> tf.Tensor:
     return tf.strings.strip(texts)
 
 
-def unescape(
-    tokens: tf.RaggedTensor, escapes: Sequence[tuple[str, str]] = ESCAPES
-) -> tf.RaggedTensor:
+def unescape(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
     """Undo Moses' escapes and split the tokens at white space: RaggedTensor string [B, None]."""
     texts = tf.strings.reduce_join(tokens, axis=1, separator=" ")
     texts = tf.strings.regex_replace(texts, f"[{SPACE}]+", " ")
     texts = tf.strings.join([" ", texts, " "])
-    for escaped, plain in escapes:
+    for escaped, plain in ESCAPES:
         texts = tf.strings.regex_replace(texts, escaped, plain)
     return tf.strings.split(texts)
 

@@ -6,7 +6,7 @@ import dataclasses
 import os
 import pathlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -23,12 +23,9 @@ from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.casing import lower
 from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, MARK, SPACE
 from rnnsearch_tf.text.counting import Line, TokenCounts, count_tokens
-from rnnsearch_tf.text.escapes import CHARACTERS, HYPHENS, escapes_of
-from rnnsearch_tf.text.languages import warn_once
-from rnnsearch_tf.text.moses import detokenize, escape, tokenize, unescape, with_escapes
-from rnnsearch_tf.text.sampling import SubwordSampler
+from rnnsearch_tf.text.languages import check_segmented
+from rnnsearch_tf.text.moses import detokenize, tokenize
 from rnnsearch_tf.text.vocabulary import Vocabulary, batches
-from rnnsearch_tf.text.word_rules import WordRules, read_rules
 
 _MOST_MARKS = 30
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -44,11 +41,10 @@ class Text(tf.Module):
         config: TextConfig.
         vocabulary: Vocabulary.
         subword_model: bytes of the SentencePiece model; only for ``tokenization: sentencepiece``.
-        rules: WordRules; None: of the files that ``truecase`` and ``bpe_codes`` name, if any.
 
     Raises:
-        UserError: the SentencePiece model is malformed or does not fit the vocabulary, or a file of
-            the rules is missing or damaged.
+        UserError: the SentencePiece model is malformed or does not fit the vocabulary.
+        UsageError: ``tokenization: moses`` for a language without spaces between words.
 
     Example:
         >>> text = build_text(TextConfig(language="fr"), ["L'homme dort.", "L'homme rit."])
@@ -59,30 +55,20 @@ class Text(tf.Module):
     """
 
     def __init__(
-        self,
-        config: TextConfig,
-        vocabulary: Vocabulary,
-        subword_model: bytes | None = None,
-        rules: WordRules | None = None,
+        self, config: TextConfig, vocabulary: Vocabulary, subword_model: bytes | None = None
     ) -> None:
         super().__init__(name="text")
         self.config = config
         self.vocabulary = vocabulary
         self._subwords: subwords.Subwords | None = None
-        self.rules = rules or read_rules(config)
-        self._has_hyphens, self._is_escaped = (
-            (config.split_hyphens, config.escape)
-            if config.tokenization == "moses"
-            else escapes_of(vocabulary.tokens[len(SPECIAL_TOKENS) :])
-        )
         if config.tokenization == "moses":
-            warn_once(config.language)
+            check_segmented(config.language)
         if config.tokenization == "sentencepiece":
             self._subwords = subwords.Subwords(subword_model or b"")
             _check_pieces(self._subwords.pieces, vocabulary.tokens)
 
     def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Normalize, lower-case or truecase if configured, and split into tokens.
+        """Normalize, lower-case if configured, and split into tokens.
 
         Args:
             texts: string [B]; invalid UTF-8 becomes U+FFFD.
@@ -90,28 +76,28 @@ class Text(tf.Module):
         Returns:
             RaggedTensor string [B, None]; an empty line has no tokens.
         """
-        return _tokenize(texts, self.config, self._subwords, self.rules)
+        return _tokenize(texts, self.config, self._subwords)
 
     def tokenize_translations(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Like :meth:`tokenize`, for the output of a model: an unknown word, ``<unk>``, which
-        Moses' rules and byte-pair codes would cut, is one token.
+        Moses' rules would cut, is one token.
         """
-        return self._with_unknown(self.tokenize, texts)
-
-    def split_translations(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Like :meth:`split`, with unknown words as in :meth:`tokenize_translations`."""
-        return self._with_unknown(self.split, texts)
-
-    def _with_unknown(
-        self, tokenize: Callable[[Any], tf.RaggedTensor], texts: tf.Tensor
-    ) -> tf.RaggedTensor:
-        tokens = tokenize(texts)
+        tokens = self.tokenize(texts)
         if self.config.tokenization == "sentencepiece":
             return tokens
         unknown = SPECIAL_TOKENS[UNKNOWN_ID]
-        cut = tf.strings.reduce_join(tokenize([unknown]), axis=1, separator=" ")[0]
+        cut = tf.strings.reduce_join(self.tokenize([unknown]), axis=1, separator=" ")[0]
         lines = tf.strings.reduce_join(tokens, axis=1, separator=" ")
         return tf.strings.split(tf.strings.regex_replace(lines, cut, unknown))
+
+    def text_of_moses(self, lines: tf.Tensor) -> tf.Tensor:
+        """The text of lines of Moses tokens separated by spaces, with or without escapes
+        (``&apos;``): string [B] -> string [B]. For ``tokenization: space``, the lines themselves.
+        """
+        lines = tf.convert_to_tensor(lines, tf.string)
+        if self.config.tokenization == "space":
+            return lines
+        return detokenize(tf.strings.split(lines), self.config.language)
 
     def prepared(self, texts: tf.Tensor) -> tf.Tensor:
         """Prepare texts for SentencePiece: normalize, clean, lower-case if configured; string [B]
@@ -119,46 +105,10 @@ class Text(tf.Module):
         """
         return _prepare(texts, self.config)
 
-    def sampler(self) -> SubwordSampler | None:
-        """The SubwordSampler of the option ``sampling``; None if it is not set.
-
-        Raises:
-            UsageError: the text is not cut into subwords.
-        """
-        alpha = self.config.sampling
-        return None if alpha is None else SubwordSampler(self.subword_model, alpha)
-
     @property
     def subword_model(self) -> bytes | None:
         """Bytes of the SentencePiece model; None without subwords."""
         return self._subwords.model if self._subwords else None
-
-    def split(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Like :meth:`tokenize`, for lines of Moses tokens separated by spaces, with or without
-        escapes (``&apos;``).
-
-        The words are kept, with those escapes that the model's own words have: by its options
-        ``escape`` and ``split_hyphens``, or for ``tokenization: space`` by its vocabulary.
-        SentencePiece pieces are those of the joined line.
-        """
-        if self.config.tokenization == "sentencepiece":
-            # detokenize undoes the escapes
-            return self.tokenize(detokenize(_split(texts), self.config.language))
-        words = self.words(texts)
-        return self.rules.cut(words) if self.rules else words
-
-    def words(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """The words of lines as in :meth:`split`, normalized and in true case; RaggedTensor string
-        [B, None].
-        """
-        spaces = dataclasses.replace(self.config, tokenization="space")
-        moses = self.config.tokenization == "moses"
-        kept = self._is_escaped and not moses
-        undone = ([] if self._has_hyphens else HYPHENS) + ([] if kept else CHARACTERS)
-        texts = tf.strings.reduce_join(unescape(_split(texts), undone), axis=1, separator=" ")
-        words = _tokenize(texts, spaces, None)
-        words = with_escapes(words, self._is_escaped, False) if moses else words
-        return self.rules.truecase(words) if self.rules else words
 
     def same_as(self, other: Text) -> bool:
         """Whether both give the same ids for every text, and the same text for all ids."""
@@ -169,7 +119,6 @@ class Text(tf.Module):
         return (
             settings[0] == settings[1]
             and self.subword_model == other.subword_model
-            and (self.rules or WordRules()).same_as(other.rules or WordRules())
             and self.vocabulary.tokens == other.vocabulary.tokens
         )
 
@@ -178,7 +127,6 @@ class Text(tf.Module):
 
         Tokens of ``tokenization: space`` are joined by spaces.
         """
-        tokens = self.rules.join(tokens) if self.rules else tokens
         if self.config.tokenization == "sentencepiece":
             return subwords.join(tokens)
         if self.config.tokenization == "space":
@@ -219,12 +167,10 @@ class Text(tf.Module):
         return self.detokenize(self.tokens(ids))
 
     def save(self, folder: AnyPath, side: str) -> None:
-        """Write ``vocabulary.SIDE.txt``, ``SIDE.spm.model`` with subwords, and copies of the files
-        of the rules; `side` is "source" or "target".
+        """Write ``vocabulary.SIDE.txt`` and, with subwords, ``SIDE.spm.model``; `side` is "source" or
+        "target".
         """
         run = Run(folder)
-        if self.rules:
-            self.rules.save(run, side)
         if self.subword_model is not None:
             write_file(run.subword_model(side), self.subword_model)
         self.vocabulary.save(run.vocabulary(side))  # last: its presence means a complete side
@@ -240,7 +186,6 @@ class TracedText:
 
     def __init__(self, text: Text, translations: bool = False) -> None:
         tokenize = text.tokenize_translations if translations else text.tokenize
-        split = text.split_translations if translations else text.split
         lines = tf.TensorSpec([None], tf.string)
         ids = tf.TensorSpec([None, None], tf.int32)
         tokens = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
@@ -252,15 +197,21 @@ class TracedText:
             return tokens, text.ids(tokens)
 
         self._tokenize = traced(lambda lines: with_ids(tokenize(lines)), lines)
-        self._split = traced(lambda lines: with_ids(split(lines)), lines)
+        self._of_moses = traced(lambda lines: with_ids(tokenize(text.text_of_moses(lines))), lines)
         self.tokens = traced(text.tokens, ids)
         self._detokenize = traced(text.detokenize, tokens)
 
     def tokens_and_ids(
         self, lines: Sequence[Line], tokenized: bool = False
     ) -> tuple[list[list[str]], list[list[int]]]:
-        """(tokens, ids) of every line, as lists; only the ids have an end symbol."""
-        tokens, ids = (self._split if tokenized else self._tokenize)(tf.constant(lines, tf.string))
+        """(tokens, ids) of every line, as lists; only the ids have an end symbol.
+
+        Args:
+            tokenized: the lines are Moses tokens, see :meth:`Text.text_of_moses`.
+        """
+        tokens, ids = (self._of_moses if tokenized else self._tokenize)(
+            tf.constant(lines, tf.string)
+        )
         return strings(tokens), ids.to_list()
 
     def texts_and_tokens(self, tokens: tf.RaggedTensor) -> tuple[list[str], list[list[str]]]:
@@ -357,16 +308,15 @@ def extend_texts(
     Args:
         texts: (source Text, target Text).
         pairs: (source, target) lines of the other text, read to the end.
-        number: most words to add to each side: its most frequent ones, none rarer than the option
-            ``minimum_count``; for a side with subwords, pieces: the characters that it lacks, then
-            the most probable pieces.
+        number: most words to add to each side: its most frequent ones; for a side with
+            subwords, pieces: the characters that it lacks, then the most probable pieces.
 
     Returns:
         [source Text, target Text]; without the option ``vocabulary``, the option
         ``vocabulary_size`` has grown to the number of entries.
     """
     sides = dict(zip(("source", "target"), texts))
-    counts = {side: _word_counts(text.config, text.rules) for side, text in sides.items()}
+    counts = {side: _word_counts(text.config) for side, text in sides.items()}
     count_tokens(counts, pairs)
     return [_extended(text, counts[side].total(), number) for side, text in sides.items()]
 
@@ -381,12 +331,11 @@ def load_text(folder: AnyPath, side: str, config: TextConfig) -> Text:
     subword_model = (
         _read_model(run.subword_model(side)) if config.tokenization == "sentencepiece" else None
     )
-    rules = read_rules(config, run, side)
-    return Text(config, Vocabulary.load(run.vocabulary(side)), subword_model, rules)
+    return Text(config, Vocabulary.load(run.vocabulary(side)), subword_model)
 
 
-def normalize(texts: tf.Tensor, form: str = "NFC", remove_invisible: bool = False) -> tf.Tensor:
-    """Replace invalid UTF-8 by U+FFFD and apply a Unicode normal form.
+def normalize(texts: tf.Tensor) -> tf.Tensor:
+    """Replace invalid UTF-8 by U+FFFD, remove invisible characters, and apply Unicode's NFC.
 
     Normalization sorts the marks on a letter, in time quadratic in their number. Therefore only the
     first 30 of a run of marks are kept: no script needs more, according to Unicode's Stream-Safe
@@ -394,9 +343,6 @@ def normalize(texts: tf.Tensor, form: str = "NFC", remove_invisible: bool = Fals
 
     Args:
         texts: string [B] (or any shape).
-        form: ``"NFC"``, ``"NFKC"`` or ``"none"``.
-        remove_invisible: whether to remove invisible characters first, see `INVISIBLE` in
-            characters.py.
 
     Returns:
         string, same shape, always valid UTF-8.
@@ -405,15 +351,12 @@ def normalize(texts: tf.Tensor, form: str = "NFC", remove_invisible: bool = Fals
         >>> normalize(tf.constant([b"e\\xcc\\x81"])).numpy()[0].decode()
         'é'
     """
-    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
-    if remove_invisible:
-        texts = tf.strings.regex_replace(texts, f"[{INVISIBLE}]+", "")
-    if form == "none":
-        return texts
-    import tensorflow_text  # not needed for "none": its op library takes a second to load
+    import tensorflow_text  # its op library takes a second to load
 
+    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
+    texts = tf.strings.regex_replace(texts, f"[{INVISIBLE}]+", "")
     texts = tf.strings.regex_replace(texts, f"([{MARK}]{{{_MOST_MARKS}}})[{MARK}]+", r"\1")
-    return tensorflow_text.normalize_utf8(texts, form)
+    return tensorflow_text.normalize_utf8(texts, "NFC")
 
 
 def clean(texts: tf.Tensor) -> tf.Tensor:
@@ -431,34 +374,20 @@ def clean(texts: tf.Tensor) -> tf.Tensor:
 
 
 def _tokenize(
-    texts: tf.Tensor,
-    config: TextConfig,
-    pieces: subwords.Subwords | None,
-    rules: WordRules | None = None,
+    texts: tf.Tensor, config: TextConfig, pieces: subwords.Subwords | None
 ) -> tf.RaggedTensor:
     texts = tf.convert_to_tensor(texts, tf.string)
     texts.shape.assert_has_rank(1)
     if config.tokenization == "moses":
         # lower-case afterwards, since the rules about periods depend on case
-        tokens = tokenize(_cleaned(texts, config), config.language, config.split_hyphens)
-        tokens = tf.ragged.map_flat_values(lower, tokens) if config.lowercase else tokens
-        tokens = escape(tokens) if config.escape else tokens
-    else:
-        texts = _prepare(texts, config)
-        tokens = pieces.tokenize(texts) if pieces else tf.strings.split(texts)
-    return rules.cut(rules.truecase(tokens)) if rules else tokens
-
-
-def _split(texts: tf.Tensor) -> tf.RaggedTensor:
-    return tf.strings.split(tf.convert_to_tensor(texts, tf.string))
-
-
-def _cleaned(texts: tf.Tensor, config: TextConfig) -> tf.Tensor:
-    return clean(normalize(texts, config.unicode_form, config.remove_invisible))
+        tokens = tokenize(clean(normalize(texts)), config.language)
+        return tf.ragged.map_flat_values(lower, tokens) if config.lowercase else tokens
+    texts = _prepare(texts, config)
+    return pieces.tokenize(texts) if pieces else tf.strings.split(texts)
 
 
 def _prepare(texts: tf.Tensor, config: TextConfig) -> tf.Tensor:
-    texts = _cleaned(texts, config)
+    texts = clean(normalize(texts))
     return lower(texts) if config.lowercase else texts
 
 
@@ -466,18 +395,14 @@ def token_counts(config: TextConfig, most_lines: int | None = None) -> TokenCoun
     """TokenCounts of the words from which a vocabulary or subwords are built; None if a vocabulary
     is given.
     """
-    if config.vocabulary is not None:
-        return None
-    return _word_counts(config, read_rules(config), most_lines)
+    return _word_counts(config, most_lines) if config.vocabulary is None else None
 
 
-def _word_counts(
-    config: TextConfig, rules: WordRules | None, most_lines: int | None = None
-) -> TokenCounts:
-    """TokenCounts of words or their pieces; of strings between spaces for SentencePiece."""
+def _word_counts(config: TextConfig, most_lines: int | None = None) -> TokenCounts:
+    """TokenCounts of words; of strings between spaces for SentencePiece."""
     if most_lines is None and config.tokenization == "sentencepiece":
         most_lines = subwords.MOST_LINES
-    return TokenCounts(lambda texts: _tokenize(texts, config, None, rules), most_lines)
+    return TokenCounts(lambda texts: _tokenize(texts, config, None), most_lines)
 
 
 def _extended(text: Text, counts: Mapping[str, int], number: int) -> Text:
@@ -488,14 +413,14 @@ def _extended(text: Text, counts: Mapping[str, int], number: int) -> Text:
         model = subwords.extended(text.subword_model or b"", counts, number)
         vocabulary = Vocabulary(subwords.Subwords(model).pieces)
     else:
-        vocabulary = text.vocabulary.extended(counts, number, config.minimum_count)
+        vocabulary = text.vocabulary.extended(counts, number)
     size = (
         max(config.vocabulary_size, vocabulary.size)
         if config.vocabulary is None
         else config.vocabulary_size
     )
     config = dataclasses.replace(config, vocabulary_size=size)
-    return Text(config, vocabulary, model, text.rules)
+    return Text(config, vocabulary, model)
 
 
 def text_of_counts(config: TextConfig, counts: TokenCounts | None, where: str) -> Text:
@@ -514,7 +439,6 @@ def text_of_counts(config: TextConfig, counts: TokenCounts | None, where: str) -
             Vocabulary.build(
                 counts.total(config.vocabulary_size + len(SPECIAL_TOKENS)),
                 config.vocabulary_size,
-                config.minimum_count,
                 where,
             ),
         )

@@ -29,8 +29,8 @@ class Subwords(tf.Module):
         where: its name in errors.
 
     Raises:
-        UserError: the bytes are not a model, the special tokens are not its first pieces, or its
-            words do not begin with the symbol of a space.
+        UserError: the bytes are not a model, the special tokens are not its first pieces, or it
+            has pieces of bytes.
     """
 
     def __init__(self, model: bytes, where: AnyPath = "SentencePiece model") -> None:
@@ -60,12 +60,6 @@ class Subwords(tf.Module):
             raise UserError(
                 f"{where}: expected pieces of text, got those of bytes, which are written as they"
                 " are; train it with byte_fallback=false"
-            )
-        pieces = b"".join(self._op.tokenize(["a"]).values.numpy()).decode("utf-8")
-        if not pieces.startswith(WORD_START):
-            raise UserError(
-                f"{where}: expected a space before each word, got the pieces of {pieces!r} for 'a';"
-                " train it with add_dummy_prefix=true and treat_whitespace_as_suffix=false"
             )
 
     @property
@@ -210,10 +204,10 @@ def extended(model: bytes, counts: Mapping[str, int], number: int) -> bytes:
         UsageError: the model is not a unigram model.
         UserError: as in :func:`train`.
     """
-    this = unigram(model, "new words")
+    this = _unigram(model)
     size = len(Subwords(model).pieces)
     alphabet = len(set().union(*counts))
-    other = unigram(train(counts, max(size, 2 * alphabet), "text"), "new words")
+    other = _unigram(train(counts, max(size, 2 * alphabet), "text"))
     known = {piece.piece for piece in this.pieces}
     # most probable first
     new = [piece for piece in other.pieces[len(SPECIAL_TOKENS) :] if piece.piece not in known]
@@ -221,29 +215,20 @@ def extended(model: bytes, counts: Mapping[str, int], number: int) -> bytes:
     return this.SerializeToString(deterministic=True)
 
 
-def unigram(model: bytes, purpose: str) -> Any:
-    """The ModelProto of a unigram model.
-
-    Args:
-        model: bytes of a SentencePiece model.
-        purpose: what needs one, in the message.
-
-    Raises:
-        UsageError: it is of another type.
-        UserError: the package sentencepiece is missing.
-    """
+def _unigram(model: bytes) -> Any:
+    """The ModelProto of a unigram model; UsageError if it is of another type."""
     try:
         from sentencepiece import sentencepiece_model_pb2
     except ImportError:
         raise UserError(
-            f"{purpose}: expected the package sentencepiece, found none; pip install"
+            "new words: expected the package sentencepiece, found none; pip install"
             ' "rnnsearch-tf[subwords]"'
         ) from None
     proto = sentencepiece_model_pb2.ModelProto.FromString(model)  # type: ignore[attr-defined]
     spec = proto.trainer_spec
     if spec.model_type != spec.UNIGRAM:
         raise UsageError(
-            f"{purpose}: expected a unigram SentencePiece model, got"
+            "new words: expected a unigram SentencePiece model, got"
             f" {spec.ModelType.Name(spec.model_type).lower()}; leave it out, or train another model"
         )
     return proto

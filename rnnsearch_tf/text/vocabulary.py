@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, TextConfig
+from rnnsearch_tf.config import PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
@@ -102,7 +102,6 @@ class Vocabulary(tf.Module):
         cls,
         counts: Mapping[str, int],
         size: int,
-        minimum_count: int = 1,
         where: AnyPath = "training text",
     ) -> Vocabulary:
         """Make a vocabulary of the most frequent tokens of a text.
@@ -112,34 +111,23 @@ class Vocabulary(tf.Module):
         Args:
             counts: counts of the tokens, see :class:`~rnnsearch_tf.text.counting.TokenCounts`.
             size: most entries, including the special tokens.
-            minimum_count: rarer tokens are left out.
             where: name of the text in errors.
 
         Raises:
-            UserError: no token is frequent enough.
+            UserError: there is no token.
         """
         counts = {word: count for word, count in counts.items() if word not in SPECIAL_TOKENS}
-        words = _by_frequency(counts, minimum_count)
-        if not words:
-            raise UserError(
-                f"{where}: expected at least one word seen {minimum_count} times or more, got"
-                f" {len(counts)} words, all of them rarer; give more text or a smaller"
-                " minimum_count"
-                if counts
-                else f"{where}: expected text, got no words at all; check the file"
-            )
-        return cls([*SPECIAL_TOKENS, *words[: size - len(SPECIAL_TOKENS)]])
+        if not counts:
+            raise UserError(f"{where}: expected text, got no words at all; check the file")
+        return cls([*SPECIAL_TOKENS, *_by_frequency(counts)[: size - len(SPECIAL_TOKENS)]])
 
-    def extended(
-        self, counts: Mapping[str, int], number: int, minimum_count: int = 1
-    ) -> Vocabulary:
+    def extended(self, counts: Mapping[str, int], number: int) -> Vocabulary:
         """A copy of this vocabulary, followed by the most frequent words that it lacks, in the
         order of :meth:`build`.
 
         Args:
             counts: counts of the words of another text.
             number: most words to add.
-            minimum_count: rarer words are left out.
 
         Example:
             >>> vocabulary = Vocabulary([*SPECIAL_TOKENS, "chat"])
@@ -147,35 +135,8 @@ class Vocabulary(tf.Module):
             ['chat', 'loup']
         """
         known = set(self.tokens)
-        new = [word for word in _by_frequency(counts, minimum_count) if word not in known]
+        new = [word for word in _by_frequency(counts) if word not in known]
         return Vocabulary([*self.tokens, *new[:number]])
-
-
-def shortfall(vocabulary: Vocabulary, side: str, config: TextConfig) -> str | None:
-    """A message about a built vocabulary that is smaller than ``vocabulary_size``; None if it is
-    not.
-    """
-    if config.vocabulary is not None or vocabulary.size >= config.vocabulary_size:
-        return None
-    fewer = _fewer(vocabulary)
-    frequent = f" that occur {config.minimum_count} times" if config.minimum_count > 1 else ""
-    return (
-        f"{side} vocabulary: {vocabulary.size:,} of the {config.vocabulary_size:,} entries"
-        f" that {side}.vocabulary_size asks for: the text has no more{frequent}"
-        + (
-            f"; subwords this rare are hard to learn: set {side}.vocabulary_size={fewer}"
-            if config.tokenization == "sentencepiece" and fewer < vocabulary.size
-            else ""
-        )
-    )
-
-
-def _fewer(vocabulary: Vocabulary) -> int:
-    """A vocabulary size for a text with no more entries than these: half of them, in hundreds, but
-    enough for each character and the special tokens.
-    """
-    single = sum(len(token) == 1 for token in vocabulary.tokens) + len(SPECIAL_TOKENS)
-    return max(100, vocabulary.size // 200 * 100, (single + 99) // 100 * 100)
 
 
 def padded(rows: Sequence[typing.Any]) -> np.ndarray:
@@ -199,12 +160,9 @@ def batches(lines: Iterable[ItemT], size: int = _LINES_AT_ONCE) -> Iterator[list
         yield batch
 
 
-def _by_frequency(counts: Mapping[str, int], minimum_count: int) -> list[str]:
-    """The words that are frequent enough, by falling frequency, then by code points."""
-    return sorted(
-        (word for word in counts if counts[word] >= minimum_count),
-        key=lambda word: (-counts[word], word),
-    )
+def _by_frequency(counts: Mapping[str, int]) -> list[str]:
+    """The words by falling frequency, then by code points."""
+    return sorted(counts, key=lambda word: (-counts[word], word))
 
 
 def _table(keys: tf.Tensor, values: tf.Tensor, default: str | int) -> tf.lookup.StaticHashTable:

@@ -31,7 +31,6 @@ from rnnsearch_tf.runtime.progress import say
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runs.limits import reached_limit
 from rnnsearch_tf.text.pipeline import Text, load_texts
-from rnnsearch_tf.text.vocabulary import shortfall
 from rnnsearch_tf.training import warm_start
 from rnnsearch_tf.training.arguments import check_arguments, listed_callbacks
 from rnnsearch_tf.training.callbacks import (
@@ -399,9 +398,6 @@ def _build_texts(config: Config, pairs: Pairs) -> tuple[Text, Text]:
     else:
         print("building the source and the target vocabulary", file=sys.stderr)
         source, target = build_corpus_texts(config, pairs)
-    for side, text in (("source", source), ("target", target)):
-        if message := shortfall(text.vocabulary, side, getattr(config, side)):
-            print(message, file=sys.stderr)
     return source, target
 
 

@@ -29,25 +29,21 @@ _NEWER_MARKS = re.compile(
 )
 
 
-def normalize(text: str, form: str = "NFC", remove_invisible: bool = False) -> str:
-    """Apply a Unicode normal form, "NFC", "NFKC" or "none"; lone surrogates become U+FFFD, and of
-    a run of combining marks only the first 30 are kept.
+def normalize(text: str) -> str:
+    """Remove invisible characters and apply Unicode's NFC; lone surrogates become U+FFFD, and of a
+    run of combining marks only the first 30 are kept.
     """
     if text.isascii():
         return text
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if remove_invisible:
-        text = _INVISIBLE.sub("", text)
-    if form == "none":
-        return text
     kept = []
     run = 0
-    for character in text:
+    for character in _INVISIBLE.sub("", text):
         is_mark = unicodedata.category(character)[0] == "M" or _NEWER_MARKS.match(character)
         run = run + 1 if is_mark else 0
         if run <= _MOST_MARKS:
             kept.append(character)
-    return unicodedata.normalize(form, "".join(kept))  # type: ignore[arg-type]
+    return unicodedata.normalize("NFC", "".join(kept))
 
 
 def clean(text: str) -> str:
@@ -71,8 +67,6 @@ class Text:
         self._pieces = self._moses = None
         try:
             self.lowercase: bool = side["lowercase"]
-            self.unicode_form: str = side["unicode_form"]
-            self.remove_invisible: bool = side["remove_invisible"]
             if self.tokenization == "sentencepiece":
                 from sentencepiece import SentencePieceProcessor
 
@@ -90,8 +84,6 @@ class Text:
                 raise ValueError(f"no tokens {', '.join(SPECIAL_TOKENS)} in its vocabulary")
             if self.tokenization not in ("moses", "sentencepiece", "space"):
                 raise ValueError(f"tokenization {self.tokenization!r}")
-            if self.unicode_form not in ("NFC", "NFKC", "none"):
-                raise ValueError(f"unicode_form {self.unicode_form!r}")
         except ImportError as error:
             raise ModelError(
                 f'{where}: expected {error.name}, got none; pip install "rnnsearch-runtime[moses]"'
@@ -109,7 +101,7 @@ class Text:
         """
         if isinstance(text, bytes):
             text = text.decode("utf-8", "replace")
-        text = clean(normalize(text, self.unicode_form, self.remove_invisible))
+        text = clean(normalize(text))
         if self._moses:  # its rules depend on case
             tokens = self._moses[0].tokenize(text, escape=False)
             return [token.lower() for token in tokens] if self.lowercase else tokens

@@ -46,15 +46,6 @@ def test_a_line_in_is_a_line_out(model: pathlib.Path) -> None:
     assert many.stdout == b"le\nchat dort\n" * 500
 
 
-def test_a_byte_order_mark_is_no_text(tmp_path: pathlib.Path) -> None:
-    import tiny
-
-    side = tiny.SOURCE | {"remove_invisible": False}
-    model = tiny.write(tmp_path / "visible.onnx", tiny.ABOUT | {"source": side})
-    text = "\ufeffthe\n\ufeffthe\n".encode()
-    assert run("--model", model, text=text).stdout == b"le\n<unk>\n"
-
-
 def test_what_is_no_utf_8_text_is_refused(model: pathlib.Path) -> None:
     text = b"the cat\n"
     files = [module.compress(text) for module in (bz2, gzip, lzma)]

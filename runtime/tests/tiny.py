@@ -14,8 +14,6 @@ SIDE = {
     "language": "en",
     "tokenization": "space",
     "lowercase": False,
-    "unicode_form": "NFC",
-    "remove_invisible": True,
 }
 SPECIAL = ["<pad>", "</s>", "<unk>"]
 SOURCE = SIDE | {"tokens": [*SPECIAL, "the", "cat", "sleeps", "été"]}

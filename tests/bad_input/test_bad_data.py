@@ -230,9 +230,6 @@ def numbers_text():
     import tensorflow as tf
 
     class Numbers:
-        def sampler(self):
-            return None
-
         def encode(self, texts):
             ids = tf.strings.to_number(tf.strings.split(texts), tf.int32)
             return tf.concat(

@@ -10,12 +10,11 @@ import tensorflow as tf
 from tiny_rnnsearch import batch, tiny_model
 from tiny_run import write_run
 
-from rnnsearch_tf.config import TextConfig, load_config
+from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.opening import open_translator
 from rnnsearch_tf.export.writer import export_model
 from rnnsearch_tf.models import TranslationLoss
-from rnnsearch_tf.text.pipeline import build_text
 from rnnsearch_tf.translation import Translator
 
 
@@ -199,12 +198,6 @@ def test_no_run_at_all(tmp_path):
     ):
         with pytest.raises(UsageError, match="path of a RUN, or of several, got an empty list"):
             call()
-
-
-def test_sampling_of_words():
-    text = build_text(TextConfig(sampling=0.1), ["a door"])
-    with pytest.raises(UsageError, match="sampling: expected tokenization=sentencepiece with it"):
-        text.sampler()
 
 
 def test_the_name_of_a_configuration_as_a_path():

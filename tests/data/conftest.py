@@ -20,9 +20,6 @@ class Numbers(tf.Module):
         super().__init__()
         self.seen = []
 
-    def sampler(self):
-        return None
-
     def encode(self, texts):
         ids = tf.strings.to_number(tf.strings.split(texts), tf.int32)
         ends = tf.fill([ids.nrows(), 1], END_ID)

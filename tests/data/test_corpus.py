@@ -97,7 +97,7 @@ def test_check_reads_once(monkeypatch):
 def test_both_sides_are_counted_in_one_pass(write):
     sides = {
         "source": TextConfig(language="en"),
-        "target": TextConfig(language="fr", minimum_count=2),
+        "target": TextConfig(language="fr", vocabulary_size=4),
     }
     config = dataclasses.replace(load_config(), **sides)
     pairs = Pairs(write("s", ["a b", "", "b"]), write("t", ["x y", "z", "y"]), on_bad_line="skip")

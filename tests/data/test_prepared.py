@@ -21,7 +21,7 @@ from rnnsearch_tf.data.prepared.store import PreparedPairs
 from rnnsearch_tf.data.prepared.writing import prepare
 from rnnsearch_tf.errors import UsageError
 
-SPACE = {"tokenization": "space", "unicode_form": "none"}
+SPACE = {"tokenization": "space"}
 COUNT = 301
 
 

@@ -24,11 +24,10 @@ from rnnsearch_tf.text.pipeline import build_text
 SIZE = 120
 
 
-def config(corpus="phrasebook", tokenization="space", sampling=None, **data):
+def config(corpus="phrasebook", tokenization="space", **data):
     side = dict(
         tokenization=tokenization,
         vocabulary_size=1000 if tokenization != "sentencepiece" else 120,
-        sampling=sampling,
     )
     data = dict(corpus=corpus, batch_size=7, **data)
     if corpus == "phrasebook":
@@ -118,14 +117,9 @@ def test_the_built_in_corpus_has_its_own(write):
     assert not open_corpus(dataclasses.replace(settings, training=load_config().training)).linked
 
 
-@pytest.mark.parametrize("sampling", [None, 0.1])
-def test_a_piece_has_the_links_of_its_word(sampling):
-    """Against word_shares of evaluation, which tells a piece's word by its characters; drawn pieces
-    are other ones in each epoch.
-    """
-    settings = config(
-        tokenization="sentencepiece", sampling=sampling, batching="unsorted", shuffle_buffer=SIZE
-    )
+def test_a_piece_has_the_links_of_its_word():
+    """Against word_shares of evaluation, which tells a piece's word by its characters."""
+    settings = config(tokenization="sentencepiece", batching="unsorted", shuffle_buffer=SIZE)
     lines = phrasebook(40, 1, "train")
     words = [[line.split() for line in side] for side in lines]
     links = [
@@ -162,7 +156,7 @@ def test_a_piece_has_the_links_of_its_word(sampling):
                 )
                 assert not matrix[-1].any() and not matrix[:, -1].any()
                 met.append((text, *ids))
-    assert len(met) == 80 and (len(set(met)) > 60 if sampling else len(set(met)) == 40)
+    assert len(met) == 80 and len(set(met)) == 40
 
 
 def test_a_share_of_a_batch_has_its_links():
@@ -204,9 +198,7 @@ def test_a_share_of_a_batch_has_its_links():
 )
 def test_a_wrong_link_is_named_before_training(write, line, message, tokenization):
     lines = ["ab cd", "ab cd", "ef"], ["u v w", "u v w", "u"]
-    settings = config(
-        "phrasebook", tokenization, sampling=0.5 if tokenization == "sentencepiece" else None
-    )
+    settings = config("phrasebook", tokenization)
     settings = dataclasses.replace(
         settings,
         **{

@@ -3,7 +3,7 @@
 from rnnsearch_tf.config import load_config
 
 
-SPACE = {"tokenization": "space", "unicode_form": "none"}
+SPACE = {"tokenization": "space"}
 
 
 def configuration(folder, tokens=SPACE, **data):

@@ -103,20 +103,6 @@ def test_labels_of_points_have_at_most_40_characters():
     assert [label.get_text() for label in figure.axes[0].texts] == ["a" * 40, "b" * 39 + "…"]
 
 
-@pytest.mark.parametrize(
-    "vocabulary, expected",
-    [
-        (["the", "s@@", "dog", "un@@", "cat$"], ["the", "s·", "dog", "un·", r"cat\$"]),
-        (["▁the", "s", "<unk>", "▁dog"], ["the", "·s", "<unk>", "dog"]),
-    ],
-)
-def test_a_label_of_a_point_does_not_depend_on_the_one_before(vocabulary, expected):
-    """A vocabulary is not a sentence: what follows a piece does not continue it."""
-    points = [(float(k), float(k)) for k in range(len(vocabulary))]
-    shown = plots.vectors_figure(points, vocabulary).axes[0].texts
-    assert [label.get_text() for label in shown] == expected
-
-
 def test_a_long_sentence_has_a_picture_of_bounded_size():
     """500 tokens on each side would be 19,392² pixels, and take more than 10 GB to draw."""
     from matplotlib.image import imread

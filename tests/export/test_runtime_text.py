@@ -42,7 +42,7 @@ def runtime(monkeypatch: pytest.MonkeyPatch, package: Text) -> Any:
     from rnnsearch_runtime import text
 
     config = package.config
-    names = ("language", "tokenization", "lowercase", "unicode_form", "remove_invisible")
+    names = ("language", "tokenization", "lowercase")
     side = {name: getattr(config, name) for name in names}
     if config.tokenization == "sentencepiece":
         side["subword_model"] = base64.b64encode(package._subwords.model).decode()

@@ -47,21 +47,13 @@ LINES = lines()
 TRAINING = [line.decode("utf-8", "replace") for line in LINES[: len(TRICKY) + 400]]
 CONFIGS = {
     "subwords": TextConfig(tokenization="sentencepiece", vocabulary_size=500),
-    "subwords, NFKC, lower case": TextConfig(
-        tokenization="sentencepiece",
-        vocabulary_size=500,
-        unicode_form="NFKC",
-        lowercase=True,
-        remove_invisible=True,
+    "subwords, lower case": TextConfig(
+        tokenization="sentencepiece", vocabulary_size=500, lowercase=True
     ),
     "words": TextConfig(language="fr", tokenization="space", vocabulary_size=300),
     "Moses": TextConfig(language="fr-CA", tokenization="moses", vocabulary_size=300),
-    "Moses, lower case": TextConfig(
-        tokenization="moses", vocabulary_size=300, lowercase=True, remove_invisible=True
-    ),
-    "words, no form, lower case": TextConfig(
-        tokenization="space", unicode_form="none", lowercase=True, remove_invisible=True
-    ),
+    "Moses, lower case": TextConfig(tokenization="moses", vocabulary_size=300, lowercase=True),
+    "words, lower case": TextConfig(tokenization="space", lowercase=True),
 }
 
 

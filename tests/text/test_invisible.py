@@ -1,6 +1,5 @@
 """Characters that nobody sees, and runs of combining marks."""
 
-import dataclasses
 import time
 import unicodedata
 
@@ -27,11 +26,9 @@ INVISIBLE = [
 
 LINES = ["She has never been to Paris.", "L'été, à côté.", "می‌خواهم", "👩‍👩‍👧"]
 WAYS = {
-    "moses": TextConfig(language="fr", remove_invisible=True),
-    "space": TextConfig(tokenization="space", unicode_form="none", remove_invisible=True),
-    "subwords": TextConfig(
-        tokenization="sentencepiece", vocabulary_size=60, unicode_form="NFKC", remove_invisible=True
-    ),
+    "moses": TextConfig(language="fr"),
+    "space": TextConfig(tokenization="space"),
+    "subwords": TextConfig(tokenization="sentencepiece", vocabulary_size=60),
 }
 
 
@@ -75,15 +72,6 @@ def test_letters_and_marks_come_together_over_one():
     ]
 
 
-def test_without_the_option_all_is_as_it_was():
-    text = build_text(TextConfig(language="fr"), LINES)
-    assert not text.config.remove_invisible
-    rows = text.tokenize(tf.constant([f"a{chr(code)}b" for code in INVISIBLE])).flat_values.numpy()
-    assert sum(b"ab" in row for row in rows) == 0
-    other = build_text(dataclasses.replace(text.config, remove_invisible=True), LINES)
-    assert not text.same_as(other) and text.same_as(build_text(TextConfig(language="fr"), LINES))
-
-
 def test_pairs_count_such_a_line_as_empty():
     lines = ["un", *map(chr, INVISIBLE), "\ufeff \u200b\u00a0", "\u200c"]
     pairs = Pairs(["one"] * len(lines), lines, on_bad_line="skip")
@@ -94,16 +82,15 @@ def test_pairs_count_such_a_line_as_empty():
     )
 
 
-@pytest.mark.parametrize("form", ["NFC", "NFKC"])
-def test_up_to_30_marks_are_normalized_as_ever(form):
+def test_up_to_30_marks_are_normalized_as_ever():
     lines = [
         "a" + "\u0301\u0323" * 15 + "b" + "\u0323\u0301" * 15,
         "e\u0301" * 40,
         "\u0301" * 30,
         "ḍ̇" + "\u0307\u0323" * 14,
     ]
-    assert [line.decode() for line in normalize(tf.constant(lines), form).numpy()] == [
-        unicodedata.normalize(form, line) for line in lines
+    assert [line.decode() for line in normalize(tf.constant(lines)).numpy()] == [
+        unicodedata.normalize("NFC", line) for line in lines
     ]
 
 

@@ -13,7 +13,6 @@ from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.pipeline import Text, build_text, extend_texts, load_text
-from rnnsearch_tf.text.sampling import SubwordSampler
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
 SUBJECTS = (
@@ -80,17 +79,14 @@ def test_decoding_gives_the_text_back(text, package):
     assert [package.decode(row) for row in ids.to_list()] == lines
 
 
-def test_escapes_of_moses_tokens_are_undone_once(text):
+def test_moses_tokens_are_read_as_their_text(text):
     """An escaped escape is text: ``&amp;lt;`` was ``&lt;``, as sacremoses undoes it."""
     from sacremoses import MosesDetokenizer
 
     line = "le chat &amp;lt; dort &quot; l &apos;homme"
     expected = MosesDetokenizer("fr").detokenize(line.split())
     assert "&lt;" in expected
-    assert (
-        text.split(tf.constant([line])).to_list()
-        == text.tokenize(tf.constant([expected])).to_list()
-    )
+    assert text.text_of_moses([line]).numpy()[0].decode() == expected
 
 
 def test_a_low_block_in_the_text_is_not_taken_for_a_space(text):
@@ -174,22 +170,10 @@ def test_a_model_of_bytes_is_refused(tmp_path):
         build_text(config(vocabulary=path), [])
 
 
-@pytest.mark.parametrize(
-    "option", [dict(add_dummy_prefix=False), dict(treat_whitespace_as_suffix=True)]
-)
-def test_a_model_without_a_space_before_the_first_word_is_refused(tmp_path, option):
-    """Its first word would be the end of a word: for links and sampling."""
-    path = other_model(tmp_path, vocab_size=45, **option)
-    with pytest.raises(UserError, match="other.model: expected a space before each word, got"):
-        build_text(config(vocabulary=path), [])
-
-
 def test_what_only_a_unigram_model_can_do(tmp_path):
     path = other_model(tmp_path, vocab_size=60, model_type="bpe")
-    text = build_text(config(vocabulary=path, sampling=0.3), [])
+    text = build_text(config(vocabulary=path), [])
     assert text.decode(text.encode(LINES[:3])).numpy().tolist() == [s.encode() for s in LINES[:3]]
-    with pytest.raises(UsageError, match="sampling: expected a unigram .* model, got bpe"):
-        text.sampler()
     with pytest.raises(UsageError, match="new words: expected a unigram .* model, got bpe"):
         extend_texts((text, text), [("Ωλδ", "Ωλδ")], 100)
 
@@ -232,8 +216,8 @@ def test_without_the_package_the_error_says_how_to_get_it(text, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(UserError, match=r'pip install "rnnsearch-tf\[subwords\]"'):
         subwords.train({"a": 1}, 100)
-    with pytest.raises(UserError, match=r'sampling: .* pip install "rnnsearch-tf\[subwords\]"'):
-        SubwordSampler(text.subword_model, 0.1)
+    with pytest.raises(UserError, match=r'new words: .* pip install "rnnsearch-tf\[subwords\]"'):
+        subwords.extended(text.subword_model, {"a": 1}, 1)
 
 
 def test_using_a_model_needs_no_package(text, monkeypatch):

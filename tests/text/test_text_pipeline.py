@@ -18,8 +18,8 @@ CONFIGS = {
     "moses en": TextConfig(language="en"),
     "moses fr": TextConfig(language="fr"),
     "moses de lower": TextConfig(language="de", lowercase=True),
-    "space": TextConfig(tokenization="space", unicode_form="none"),
-    "subwords": TextConfig(tokenization="sentencepiece", vocabulary_size=400, unicode_form="NFKC"),
+    "space": TextConfig(tokenization="space"),
+    "subwords": TextConfig(tokenization="sentencepiece", vocabulary_size=400),
 }
 
 
@@ -106,13 +106,12 @@ def test_save_and_load(text, tmp_path):
     assert again.encode(lines).to_list() == text.encode(lines).to_list()
 
 
-@pytest.mark.parametrize("form", ["NFC", "NFKC"])
-def test_unicode_forms_are_those_of_python(form):
+def test_the_unicode_form_is_that_of_python():
     lines = ["e\u0301 ﬁ ½ … Å ｆｕｌｌ", "\u1e9b\u0323 한 №"]
-    text = build_text(TextConfig(unicode_form=form), lines)
+    text = build_text(TextConfig(), lines)
     tokenizer = sacremoses.MosesTokenizer("en")
     expected = [
-        tokenizer.tokenize(unicodedata.normalize(form, line), escape=False) for line in lines
+        tokenizer.tokenize(unicodedata.normalize("NFC", line), escape=False) for line in lines
     ]
     assert [
         [token.decode() for token in row] for row in text.tokenize(tf.constant(lines)).to_list()
@@ -131,6 +130,20 @@ def test_lower_case_comes_after_the_tokens():
     """Mr. keeps its period because it is an abbreviation, and only with its capital."""
     text = build_text(TextConfig(lowercase=True), ["Mr. X"])
     assert text.tokenize(tf.constant(["Mr. ÉCOLE"])).to_list() == [[b"mr.", "école".encode()]]
+
+
+def test_moses_tokens_are_read_as_the_text_that_they_are_of(text):
+    """Escaped or not; with spaces as the only rule, as they are."""
+    lines = ["It isn't Mr. O'Neill's \"5,300\" dogs ( & [cats] ) ."]
+    if text.config.tokenization == "space":
+        assert strings(text.text_of_moses(lines)) == lines
+        return
+    tokenizer = sacremoses.MosesTokenizer(text.config.language)
+    detokenizer = sacremoses.MosesDetokenizer(text.config.language)
+    for escape in (True, False):
+        tokens = [tokenizer.tokenize(line, escape=escape) for line in lines]
+        texts = text.text_of_moses([" ".join(row) for row in tokens])
+        assert strings(texts) == [detokenizer.detokenize(row) for row in tokens]
 
 
 def test_space_leaves_tokens_alone():

@@ -14,11 +14,11 @@ from rnnsearch_tf.text.vocabulary import Vocabulary, batches
 SPECIALS = ["<pad>", "</s>", "<unk>"]
 
 
-def build(lines, size=100, minimum_count=1):
+def build(lines, size=100):
     counts = TokenCounts(tf.strings.split)
     for batch in batches(lines):
         counts.add(batch)
-    return Vocabulary.build(counts.total(), size, minimum_count).tokens
+    return Vocabulary.build(counts.total(), size).tokens
 
 
 def test_order_is_specials_then_frequency_then_code_point():
@@ -27,15 +27,13 @@ def test_order_is_specials_then_frequency_then_code_point():
     assert build(reversed(lines)) == build(lines)
 
 
-def test_size_counts_the_specials_and_rare_words_stay_out():
+def test_size_counts_the_specials_and_rarer_words_stay_out():
     assert build(["a a a b b c"], size=5) == [*SPECIALS, "a", "b"]
-    assert build(["a a a b b c"], minimum_count=2) == [*SPECIALS, "a", "b"]
 
 
 def test_counts_add_up_over_batches():
     lines = ["x y"] * 3000 + ["z"] * 2999
     assert build(lines) == [*SPECIALS, "x", "y", "z"]
-    assert build(lines, minimum_count=3000) == [*SPECIALS, "x", "y"]
 
 
 def test_words_spelled_like_a_special_token_are_unknown():
@@ -151,13 +149,6 @@ def test_missing_or_unreadable_training_text(tmp_path, tokenization):
         build_text(config, tmp_path / "nowhere.gz")
     with pytest.raises(UserError, match="expected a text file, found a folder"):
         build_text(config, tmp_path)
-
-
-def test_nothing_frequent_enough():
-    with pytest.raises(
-        UserError, match="expected at least one word seen 2 times or more, got 2 words"
-    ):
-        build_text(TextConfig(minimum_count=2), ["a b"])
 
 
 def test_the_size_that_was_asked_for_grows_with_new_words_but_not_beside_a_ready_vocabulary():

@@ -176,7 +176,7 @@ class _Cleaning:
     def __init__(self, config: Config, pairs: Pairs):
         self._pairs = pairs
         self._settings = (config.source, config.target)
-        self._changes = [changes(settings) for settings in self._settings]
+        self._changes = [changes() for _ in self._settings]
         self._languages = side_languages([settings.language for settings in self._settings])
         self._hashes: set[int] = set()
         self.read = self.written = 0

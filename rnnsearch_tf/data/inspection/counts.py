@@ -20,7 +20,6 @@ from rnnsearch_tf.data.inspection.rules import (
     words,
 )
 from rnnsearch_tf.data.pairs import LinePair, Pairs
-from rnnsearch_tf.files.reading import is_utf8
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text.pipeline import Text
 from rnnsearch_tf.text.vocabulary import batches
@@ -32,7 +31,6 @@ LANGUAGE_PAIRS = 200_000
 """Pairs of which the languages are looked at; a limit on time: about a minute."""
 
 _LINES = 512
-_INVALID = 200  # lines used to guess an encoding
 # characters at which str.splitlines and some editors break lines
 _LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
@@ -57,7 +55,6 @@ class Counts:
         languages: what finds lines in another language; None: they are not looked for.
         crossed: numbers, from 0, of the good pairs of which each side is in the other side's
             language.
-        invalid: the first lines of each side that are not UTF-8, each after the name of its file.
         lengths: {tokens or words: lines} of each side.
         unit: of lengths, "tokens" or "words".
         tokens, unknown: of each side.
@@ -88,14 +85,13 @@ class Counts:
             else tf.function(text.encode, autograph=False, input_signature=[lines])
             for text in self.texts
         ]
-        self.changes = {side: changes(settings) for side, settings in self.sides.items()}
+        self.changes = {side: changes() for side in self.sides}
         codes = [settings.language for settings in self.sides.values()]
         self.languages = side_languages(codes) if languages else None
         self.lines = self.good = self.dropped = 0
         self.found: collections.Counter[str] = collections.Counter()
         self.places: dict[str, list[str]] = collections.defaultdict(list)
         self.crossed: list[int] = []
-        self.invalid: tuple[list[tuple[str, bytes]], ...] = ([], [])
         self.lengths: tuple[Lengths, Lengths] = (Lengths(), Lengths())
         self.tokens = [0, 0]
         self.unknown = [0, 0]
@@ -125,10 +121,6 @@ class Counts:
             else:
                 self.lines += pair.kind != "unpaired"
                 self._add(pair.kind, pair.problem, pair.lines)
-                sides = zip(self.invalid, pair.names, (pair.source, pair.target))
-                for lines, name, line in sides:
-                    if pair.kind == "invalid" and len(lines) < _INVALID and not is_utf8(line):
-                        lines.append((name, line))
 
     def _lengths(self, side: int, texts: Sequence[str]) -> list[int]:
         """The number of tokens of each text; adds to the side's tokens and unknown tokens."""

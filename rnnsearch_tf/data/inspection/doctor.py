@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import shlex
 from collections.abc import Iterator
 
 from rnnsearch_tf.config import Config, DataConfig, TextConfig
@@ -17,11 +16,8 @@ from rnnsearch_tf.data.inspection.rules import PAIRS, REMEMBERED_PAIRS, is_token
 from rnnsearch_tf.data.inspection.swapped import swapped
 from rnnsearch_tf.data.pairs import SIDES, LinePair, Pairs
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files.tables import split
 from rnnsearch_tf.runtime.optional import install
-from rnnsearch_tf.text.encodings import guess
 from rnnsearch_tf.text.pipeline import Text
-from rnnsearch_tf.text.vocabulary import shortfall
 
 FOREIGN_SHARE = 0.01
 """Share of lines in another language above which they are a warning: among names and code, one of
@@ -133,8 +129,7 @@ def _findings(counts: Counts, pairs: Pairs, config: Config, part: str) -> Messag
         yield "note", f"{counts.lines:,} lines on both sides{_held_out(data, part)}"
     for kind in ("invalid", "empty", "malformed"):
         if counts.found[kind]:
-            encodings = _encodings(counts, config) if kind == "invalid" else ""
-            yield bad_line, f"{_of_the_pairs(kind, counts, counts.lines)}{encodings}"
+            yield bad_line, _of_the_pairs(kind, counts, counts.lines)
     lost = sum(counts.found[kind] for kind in ("invalid", "empty", "unpaired", "malformed"))
     if data.on_bad_line == "skip" and lost > LOSS[part] * (counts.good + lost):
         share = _share(lost, counts.good + lost)
@@ -159,28 +154,11 @@ def _findings(counts: Counts, pairs: Pairs, config: Config, part: str) -> Messag
     yield from _oddities(counts)
     yield from _lines(counts)
     yield from _swapped_sides(pairs, counts)
-    if part == "train":
-        yield from _small_vocabularies(counts)
     for side, text, unknown, tokens in zip(SIDES, counts.texts, counts.unknown, counts.tokens):
         if text is not None:
             severity = "warning" if unknown > 0.1 * tokens else "note"
             found = f"{_share(unknown, tokens)} of the tokens are unknown"
             yield severity, f"{side} vocabulary of {text.vocabulary.size:,}: {found}"
-
-
-def _encodings(counts: Counts, config: Config) -> str:
-    """The likely encoding of lines that are not UTF-8, with a command that converts the first file
-    that has some.
-    """
-    words = ""
-    for side, lines in zip(SIDES, counts.invalid):
-        encoding = lines and guess([line for _, line in lines], getattr(config, side).language)
-        if encoding:
-            path = shlex.quote(split(lines[0][0])[0])
-            words += (
-                f"; it looks like {encoding}: iconv -f {encoding} -t utf-8 {path} > {path}.utf-8"
-            )
-    return words
 
 
 def _swapped_sides(pairs: Pairs, counts: Counts) -> Messages:
@@ -199,15 +177,6 @@ def _swapped_sides(pairs: Pairs, counts: Counts) -> Messages:
         lines = itertools.islice(good(), first[-1] + 1)
         counts.places["swapped"] = [pair.places[0] for k, pair in enumerate(lines) if k in first]
         yield "warning", _of_the_pairs("swapped", counts, min(counts.good, REMEMBERED_PAIRS))
-
-
-def _small_vocabularies(counts: Counts) -> Messages:
-    """Findings about vocabularies smaller than configured."""
-    for text, (side, settings) in zip(counts.texts, counts.sides.items()):
-        if text is not None and (message := shortfall(text.vocabulary, side, settings)):
-            pieces = settings.tokenization == "sentencepiece"
-            far = pieces and text.vocabulary.size < 0.75 * settings.vocabulary_size
-            yield "warning" if far else "note", message
 
 
 def _oddities(counts: Counts) -> Messages:
@@ -258,20 +227,11 @@ def _advice(kind: str, side: str, settings: TextConfig, share: float) -> tuple[s
             return "warning", f", and translations will have {them} too", ""
         case "spaces":
             return "note", ", which is read as one space", ""
-        case "invisible" if settings.remove_invisible:
-            return "note", f", which {side}.remove_invisible removes", ""
         case "invisible":
-            return (
-                "warning",
-                ", which the model treats like letters",
-                f"; set {side}.remove_invisible=true, or remove them from the text",
-            )
-        case "form" if settings.unicode_form == "none":
-            same = "é as one and as two code points is the same letter"
-            return "warning", "", f"; with {side}.unicode_form=NFC, {same}"
+            return "note", ", which are removed", ""
         case "form":
             scored = "but other programs may score them differently"
-            return "note", "", f"; {side}.unicode_form converts them, {scored}"
+            return "note", "", f"; they are converted, {scored}"
         case "tokenized":
             spaced = f"{side}.tokenization=space"
             return "warning", "", f"; --fix DIR detokenizes the training text; or set {spaced}"

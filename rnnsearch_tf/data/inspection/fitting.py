@@ -88,9 +88,9 @@ Value = TypeVar("Value")
 TEMPLATE = """\
 # Written by `rnnsearch init` for {pairs:,} pairs of {source} and {target}.
 # `rnnsearch options` explains these options and lists all others.
-source: {{language: {source_language}, remove_invisible: true, tokenization: sentencepiece,\
+source: {{language: {source_language}, tokenization: sentencepiece,\
  vocabulary_size: {source_vocabulary}}}
-target: {{language: {target_language}, remove_invisible: true, tokenization: sentencepiece,\
+target: {{language: {target_language}, tokenization: sentencepiece,\
  vocabulary_size: {target_vocabulary}}}
 data:
   train_source: {source_path}
@@ -212,7 +212,7 @@ def _inspected(pairs: Pairs, codes: tuple[str, str]) -> Inspection:
     characters: tuple[set[str], set[str]] = (set(), set())
     for texts in progress(iter(pairs), doing="reading the text", unit="pairs"):
         for side, text in enumerate(texts):
-            text = unicodedata.normalize("NFC", text)  # as training does (unicode_form)
+            text = unicodedata.normalize("NFC", text)  # as training does
             lengths[side][len(text) if unsegmented[side] else len(text.split())] += 1
             characters[side].update(text)
     report = pairs.check()

@@ -11,7 +11,6 @@ import html.entities
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import tensorflow as tf
 
@@ -59,10 +58,8 @@ class Change:
     apply: Callable[[Sequence[str]], Sequence[str]]
 
 
-def changes(settings: TextConfig) -> list[Change]:
-    """The changes to lines of a side, in the order in which they are made."""
-    form: Any = "NFC" if settings.unicode_form == "none" else settings.unicode_form
-    other_form = f"are not in the Unicode normal form {form}"
+def changes() -> list[Change]:
+    """The changes to lines, in the order in which they are made."""
     return [
         Change("markup", "have markup", "removed it, kept its text", _each(_without_markup)),
         Change("entities", "have HTML entities", "decoded", _each(_decoded)),
@@ -71,7 +68,10 @@ def changes(settings: TextConfig) -> list[Change]:
             "spaces", "have white space other than single spaces", "made spaces", _each(_spaced)
         ),
         Change(
-            "form", other_form, "converted", _each(functools.partial(unicodedata.normalize, form))
+            "form",
+            "are not in the Unicode normal form NFC",
+            "converted",
+            _each(functools.partial(unicodedata.normalize, "NFC")),
         ),
     ]
 

@@ -93,7 +93,7 @@ class SideScorer:
         where: str | os.PathLike[str],
         order: int,
     ):
-        config = dataclasses.replace(config, minimum_count=2, vocabulary_size=MOST_TOKENS)
+        config = dataclasses.replace(config, vocabulary_size=MOST_TOKENS)
         counts = token_counts(config)
         if counts is not None:
             for lines in batches(in_domain):

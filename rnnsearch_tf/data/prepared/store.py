@@ -42,7 +42,7 @@ IDS = "ids.bin"
 OFFSETS = "offsets.bin"
 LENGTHS = "lengths.bin"
 LENGTH_LIMITS = names_with(DataConfig, "limits_lengths")
-MAKES_TOKENS = names_with(TextConfig, "makes_tokens") + names_with(TextConfig, "is_rule_file")
+MAKES_TOKENS = names_with(TextConfig, "makes_tokens")
 MAKES_VOCABULARY = names_with(TextConfig, "makes_vocabulary")
 
 _KEYS = {
@@ -120,9 +120,7 @@ class PreparedPairs(Pairs):
         limits, than the preparation.
         """
         for side in ("source", "target"):
-            # the defaults are for older folders, without these options
-            added = dict.fromkeys(("remove_invisible", "escape", "split_hyphens"), False)
-            known = added | self.manifest[side]
+            known = self.manifest[side]
             self._require_equal(known, getattr(config, side), MAKES_TOKENS, side)
         self._require_equal(self.manifest, config.data, LENGTH_LIMITS, "data")
 

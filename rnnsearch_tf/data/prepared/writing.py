@@ -98,13 +98,6 @@ def prepare(
 
 
 def _check(config: Config, output: pathlib.Path) -> None:
-    for side in ("source", "target"):
-        sampling = getattr(config, side).sampling
-        if sampling is not None:
-            raise UsageError(
-                f"{side}.sampling: expected null to prepare a corpus, whose ids are fixed, got"
-                f" {sampling}; set {side}.sampling=null, or train from the text"
-            )
     if config.data.prepared is not None:
         raise UsageError(
             "data.prepared: expected text to prepare, got the prepared corpus"
@@ -127,9 +120,7 @@ def _plan(config: Config) -> dict[str, Any]:
         side for corpus in training_corpora(config.data) for side in (corpus.source, corpus.target)
     ] + [config.data.phrase_table]
     files = [split(path)[0] for text in texts if text for path in files_of(config.data, text)] + [
-        getattr(side, name) or ""
-        for side in (config.source, config.target)
-        for name in ("vocabulary", "truecase", "bpe_codes")
+        side.vocabulary or "" for side in (config.source, config.target)
     ]
     states = [
         [path, os.stat(path).st_size, os.stat(path).st_mtime_ns]

@@ -59,10 +59,6 @@ class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
         self.file_assets = [f"vocabulary.{SIDE}.txt"]
         if self._text_config.tokenization == "sentencepiece":
             self.file_assets.append(f"{SIDE}.spm.model")
-        if self._text_config.truecase is not None:
-            self.file_assets.append(f"{SIDE}.truecase.model")
-        if self._text_config.bpe_codes is not None:
-            self.file_assets.append(f"{SIDE}.bpe.codes")
         self._text = text  # None until load_assets
         self.start_token_id = END_ID  # the decoder's first input; the models never look it up
         # Private, but the way of keras-nlp's own tokenizers. Tried with keras-nlp 0.32.0, and

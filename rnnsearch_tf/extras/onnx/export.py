@@ -21,8 +21,7 @@ import tensorflow as tf
 from rnnsearch_tf import __version__
 from rnnsearch_tf.config import END_ID, save_config, saved_config
 from rnnsearch_tf.config.loading import named_options
-from rnnsearch_tf.config.option import names_with
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.check import LONG, TRICKY, check_ties
 from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
 from rnnsearch_tf.export.publishing import new_version, version_folder
@@ -51,7 +50,7 @@ KEY = "rnnsearch"
 SETTINGS_FORMAT = 1
 """Number of the format of the settings; a runtime refuses a higher one than it knows."""
 
-TEXT_OPTIONS = ("language", "tokenization", "lowercase", "unicode_form", "remove_invisible")
+TEXT_OPTIONS = ("language", "tokenization", "lowercase")
 SEARCH_OPTIONS = ("beam_size", "nbest", "length_penalty", "replace_unknown")
 
 BATCH_SIZE = 8
@@ -81,7 +80,6 @@ def export_onnx(
     _check_profile(options, overrides)
     version_folder(output, version)  # fail early
     translator = loaded(folders, options)
-    _check_translator(translator)
     with new_version(output, version) as (target, folder):
         file = folder / ONNX_FILE
         with announced("converting the search to ONNX"):
@@ -191,16 +189,3 @@ def _check_profile(profile: Profile, overrides: Sequence[str]) -> None:
             "weights: expected float32, float16 or int8 in an ONNX file, got bfloat16, which ONNX"
             " Runtime does not compute on a CPU"
         )
-
-
-def _check_translator(translator: Translator) -> None:
-    """Raise UserError if the model has no form as one file."""
-    for side, text in (("source", translator.source_text), ("target", translator.target_text)):
-        rules = [*names_with(text.config, "makes_tokens"), *names_with(text.config, "is_rule_file")]
-        for option in rules:
-            if option not in TEXT_OPTIONS and getattr(text.config, option):
-                raise UserError(
-                    f"export --format onnx: expected a model without {side}.{option}, which this"
-                    f" form of a model cannot apply, got {getattr(text.config, option)}; export the"
-                    " model as a SavedModel"
-                )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import logging
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.runtime.optional import require
-from rnnsearch_tf.text.characters import PIECE_JOINT, WORD_START
+from rnnsearch_tf.text.characters import WORD_START
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,14 +95,8 @@ def labels(tokens: Sequence[str]) -> list[str]:
     Example:
         >>> labels(["▁Two", "▁brown", "▁dog", "s", "."])
         ['Two', 'brown', 'dog', '·s', '·.']
-        >>> labels(["Two", "do@@", "gs", "."])
-        ['Two', 'do', '·gs', '.']
     """
-    joined = [token.endswith(PIECE_JOINT) for token in tokens]
-    if any(joined):
-        dots = ["·" if inside else "" for inside in [False, *joined]]
-        tokens = [dot + token.removesuffix(PIECE_JOINT) for dot, token in zip(dots, tokens)]
-    elif any(token.startswith(WORD_START) for token in tokens):
+    if any(token.startswith(WORD_START) for token in tokens):
         tokens = [
             token.removeprefix(WORD_START)
             if token.startswith(WORD_START) or token in SPECIAL_TOKENS
@@ -120,9 +113,8 @@ def vectors_figure(points: np.ndarray, texts: Sequence[str]) -> Figure:
 
     Args:
         points: float [N, 2].
-        texts: N labels, the most important first. A byte-pair piece that begins a word ends with a
-            dot, ``un@@`` as ``un·``. Characters that are not in matplotlib's font are drawn with
-            fonts of the system.
+        texts: N labels, the most important first. Characters that are not in matplotlib's
+            font are drawn with fonts of the system.
 
     Returns:
         a Figure of 10 by 10 inches.
@@ -138,10 +130,8 @@ def vectors_figure(points: np.ndarray, texts: Sequence[str]) -> Figure:
     figure.draw_without_rendering()  # computes positions
     fonts = _fonts("".join(texts))
     boxes: list[Any] = []  # of the labels so far
-    # each by itself: the texts are no sentence
-    joints = [re.sub(f"{PIECE_JOINT}$", "·", text) for text in texts]
     frame = axes.get_window_extent()
-    for point, text in zip(points, labels(joints)):
+    for point, text in zip(points, labels(texts)):
         for side, offset in (("left", 2), ("right", -2)):
             label = axes.annotate(
                 _shortened(text),
