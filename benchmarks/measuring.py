@@ -3,8 +3,7 @@ Markdown.
 
 Imports nothing heavy: it also runs in the environments of the peers.
 
-Every program prints Markdown on standard output, to be appended to LOG.md, and progress on standard
-error. Times that are compared are medians, measured in turns, so that a busy neighbour slows all
+Every program prints Markdown on standard output and progress on standard error. Times that are compared are medians, measured in turns, so that a busy neighbour slows all
 sides alike.
 """
 

@@ -1,15 +1,13 @@
 """This package as a worker (measuring.Worker): trains and searches on request, and says how long it
 took.
 
-Started by training.py, peers.py and others, one process a model, so that peak memory is that
+Started by training.py, input.py and peers.py, one process a model, so that peak memory is that
 model's own.
 """
 
 import argparse
-import dataclasses
 import itertools
 import json
-import os
 import time
 
 import measuring
@@ -28,10 +26,6 @@ class Ours:
         lengths: {"source_length", "target_length", "batch_size"} that differ from the size's.
         run: path of a RUN folder, or None.
         batches: path of batches that peers.py wrote; None: synthetic ones.
-        seed: of the weights; None: the default one.
-        spread: over the cores: ``operations``, or ``shards`` of a batch; None: what the command
-            line would do.
-        deterministic, jit_compile: as training.deterministic and training.jit_compile.
     """
 
     def __init__(
@@ -42,27 +36,15 @@ class Ours:
         lengths=None,
         run=None,
         batches=None,
-        seed=None,
-        spread=None,
-        deterministic=False,
-        jit_compile=False,
     ):
         import numpy as np
-        import tensorflow as tf
 
         import sizes
         from rnnsearch_tf.models import build_model
-        from rnnsearch_tf.runtime.cores import training_shards
         from rnnsearch_tf.training.optimizers import compile_model
 
         self.name, self.size = size, sizes.with_lengths(sizes.SIZES[size], **(lengths or {}))
         self.config = sizes.configuration(self.size, system, precision)
-        arrange_threads(self.config, spread)
-        if deterministic:
-            tf.config.experimental.enable_op_determinism()
-        changed = dict(jit_compile=jit_compile) | ({} if seed is None else dict(seed=seed))
-        training = dataclasses.replace(self.config.training, **changed)
-        self.config = dataclasses.replace(self.config, training=training)
         if run is None:
             self.model = build_model(
                 self.config, self.size.vocabulary_size, self.size.vocabulary_size
@@ -70,7 +52,6 @@ class Ours:
         else:
             self._load(run, precision)
         compile_model(self.model, self.config)
-        self.model.shards = training_shards(self.size.batch_size)
         words = self.model.source_vocabulary_size, self.model.target_vocabulary_size
         generator = np.random.default_rng(1)
         self.batches = [sizes.synthetic_batch(self.size, generator, *words) for _ in range(4)]
@@ -85,7 +66,7 @@ class Ours:
     def _load(self, run, precision):
         from rnnsearch_tf.translation import Translator
 
-        translator = Translator.load(run, [f"training.precision={precision}"])
+        translator = Translator.load(run, precision=precision)
         self.model = translator.model
         self.config = translator.config
 
@@ -98,45 +79,26 @@ class Ours:
             between: function called before each, outside the clock.
 
         Returns:
-            list of {"seconds", "cpu": seconds of all threads, "tokens": target words, end symbols
-            counted and padding not}.
+            list of {"seconds", "tokens": target words, end symbols counted and padding not}.
         """
         batches = [self.next_batch() for _ in range(warm_up + updates)]
         clock = _clock(between)
         self.model.fit(dataset_of(batches), verbose=0, shuffle=False, callbacks=[clock])
         tokens = [int((batch["target_ids"] != 0).sum()) for batch in batches]
         rows = [
-            dict(seconds=seconds, cpu=cpu, tokens=number)
-            for (seconds, cpu), number in zip(clock.times, tokens)
+            dict(seconds=seconds, tokens=number) for seconds, number in zip(clock.times, tokens)
         ]
         return rows[warm_up:]
-
-    def loss(self, updates, last):
-        """Mean loss of a target word, in nats, over the last of so many ``model.fit`` updates."""
-        batches = iter([self.next_batch() for _ in range(updates)])
-        history = None
-        for number in (updates - last, last):
-            history = self.model.fit(
-                dataset_of([next(batches) for _ in range(number)]), verbose=0, shuffle=False
-            )
-        return history.history["loss"][0]
 
     def train(self, repeats):
         """Everything a row of training.py needs: updates, the ceiling beside them, peak memory,
         parts.
         """
-        import products
-
         ceiling = self._ceiling()
         rows = self.updates(repeats, between=ceiling)
         # as warm-ups, two are left out
         answer = dict(updates=rows, ceilings=ceiling.rates[2:], memory=measuring.peak_memory())
         seconds = measuring.in_turns(self._tasks(), repeats)
-        batch = self.batches[0]
-        shape = batch["source_ids"].shape + batch["target_ids"].shape[1:]
-        answer["operations"] = products.training_operations(
-            self.model, *shape, int((batch["target_ids"] != 0).sum())
-        )
         return answer | dict(
             parts={name: measuring.median(values) for name, values in seconds.items()}
         )
@@ -153,10 +115,10 @@ class Ours:
 
         size = self.size._replace(batch_size=batch_size)
         options = sizes.fixed_length(size.source_length, size.target_length)
-        graph = self._graphs.get(beam_size)
-        if graph is None:
+        if beam_size not in self._graphs:
             config = sizes.configuration(size, beam_size=beam_size, **options).search
-            graph = self._graphs[beam_size] = search_graph(self.model, config)
+            self._graphs[beam_size] = search_graph(self.model, config)
+        graph = self._graphs[beam_size]
         ids = sizes.synthetic_batch(
             size, np.random.default_rng(1), self.model.source_vocabulary_size
         )["source_ids"]
@@ -171,7 +133,6 @@ class Ours:
         import tensorflow as tf
 
         from rnnsearch_tf.models.loss import batch_counts
-        from rnnsearch_tf.runtime.cores import split_batch
 
         model = self.model
         loss = self.model.loss
@@ -179,14 +140,11 @@ class Ours:
         ids = {name: tf.TensorSpec([None, None], tf.int32) for name in batch}
 
         def output(batch):
-            return [
-                model.token_losses(shard, loss.label_smoothing, training=True)
-                for shard in split_batch(batch, model.shards)
-            ]
+            return model.token_losses(batch, loss.label_smoothing, training=True)
 
         def gradient(batch):
             with tf.GradientTape() as tape:
-                losses = tf.concat([losses for losses, _ in output(batch)], axis=0)
+                losses, _ = output(batch)
                 objective = loss.reduce(losses, *batch_counts(batch["target_ids"]))
             return [
                 tf.convert_to_tensor(value)
@@ -194,14 +152,8 @@ class Ours:
             ]
 
         stages = {
-            "encoder": lambda batch: [
-                tf.nest.flatten(model.start(shard["source_ids"]))
-                for shard in split_batch(batch, model.shards)
-            ],
-            "decoder": lambda batch: [
-                model.pre_logits(*shard.values(), training=True)
-                for shard in split_batch(batch, model.shards)
-            ],
+            "encoder": lambda batch: tf.nest.flatten(model.start(batch["source_ids"])),
+            "decoder": lambda batch: model.pre_logits(*batch.values(), training=True),
             "output": output,
             "backward": gradient,
             "optimizer": model.train_step,
@@ -216,84 +168,45 @@ class Ours:
         """A function that multiplies two large matrices and notes the operations a second."""
         import tensorflow as tf
 
-        from rnnsearch_tf.runtime.cores import shard_count
-
         width = CEILING_SIZE.get(self.name, 2048)
-        dtype = (
-            tf.bfloat16
-            if self.config.training.precision == "mixed_bfloat16"
-            else tf.as_dtype(self.config.training.precision)
-        )
-        number = shard_count()  # products at once: each has one core then
-        lefts = tf.cast(tf.random.normal([number, width, width]), dtype)
-        right = tf.cast(tf.random.normal([width, width]), dtype)
-        graph = tf.function(
-            lambda lefts, right: [tf.matmul(lefts[k], right) for k in range(number)]
-        )
-        graph(lefts, right)
+        precision = self.config.training.precision
+        dtype = tf.bfloat16 if precision == "mixed_bfloat16" else tf.as_dtype(precision)
+        left, right = (tf.cast(tf.random.normal([width, width]), dtype) for _ in range(2))
+        graph = tf.function(tf.matmul)
+        graph(left, right)
 
         def measure():
             start = time.perf_counter()
-            graph(lefts, right)
+            graph(left, right)
             tf.test.experimental.sync_devices()
-            measure.rates.append(number * 2 * width**3 / (time.perf_counter() - start))
+            measure.rates.append(2 * width**3 / (time.perf_counter() - start))
 
         measure.rates = []
         return measure
-
-
-def arrange_threads(config, spread=None):
-    """What the command line does first (or ``spread``, see :class:`Ours`), with the benchmark's
-    number of threads for cores.
-    """
-    from rnnsearch_tf.runtime.cores import use_one_thread_per_op
-
-    told = {
-        name: os.environ.pop(name)
-        for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
-        if name in os.environ
-    }
-    cores = int(told.get("TF_NUM_INTRAOP_THREADS", 0)) or None
-    if spread == "shards" and cores:
-        os.environ.update(TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS=str(cores))
-    elif spread == "operations" or not use_one_thread_per_op(
-        [config.model], config.data.batch_size, cores
-    ):
-        os.environ.update(told)
 
 
 def dataset_of(batches):
     """The batches as training reads them: one thread that runs ahead."""
     import tensorflow as tf
 
-    from rnnsearch_tf.data.batching import single_threaded
-
     signature = {name: tf.TensorSpec([None, None], tf.int32) for name in batches[0]}
-    return single_threaded(
-        tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=signature).prefetch(
-            2
-        )
-    )
+    return tf.data.Dataset.from_generator(
+        lambda: iter(batches), output_signature=signature
+    ).prefetch(2)
 
 
 def _clock(between):
-    """A Keras callback that notes the seconds of every batch, on the clock and of the processor,
-    input included.
-    """
-    from rnnsearch_tf.runtime.backend import keras
+    """A Keras callback that notes the seconds of every batch, input included."""
+    import keras
 
     class Clock(keras.callbacks.Callback):
-        times = []
-
         def on_train_batch_begin(self, batch, logs=None):
             if between is not None:
                 between()
-            self.start = time.perf_counter(), time.process_time()
+            self.start = time.perf_counter()
 
         def on_train_batch_end(self, batch, logs=None):
-            self.times.append(
-                (time.perf_counter() - self.start[0], time.process_time() - self.start[1])
-            )
+            self.times.append(time.perf_counter() - self.start)
 
     clock = Clock()
     clock.times = []
@@ -306,7 +219,7 @@ def main():
     )
     parser.add_argument("options", help="arguments of Ours, as a JSON object")
     ours = Ours(**json.loads(parser.parse_args().options))
-    handlers = {name: getattr(ours, name) for name in ("updates", "train", "search", "loss")}
+    handlers = {name: getattr(ours, name) for name in ("updates", "train", "search")}
     measuring.answer_requests(handlers | {"memory": measuring.peak_memory})
 
 

@@ -7,8 +7,6 @@ The folder is rnnsearch_tf/runs/shipped/NAME. The folder of the training's data 
 config.yaml. Tatoeba's:
 
     rnnsearch train --config tatoeba-en-fr --output runs/tatoeba
-    rnnsearch evaluate --model runs/tatoeba --source held-out.en --reference held-out.fr
-        # data.held_out's pairs
 """
 
 import argparse

@@ -42,10 +42,7 @@ SIZES = {
 
 SYSTEMS = {  # name of the row: options of the model section
     "rnnsearch": {},
-    "rnnsearch, reset gate after": dict(unit="gru_reset_after"),
     "rnnsearch, LSTM": dict(unit="lstm"),
-    "rnnsearch, layer normalization": dict(layer_normalization=True),
-    "rnnsearch, coverage": dict(attention="coverage"),
     "rnnsearch, Gaussian windows": dict(attention="gaussian_window"),
     "rnnencdec": dict(system="rnnencdec"),
     "rnnencdec, LSTM": dict(system="rnnencdec", unit="lstm"),

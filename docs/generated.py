@@ -26,7 +26,6 @@ TAKEN_IN = {
     "README.md": "index.md",
     "serving/README.md": "guides/production.md",
     "benchmarks/RESULTS.md": "results.md",
-    "benchmarks/LOG.md": "log.md",
     "benchmarks/TOKENIZER.md": "tokenizer.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
