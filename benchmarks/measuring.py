@@ -3,8 +3,9 @@ Markdown.
 
 Imports nothing heavy: it also runs in the environments of the peers.
 
-Every program prints Markdown on standard output and progress on standard error. Times that are compared are medians, measured in turns, so that a busy neighbour slows all
-sides alike.
+Every program prints Markdown on standard output and progress on standard error.
+Times that are compared are medians, measured in turns, so that a busy neighbour slows all sides
+alike.
 """
 
 import argparse

@@ -42,7 +42,6 @@ GROUPS = {
     "evaluating": {
         "evaluate": "compute BLEU and chrF against reference translations",
         "score": "compute log-probabilities of sentence pairs",
-        "embed": "plot learned vectors of words, phrases and sentences",
     },
     "word alignment": {
         "align": "align the words of sentence pairs",
@@ -61,8 +60,6 @@ GROUPS = {
     },
     "phrase-based systems (Moses)": {
         "rescore": "add the model's score to a Moses n-best list",
-        "oracle": "compute BLEU of an n-best list and of the best choice from it",
-        "phrase-table": "add the model's score to a Moses phrase table",
     },
     "help and configuration": {
         "options": "list the shipped configurations and the options, or explain one",

@@ -27,36 +27,6 @@ def test_source_on_top_target_at_the_side_black_is_zero():
     assert top[1] > bottom[1]  # the first target word is the upper one
 
 
-def test_words_of_other_scripts_have_a_font(monkeypatch, caplog):
-    """Whatever fonts there are: each word's label names one that has its characters, and what none
-    has is said.
-    """
-    monkeypatch.setattr(
-        plots, "_fonts", lambda text: ["DejaVu Sans", "Other"] if "犬" in text else []
-    )
-    axes = plots.alignment_figure(ALIGNMENT[:, :2], ["犬", "</s>"], TARGET).axes[0]
-    assert all(
-        label.get_fontfamily() == ["DejaVu Sans", "Other"]
-        for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]
-    )
-    monkeypatch.undo()
-    plots.alignment_figure(ALIGNMENT[:, :2], ["\U000e0fff", "</s>"], TARGET)
-    assert "no installed font has \U000e0fff" in caplog.text
-
-
-def test_a_font_that_has_gone_is_left_out(monkeypatch, tmp_path):
-    """Matplotlib remembers the fonts that there were; one may be no font either."""
-    from matplotlib import font_manager
-
-    fonts = font_manager.fontManager.ttflist
-    damaged = tmp_path / "damaged.ttf"
-    damaged.write_bytes(b"no font")
-    for path in (tmp_path / "gone.ttf", damaged):
-        gone = font_manager.FontEntry(fname=str(path), name="Gone")
-        monkeypatch.setattr(font_manager.fontManager, "ttflist", [gone, *fonts])
-        assert "Gone" not in plots._fonts("\U000e0fff")
-
-
 def test_the_file_is_a_png():
     assert plots.png(plots.alignment_figure(ALIGNMENT, SOURCE, TARGET)).startswith(b"\x89PNG")
 
@@ -95,12 +65,6 @@ def test_labels_of_subword_pieces():
         "</s>",
     ]
     assert plots.labels(["Two", "dogs", "."]) == ["Two", "dogs", "."]
-
-
-def test_labels_of_points_have_at_most_40_characters():
-    texts = ["a" * 40, "b" * 41]
-    figure = plots.vectors_figure([(0.0, 0.0), (1.0, 1.0)], texts)
-    assert [label.get_text() for label in figure.axes[0].texts] == ["a" * 40, "b" * 39 + "…"]
 
 
 def test_a_long_sentence_has_a_picture_of_bounded_size():

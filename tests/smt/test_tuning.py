@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sacrebleu
 
-from rnnsearch_tf.extras.moses.tuning import Candidates, best_step, tune
+from papers.tuning import Candidates, best_step, tune
 
 WORDS = "a b c d e f".split()
 

@@ -1,1 +1,1 @@
-"""Work with the files of a phrase-based system: Moses n-best lists and phrase tables."""
+"""Add the model's scores to Moses n-best lists and phrase tables."""
