@@ -35,7 +35,7 @@ EXTRAS = {
     # trains subword vocabularies; using them needs only tensorflow-text
     "subwords": ["sentencepiece>=0.2,<0.2.2"],  # 0.2.2 cuts some texts otherwise
     "languages": ["py3langid>=0.4"],  # doctor: lines in another language than their side's
-    "plots": ["matplotlib>=3.8", "scikit-learn>=1.4"],
+    "plots": ["matplotlib>=3.8"],
     "browser": [
         "playwright>=1.40",
         "axe-playwright-python>=0.1.4",
@@ -64,9 +64,8 @@ EXTRAS["dev"] = sorted(
     | {"ruff>=0.17,<0.18"}  # a newer one may format otherwise
     | {"mypy>=2.4,<2.5"}
 )
-EXTRAS["corpora"] = ["mtdata>=0.5.1,<0.6"]  # not in dev, for it holds portalocker back
 # not in dev, for it wants an older urllib3; its tests are skipped then
-EXTRAS["smt"] = ["sil-machine[thot]>=1.9,<2"]
+EXTRAS["smt"] = ["sil-machine[thot]>=1.9,<2", "scikit-learn>=1.4"]
 
 
 def long_description():

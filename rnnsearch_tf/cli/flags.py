@@ -105,10 +105,6 @@ def add_pairs(parser: argparse.ArgumentParser, instead_of: str) -> None:
     )
 
 
-def add_score_batch_size(parser: argparse.ArgumentParser) -> None:
-    add_whole_number(parser, "--batch-size", "number of pairs to score at once", default=256)
-
-
 def add_beam_size(parser: argparse.ArgumentParser) -> None:
     add_whole_number(
         parser, "--beam-size", "hypotheses kept at each step (default: the run's search.beam_size)"

@@ -8,20 +8,13 @@ from rnnsearch_tf.errors import UserError
 
 PACKAGES = {
     "matplotlib": ("matplotlib", "plots"),
-    "sklearn": ("scikit-learn", "plots"),
     "tensorboard": ("tensorboard", "tensorboard"),
     "py3langid": ("py3langid", "languages"),
     "tf2onnx": ("tf2onnx", "onnx"),
     "onnx": ("onnx", "onnx"),
     "onnxruntime": ("onnxruntime", "onnx"),
-    "machine": ("sil-machine", "smt"),
-    "thot": ("sil-thot", "smt"),
 }
 """{module: (package, extra)}"""
-
-THOT = "machine", "thot"
-"""The modules that the phrase-based system needs."""
-
 
 def has(*modules: str) -> bool:
     """Whether all these modules can be imported."""

@@ -9,7 +9,6 @@ import shlex
 import pytest
 from documents import DOCUMENTS, INLINE, code_blocks, prose
 
-from papers.__main__ import main as papers
 from rnnsearch_tf.cli import prepare
 from rnnsearch_tf.cli.main import VERBS, run
 from rnnsearch_tf.config import Config, load_config, option_fields
@@ -49,9 +48,9 @@ NO_OPTIONS = {"model.json", "model.npz", "model.export", "model.fit", "model.sav
 
 @functools.cache
 def flags(verb):
-    """The flags that ``rnnsearch help VERB`` or ``python -m papers --help`` lists."""
+    """The flags that ``rnnsearch help VERB`` lists."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        assert (papers(["--help"]) if verb == "papers" else run(["help", verb])) == 0
+        assert run(["help", verb]) == 0
     return set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", printed.getvalue()))
 
 
@@ -64,7 +63,7 @@ def words_of(command):
 
 
 def commands(document):
-    """[VERB, words …] of every call of the program, and ["papers", words …], in code and prose."""
+    """[VERB, words …] of every call of the program, in code and prose."""
     lines = [
         line
         for language, code in code_blocks(document)
@@ -75,15 +74,13 @@ def commands(document):
     for line in lines:
         for call in re.findall(r"(?:^|[\s|/(])rnnsearch +([a-z].*?)(?=\||&&|$)", line):
             yield words_of(call)
-        for call in re.findall(r"python -m papers\b(.*?)(?=\||&&|$)", line):
-            yield ["papers", *words_of(call)]
 
 
 def mistakes(document):
     for verb, *words in commands(document):
         if verb in ("help", "trains") or not re.fullmatch(r"[a-z-]+", verb):
             continue
-        if verb not in (*VERBS, "papers"):
+        if verb not in VERBS:
             yield verb
             continue
         # what stands behind it is another program's
@@ -99,11 +96,11 @@ def test_verbs_and_their_flags_exist(document):
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_flags_named_by_themselves_are_some_verbs(document):
-    known = set().union(*map(flags, [*VERBS, "papers"])) | FOREIGN | STOCK_SERVER
+    known = set().union(*map(flags, VERBS)) | FOREIGN | STOCK_SERVER
     words = [
         word
         for code in INLINE.findall(prose(document))
-        if ".py" not in code
+        if ".py" not in code and "-m papers" not in code
         for word in code.split()
     ]
     named = {re.match(r"[\w-]+", word)[0] for word in words if word.startswith("--")}
