@@ -24,13 +24,10 @@ def translator(run_folder):
 _TRANSLATORS = {}
 
 
-def _loaded(load, runs, **options):
-    key = (
-        *map(str, [runs] if isinstance(runs, str) else runs),
-        options.get("combine", "probabilities"),
-    )
+def _loaded(load, runs, overrides=()):
+    key = (*map(str, [runs] if isinstance(runs, str) else runs), *overrides)
     if key not in _TRANSLATORS:
-        _TRANSLATORS[key] = load(runs, **options)
+        _TRANSLATORS[key] = load(runs, overrides)
     return _TRANSLATORS[key]
 
 
@@ -54,7 +51,9 @@ def rnnsearch(capsys, monkeypatch):
     from rnnsearch_tf.translation import Translator
 
     load = Translator.load
-    monkeypatch.setattr(Translator, "load", lambda runs, **options: _loaded(load, runs, **options))
+    monkeypatch.setattr(
+        Translator, "load", lambda runs, overrides=(): _loaded(load, runs, overrides)
+    )
 
     def command(*words, code=0):
         assert run([str(word) for word in words]) == code
