@@ -56,7 +56,7 @@ GROUPS = {
         "export": "write a SavedModel for TensorFlow Serving, text in and text out",
         "serve": "serve exports over gRPC and REST, like tensorflow_model_server",
         "client": "translate with a served model, over gRPC",
-        "preset": "convert a trained model to a keras-nlp preset, or back",
+        "preset": "convert a trained model to a keras-nlp preset",
     },
     "phrase-based systems (Moses)": {
         "rescore": "add the model's score to a Moses n-best list",

@@ -56,9 +56,6 @@ def test_text_of_the_limit_fits_and_a_word_more_is_cut():
     np.testing.assert_array_equal(inputs["decoder_token_ids"], [[1, 3, 4]] * 2)
     np.testing.assert_array_equal(labels, [[3, 4, 1]] * 2)
     np.testing.assert_array_equal(weights, np.ones((2, 3)))
-    prompts = own.generate_preprocess({"encoder_text": exactly, "decoder_text": ["", "x y z"]})
-    np.testing.assert_array_equal(prompts["decoder_token_ids"], [[1, 0, 0], [1, 3, 4]])
-    np.testing.assert_array_equal(prompts["decoder_padding_mask"], [[1, 0, 0], [1, 1, 1]])
 
 
 def test_empty_text_is_an_end_symbol():
@@ -85,29 +82,6 @@ def test_evaluate_is_the_weighted_loss_of_the_reference(model, weights):
     # Keras's mean is over all 2 · 3 places
     assert given["loss"] == pytest.approx(total / 6, rel=1e-5)
     assert given["perplexity"] == pytest.approx(np.exp(total / (weights @ [3, 2])), rel=1e-5)
-
-
-def test_int64_ids_are_those_of_int32(model):
-    narrow, wide = (
-        {name: np.asarray(ids, dtype) for name, ids in INPUTS.items()}
-        for dtype in ("int32", "int64")
-    )
-    np.testing.assert_array_equal(model(wide), model(narrow))
-    own = model.preprocessor
-    model.preprocessor = None
-    model.compile(sampler="greedy", run_eagerly=True)
-    try:
-        for one in (
-            model.predict_on_batch,
-            lambda ids: model.generate(ids, stop_token_ids=[1])["decoder_token_ids"],
-        ):
-            np.testing.assert_array_equal(one(wide), one(narrow))
-        assert model.evaluate(wide, np.asarray(LABELS, "int64"), verbose=0) == model.evaluate(
-            narrow, np.asarray(LABELS), verbose=0
-        )
-    finally:
-        model.preprocessor = own
-        model.compile(optimizer="sgd", run_eagerly=True)
 
 
 def moved(model, **arguments):
@@ -140,43 +114,6 @@ def test_nan_is_reported_as_nan():
     assert np.isnan(model.evaluate(SOURCES, TARGETS, verbose=0)).all()
     history, _ = moved(model)
     assert np.isnan(history["loss"]).all() and np.isnan(history["perplexity"]).all()
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (dict(x=SOURCES), "y: expected the target texts"),
-        (dict(x=INPUTS), "x: expected .*a model without a preprocessor takes ids"),
-        (
-            dict(x={"encoder_text": SOURCES, "decoder_text": TARGETS}, y=TARGETS),
-            "y: expected none with",
-        ),
-        (
-            dict(x=SOURCES, y=TARGETS, sample_weight=np.ones((2, 3))),
-            "sample_weight: expected a weight for each pair",
-        ),
-    ],
-)
-def test_what_fit_cannot_use_is_refused_in_words(model, arguments, message):
-    with pytest.raises(UsageError, match=message):
-        model.fit(**arguments, verbose=0)
-
-
-def test_a_refused_method_changes_nothing(model):
-    trainable = len(model.trainable_variables)
-    for call, message in (
-        (lambda: model.backbone.enable_lora(4), "enable_lora: expected layers with LoRA weights"),
-        (lambda: model.quantize("int8"), "rnnsearch export --set weights=int8"),
-        (lambda: model.backbone.quantize("int8"), "rnnsearch export --set weights=int8"),
-        (lambda: model.score(SOURCES), r"translator\.score\(sources, targets\)"),
-    ):
-        with pytest.raises(UsageError, match=message):
-            call()
-    assert len(model.trainable_variables) == trainable > 0
-    with pytest.raises(
-        AttributeError, match="source_embedding or backbone.system.target_embedding"
-    ):
-        model.backbone.token_embedding
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "mixed_float16"])

@@ -11,7 +11,7 @@ Importing this module registers the classes with Keras, so that
 """
 
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
-from rnnsearch_tf.extras.hub.presets import preset_to_run, run_to_preset
+from rnnsearch_tf.extras.hub.presets import run_to_preset
 from rnnsearch_tf.extras.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
 from rnnsearch_tf.extras.hub.seq2seq_lm import RNNSearchSeq2SeqLM
 from rnnsearch_tf.extras.hub.tokenizer import RNNSearchTokenizer
@@ -21,6 +21,5 @@ __all__ = [
     "RNNSearchSeq2SeqLM",
     "RNNSearchSeq2SeqLMPreprocessor",
     "RNNSearchTokenizer",
-    "preset_to_run",
     "run_to_preset",
 ]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import pathlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,15 +12,8 @@ import tensorflow as tf
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import PAD_ID, TrainingConfig, load_config
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.extras.hub.checksums import (
-    CONFIGURATIONS,
-    WEIGHTS,
-    record_files,
-    verify_files,
-)
 from rnnsearch_tf.models.build import SYSTEMS
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.runs.folder import CHECKSUMS
 
 INPUTS = ("encoder_token_ids", "encoder_padding_mask", "decoder_token_ids", "decoder_padding_mask")
 PRECISIONS = {field.name: field for field in dataclasses.fields(TrainingConfig)}[
@@ -135,55 +126,3 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
             "model": dataclasses.asdict(self.system.config),
             "seed": self.seed,
         }
-
-    @property
-    def token_embedding(self) -> keras.layers.Embedding:
-        """Not available, since each language has its own embedding."""
-        raise AttributeError(
-            "token_embedding: expected one embedding for both sides, got one for each language; "
-            "take backbone.system.source_embedding or backbone.system.target_embedding"
-        )
-
-    def enable_lora(self, rank: int, target_layer_names: list[str] | None = None) -> None:
-        """Raise UsageError before freezing any weight: this package's layers have no LoRA
-        weights."""
-        raise UsageError(
-            "enable_lora: expected layers with LoRA weights, got those of this package, which have "
-            "none; to train a part of the model only, set trainable = False on the other layers, "
-            "such as backbone.system.source_embedding"
-        )
-
-    def quantize(self, mode: str, config: Any = None, **keywords: Any) -> None:
-        """Raise UsageError: this package's layers cannot be quantized in place."""
-        raise cannot_quantize(mode)
-
-    @classmethod
-    def from_preset(
-        cls, preset: str | os.PathLike[str], load_weights: bool = True, **keywords: Any
-    ) -> RNNSearchBackbone:
-        """Like keras-nlp's method, but verifies the preset's checksums, also after a download."""
-        verify_files(preset, CONFIGURATIONS)  # also downloads the checksums
-        return super().from_preset(preset, load_weights, **keywords)
-
-    def save_to_preset(self, preset_dir: str, max_shard_size: float = 10) -> None:
-        """Like keras-nlp's method, with checksums."""
-        super().save_to_preset(preset_dir, max_shard_size=max_shard_size)
-        record_files(preset_dir, ("metadata.json", *WEIGHTS))
-
-    def load_weights(
-        self, filepath: str | os.PathLike[str], *arguments: Any, **keywords: Any
-    ) -> None:
-        """Like Keras's method, but verifies weights in a preset with checksums."""
-        folder = pathlib.Path(filepath).parent
-        if (folder / CHECKSUMS).exists() and (folder / "config.json").exists():
-            verify_files(folder, WEIGHTS)
-        super().load_weights(filepath, *arguments, **keywords)
-
-
-def cannot_quantize(mode: str) -> UsageError:
-    """The error of ``quantize``."""
-    return UsageError(
-        "quantize: expected a model of Keras's own layers, got one of this package's, which keep "
-        f"their numbers, for {mode!r}; `rnnsearch export --set weights=int8` stores weights in "
-        'eight bits, and dtype="mixed_bfloat16" computes in sixteen'
-    )

@@ -3,7 +3,6 @@ language."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +13,6 @@ from keras_nlp.layers import StartEndPacker
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras.hub.backbone import INPUTS, RNNSearchBackbone
-from rnnsearch_tf.extras.hub.checksums import CONFIGURATIONS, record_files, verify_files
 from rnnsearch_tf.extras.hub.tokenizer import RNNSearchTokenizer
 
 SOURCE_TOKENIZER = "source_tokenizer.json"
@@ -101,31 +99,13 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
             weights *= _of_pairs(sample_weight, weights)
         return keras.utils.pack_x_y_sample_weight(x, token_ids[..., 1:], weights)
 
-    def generate_preprocess(
-        self, x: Any, *, sequence_length: int | None = None
-    ) -> dict[str, tf.Tensor]:
-        """Initial inputs for a sampler of keras-nlp.
-
-        Args:
-            x: source texts, string [B], or {"encoder_text": string [B], "decoder_text": string
-                [B]}; the optional decoder_text holds the first words of the translations.
-            sequence_length: length of the translations, including the start symbol; None:
-                decoder_sequence_length.
-        """
-        texts = x if isinstance(x, dict) else {"encoder_text": x}
-        source = tf.convert_to_tensor(texts["encoder_text"])
-        prompt = texts.get("decoder_text")
-        prompt = tf.fill(tf.shape(source), "") if prompt is None else prompt
-        length = sequence_length or self.decoder_sequence_length
-        return self._inputs(source, prompt, length, add_end_value=False)
-
-    def _inputs(self, source, target, length, **keywords):
-        """The backbone's inputs, with target ids of a length; keywords of the decoder's packer."""
+    def _inputs(self, source, target, length):
+        """The backbone's inputs, with target ids of a length."""
         if not self.built:
             self.build(None)
         encoder = self.encoder_packer(self.source_tokenizer.tokenize(source))
         target = self.tokenizer.tokenize(target)
-        decoder = self.decoder_packer(target, sequence_length=length, **keywords)
+        decoder = self.decoder_packer(target, sequence_length=length)
         return dict(zip(INPUTS, (*encoder, *decoder), strict=True))
 
     def get_config(self) -> dict[str, Any]:
@@ -143,16 +123,6 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
         if isinstance(config["source_tokenizer"], dict):
             config["source_tokenizer"] = keras.layers.deserialize(config["source_tokenizer"])
         return super().from_config(config)
-
-    def load_preset_assets(self, preset: str | os.PathLike[str]) -> None:
-        """Like keras-nlp's method, but verifies checksums."""
-        verify_files(preset, CONFIGURATIONS)
-        super().load_preset_assets(preset)
-
-    def save_to_preset(self, preset_dir: str) -> None:
-        """Like keras-nlp's method, with checksums."""
-        super().save_to_preset(preset_dir)
-        record_files(preset_dir, (self.config_file,))
 
 
 def _pair(x, y):

@@ -1,12 +1,12 @@
-"""Convert RUN folders to presets of keras-nlp, and back."""
+"""Convert RUN folders to presets of keras-nlp."""
 
 from __future__ import annotations
 
 import os
 import pathlib
 
-from rnnsearch_tf.config import as_dictionary, save_config, saved_config
-from rnnsearch_tf.errors import UserError, one_line
+from rnnsearch_tf.config import as_dictionary, saved_config
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import new_folder
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
 from rnnsearch_tf.extras.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
@@ -14,7 +14,6 @@ from rnnsearch_tf.extras.hub.seq2seq_lm import RNNSearchSeq2SeqLM
 from rnnsearch_tf.extras.hub.tokenizer import RNNSearchTokenizer
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import load_texts
-from rnnsearch_tf.files.untrusted import check_preset
 
 CARD = """\
 ---
@@ -65,7 +64,12 @@ def run_to_preset(run: str | os.PathLike[str], folder: str | os.PathLike[str]) -
     Raises:
         UserError: the RUN is incomplete, or ``folder`` exists.
     """
-    folder = _new(folder)
+    folder = pathlib.Path(folder)
+    if folder.exists():
+        raise UserError(
+            f"{folder}: expected a path that does not exist, found something; choose another"
+            " folder, or delete it"
+        )
     model = load_run(run)
     config = model.run_config()
     system = model.backbone.system
@@ -85,51 +89,3 @@ def run_to_preset(run: str | os.PathLike[str], folder: str | os.PathLike[str]) -
             ),
             encoding="utf-8",
         )
-
-
-def preset_to_run(preset: str | os.PathLike[str], folder: str | os.PathLike[str]) -> None:
-    """Write a preset as a RUN folder, for the command line and for export.
-
-    Args:
-        preset: as of ``from_preset``.
-        folder: path that does not exist yet.
-
-    Raises:
-        UserError: ``folder`` exists, or the preset is not that of an RNNSearchSeq2SeqLM, is
-            damaged, or names code.
-    """
-    folder = _new(folder)
-    if pathlib.Path(preset).is_dir():
-        check_preset(preset)
-    try:
-        model = RNNSearchSeq2SeqLM.from_preset(preset)
-        config = model.run_config()
-    except UserError:
-        raise
-    # keras-nlp and h5py raise many types, including OSError and KeyError
-    except Exception as error:
-        reason = one_line(error)
-        raise UserError(
-            f"{preset}: expected a preset that `rnnsearch preset` or save_to_preset wrote, got"
-            f" another or a damaged one ({reason}); make it again"
-        ) from None
-    preprocessor = model.require_preprocessor()
-    with new_folder(folder) as partial:
-        run = Run(partial)
-        save_config(config, run.config)
-        for side, tokenizer in (
-            ("source", preprocessor.source_tokenizer),
-            ("target", preprocessor.tokenizer),
-        ):
-            tokenizer.text.save(run, side)
-        run.write_weights(model.backbone.system)
-
-
-def _new(folder):
-    folder = pathlib.Path(folder)
-    if folder.exists():
-        raise UserError(
-            f"{folder}: expected a path that does not exist, found something; choose another"
-            " folder, or delete it"
-        )
-    return folder

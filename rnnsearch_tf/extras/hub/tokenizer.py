@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
-import os
-import pathlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,10 +10,9 @@ import keras_nlp
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, load_config
+from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, load_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
-from rnnsearch_tf.extras.hub.checksums import record_files, verify_files
 from rnnsearch_tf.text.pipeline import Text, load_text
 
 SIDE = "text"
@@ -85,19 +81,6 @@ class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
         """Save the vocabulary."""
         self.text.save(folder, SIDE)
 
-    def load_preset_assets(self, preset: str | os.PathLike[str]) -> None:
-        """Like keras-nlp's method, but verifies checksums."""
-        verify_files(preset, self._preset_files())
-        super().load_preset_assets(preset)
-
-    def save_to_preset(self, preset_dir: str) -> None:
-        """Like keras-nlp's method, with checksums."""
-        super().save_to_preset(preset_dir)
-        record_files(preset_dir, self._preset_files())
-
-    def _preset_files(self):
-        return self.config_file, f"assets/{pathlib.Path(self.config_file).stem}/*"
-
     def tokenize(self, inputs: Any) -> tf.RaggedTensor | tf.Tensor:
         """Ids of texts; see the class."""
         inputs = tf.convert_to_tensor(inputs)
@@ -120,27 +103,12 @@ class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
         return self.text.vocabulary.size
 
     def id_to_token(self, id: int) -> str:
-        """The token of an id; UsageError if it is out of range."""
-        try:
-            number = operator.index(id)
-        except TypeError:
-            number = -1
-        size = self.vocabulary_size()
-        if not 0 <= number < size:
-            raise UsageError(
-                f"id_to_token: expected a whole number from 0 to {size - 1}, got {id!r}"
-            )
-        return self.text.vocabulary.tokens[number]
+        """The token of an id."""
+        return self.text.vocabulary.tokens[id]
 
     def token_to_id(self, token: str) -> int:
-        """The id of a token; UsageError if it is not in the vocabulary."""
-        tokens = self.text.vocabulary.tokens
-        if token not in tokens:
-            raise UsageError(
-                f"token_to_id: expected a token of the vocabulary, got {token!r}; "
-                f"in text, {SPECIAL_TOKENS[UNKNOWN_ID]!r} replaces it"
-            )
-        return tokens.index(token)
+        """The id of a token of the vocabulary."""
+        return self.text.vocabulary.tokens.index(token)
 
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments."""

@@ -1,6 +1,6 @@
 // The model's answer on the page: its translation, its attention, and the words that can be followed.
 
-import { attentionOfWords, percent, textWithWords, wordsOf } from "./words.js";
+import { attentionOfWords, percent, probabilitiesOfWords, textWithWords, wordsOf } from "./words.js";
 
 const HINT = "Point at a word, or move to it with Tab, to follow it.";
 const NAMED = 0.05; // a word of less weight is not named
@@ -25,21 +25,25 @@ export class Panel {
   }
 
   /** What the model answered: the result of Server.translate. */
-  show({ best, list }) {
+  show({ best, list, score }) {
     this.clear();
-    const tokens = (name) => (best[name]?.[0] ?? "").split(" ").filter(Boolean);
+    const tokensOf = (text) => (text ?? "").split(" ").filter(Boolean);
+    const tokens = (name) => tokensOf(best[name]?.[0]);
     const text = best.translation[0];
     this.source = wordsOf(tokens("source_tokens"));
     this.target = wordsOf(best.target_tokens ? tokens("target_tokens") : text.split(/\s+/).filter(Boolean));
     this.matrix = attentionOfWords(JSON.parse(best.alignment?.[0] ?? "[]"), this.source, this.target);
+    const logs = JSON.parse(score?.token_log_probabilities[0] ?? "[]");
+    this.probabilities = probabilitiesOfWords(this.target, wordsOf(tokensOf(score?.target_tokens[0])), logs);
     this.aligned = this.matrix.some((row) => row.some((weight) => weight > 0));
     this.#hint = this.aligned ? HINT : "This model aligns nothing: it has no attention, or its export leaves it out.";
     this.#follow(null);
     part("translation").replaceChildren(
       ...textWithWords(text, this.target).map(({ text, word }) => (word === null ? text : this.#word(word))),
     );
-    const probability = list?.length[0][0] ? percent(Math.exp(list.log_probability[0][0])) : null;
-    part("probability").textContent = probability ? `Probability of the translation: ${probability}` : "";
+    part("probability").textContent = logs.length
+      ? `Mean probability of a token: ${percent(Math.exp(score.log_probability[0] / logs.length))}. The line below a word is as long as its probability.`
+      : "";
     part("cut").hidden = !best.source_truncated?.[0];
     part("heatmap").parentElement.hidden = !this.aligned;
     if (this.aligned) this.#heatmap();
@@ -54,6 +58,7 @@ export class Panel {
     word.tabIndex = 0;
     word.setAttribute("aria-describedby", "readout");
     word.dataset.target = number;
+    if (this.probabilities) word.style.setProperty("--probability", this.probabilities[number].toFixed(3));
     return word;
   }
 
@@ -117,7 +122,8 @@ export class Panel {
     }
     const row = this.matrix[i] ?? [];
     const looks = named([...this.source, { text: "the end" }], row);
-    return this.aligned ? `${quoted(this.target[i].text)} looks at ${looks || "no word in particular"}.` : "";
+    const looking = this.aligned ? ` looks at ${looks || "no word in particular"}.` : "";
+    return `${quoted(this.target[i].text)}${looking}` + (this.probabilities ? ` Probability ${percent(this.probabilities[i])}.` : "");
   }
 }
 

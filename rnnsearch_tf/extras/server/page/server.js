@@ -14,20 +14,22 @@ export class Server {
   }
 
   /**
-   * What the model answers to a sentence: {best, list}.
+   * What the model answers to a sentence: {best, list, score}, each of one row.
    *
-   * best: outputs of translate_aligned, or those of translate alone; list: those of translate_nbest, or null. Each of one row.
+   * best: outputs of translate_aligned, or those of translate alone; list: those of translate_nbest, score: those of score of
+   * the best translation; null where the model has no such signature.
    */
   async translate(text, signal) {
     const best = ["translate_aligned", "translate"].find((name) => this.signatures.includes(name));
     if (!best) throw new Problem("The model is no translation model of this project: it has no signature translate.");
-    const names = this.signatures.includes("translate_nbest") ? [best, "translate_nbest"] : [best];
-    const answers = await Promise.all(names.map((name) => this.#ask(name, text, signal)));
-    return { best: answers[0], list: answers[1] ?? null };
+    const [first, list] = await Promise.all([best, "translate_nbest"].map((name) => this.#ask(name, { text: [text] }, signal)));
+    const score = await this.#ask("score", { source: [text], target: first.translation }, signal);
+    return { best: first, list, score };
   }
 
-  async #ask(signature_name, text, signal) {
-    const body = JSON.stringify({ signature_name, inputs: { text: [text] } });
+  async #ask(signature_name, inputs, signal) {
+    if (!this.signatures.includes(signature_name)) return null;
+    const body = JSON.stringify({ signature_name, inputs });
     return (await json(`${this.path}:predict`, { method: "POST", body, signal })).outputs;
   }
 }
