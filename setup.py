@@ -23,7 +23,6 @@ CORE = [
     "pyyaml>=6",
     "tqdm>=4.60",
     "backports.zstd>=1.0; python_version<'3.14'",
-    "argcomplete>=3.2",  # tab completion
     "typing-extensions>=4.5",
     "tensorflow-serving-api>=2.21,<2.22",
     "grpcio-health-checking>=1.71",
@@ -42,7 +41,6 @@ EXTRAS = {
     ],  # tests of the attention page, with a Chromium of the system
     "onnx": ["tf2onnx>=1.17,<2", "onnx>=1.17,<2", "onnxruntime>=1.20,<2"],  # export --format onnx
     "datasets": ["datasets>=3"],  # reads saved data sets of Hugging Face
-    "tensorboard": ["tensorboard>=2.19", "matplotlib>=3.8"],
     "docs": [
         "mkdocs>=1.6,<2",
         "mkdocs-material>=9.5,<10",

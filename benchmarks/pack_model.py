@@ -52,7 +52,6 @@ def pack(run, name, **words):
     packed.model_card.write_text(
         CARD.format(name=name, vocabulary=source.vocabulary.size, **words), encoding="utf-8"
     )
-    packed.record()
     return packed
 
 

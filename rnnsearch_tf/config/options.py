@@ -19,7 +19,6 @@ from rnnsearch_tf.config.text_checks import (
     check_training_text,
 )
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.files.untrusted import MOST_TOKENS
 
 PAD_ID = 0
 END_ID = 1
@@ -63,7 +62,6 @@ class TextConfig:
         "entries, including the special tokens (the paper's shortlist: 30,001 symbols)",
         unit="tokens",
         minimum=4,
-        maximum=MOST_TOKENS,
         only_with={"vocabulary": (None,)},
         facts=("makes_vocabulary",),
     )

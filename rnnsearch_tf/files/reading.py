@@ -10,7 +10,7 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath, tables
 from rnnsearch_tf.files.streams import InputFile, display_name, line_batches, missing
 

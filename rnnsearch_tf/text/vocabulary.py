@@ -19,7 +19,6 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.files.reading import read_lines
-from rnnsearch_tf.files.untrusted import MOST_TOKENS
 
 _LINES_AT_ONCE = 2048
 
@@ -90,12 +89,7 @@ class Vocabulary(tf.Module):
             UserError: the file is missing, is not UTF-8, lacks a special token, or has an empty
                 line, a token with a space or a duplicate; the message names file and line.
         """
-        tokens = list(itertools.islice(read_lines(path), MOST_TOKENS + 1))
-        if len(tokens) > MOST_TOKENS:
-            raise UserError(
-                f"{path}: expected at most {MOST_TOKENS:,} tokens, got more; check the file"
-            )
-        return cls(tokens, path)
+        return cls(list(read_lines(path)), path)
 
     @classmethod
     def build(

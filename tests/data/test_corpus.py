@@ -165,7 +165,7 @@ def test_options_of_evaluations_need_a_development_text(write):
             load_config(values={"data": {"corpus": "phrasebook"}, "training": training})
         )
     check_development(
-        load_config(values={"data": text, "training": {"evaluate_every": 5, "keep_evaluated": 2}})
+        load_config(values={"data": text, "training": {"evaluate_every": 5}})
     )
 
 

@@ -170,7 +170,7 @@ def test_a_share_of_a_batch_has_its_links():
         "target_ids": ids([[9, 9, 9, 1], [1, 0, 0, 0], [9, 1, 0, 0]]),
     }
     batch["links"] = tf.constant(matrix)
-    shares = [batching.share(batch, worker, 2) for worker in range(2)]
+    shares = [batching.share(batch, number, 2) for number in range(2)]
     np.testing.assert_array_equal(shares[0]["links"], matrix[[0, 2], :, :3])
     np.testing.assert_array_equal(shares[1]["links"], matrix[[1], :1])
 
