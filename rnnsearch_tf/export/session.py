@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from rnnsearch_tf.runtime.processes import module_command
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 Request = tuple[str, Mapping[str, Sequence[Any]]]
@@ -90,7 +89,7 @@ def run_requests(folder: str | os.PathLike[str], requests: Sequence[Request]) ->
         answers_file = pathlib.Path(temporary) / "answers"
         requests_file.write_bytes(pickle.dumps(requests))
         files = map(str, (folder, requests_file, answers_file))
-        command = module_command("rnnsearch_tf.export.session", *files)
+        command = [sys.executable, "-m", "rnnsearch_tf.export.session", *files]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace")
         if done.returncode:
             raise RuntimeError(f"exit code {done.returncode}: {done.stderr[-2000:]}")

@@ -7,29 +7,19 @@ import errno
 import fcntl
 import os
 import pathlib
-import re
 import shutil
-import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from rnnsearch_tf.errors import UserError, one_line
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.files.untrusted import refuse_link
 
 PARTIAL = "partial-"
 """Prefix of the names of temporary files and folders."""
 
-LONGEST_NAME = 255
-"""Bytes of the longest file name, of nearly all file systems."""
-
 
 @contextlib.contextmanager
-def replacing(
-    path: AnyPath,
-    rename: Callable[[pathlib.Path, pathlib.Path], object] | None = None,
-    one_writer: bool = True,
-) -> Iterator[pathlib.Path]:
+def replacing(path: AnyPath) -> Iterator[pathlib.Path]:
     """Yield a temporary path to write to; after the block, that file replaces ``path`` atomically.
 
     A kill or a power failure at any moment leaves either the old or the new file. If the block
@@ -37,13 +27,9 @@ def replacing(
 
     Args:
         path: the file to replace.
-        rename: called with both paths once the new file is synced; None: os.replace.
-        one_writer: False if another process may write the same file at the same time: the temporary
-            file is then called ``.NAME.`` with a random suffix.
 
     Raises:
-        UserError: the file cannot be written, for example because the disk is full; or the
-            temporary path is a link.
+        UserError: the file cannot be written, for example because the disk is full.
 
     Example:
         >>> import tempfile
@@ -54,67 +40,31 @@ def replacing(
         ('one', 'partial-names.txt', False)
     """
     path = pathlib.Path(path)
-    partial = path.with_name(_temporary_name(path.name, one_writer))
-    refuse_link(partial)
-    with naming(partial):
-        # a file that a killed process left may be a hard link: writing would change another file
-        partial.unlink(missing_ok=True)
+    partial = path.with_name(PARTIAL + path.name)
     try:
         with naming(path):
             yield partial
             sync(partial)
-            (rename or os.replace)(partial, path)
+            os.replace(partial, path)
             sync(path.parent)
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
 
 
-def leftovers(*paths: AnyPath) -> list[pathlib.Path]:
-    """The temporary files of :func:`replacing` with ``one_writer=False`` that killed processes
-    have left beside these files; if no process writes them now. Lists each folder once.
-    """
-    names: dict[pathlib.Path, set[str]] = {}
-    for path in map(pathlib.Path, paths):
-        names.setdefault(path.parent, set()).add(_cut(path.name, 34))
-    return [
-        other
-        for folder, wanted in names.items()
-        for other in folder.iterdir()
-        if (found := _TEMPORARY.fullmatch(other.name)) and found.group(1) in wanted
-    ]
-
-
-_TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{32}", re.DOTALL)
-
-
-def _temporary_name(name: str, one_writer: bool) -> str:
-    if one_writer:
-        return PARTIAL + _cut(name, len(PARTIAL))
-    return f".{_cut(name, 34)}.{uuid.uuid4().hex}"
-
-
-def _cut(name: str, added: int) -> str:
-    """A name without its end where it would be too long with the bytes that are added."""
-    while len(os.fsencode(name)) + added > LONGEST_NAME:
-        name = name[:-1]
-    return name
-
-
 @contextlib.contextmanager
-def new_folder(path: AnyPath, one_writer: bool = True) -> Iterator[pathlib.Path]:
+def new_folder(path: AnyPath) -> Iterator[pathlib.Path]:
     """Yield a temporary folder to fill; after the block, it is renamed to ``path`` atomically.
     ``path`` must not exist yet.
 
     Args:
         path: the new folder.
-        one_writer: as of :func:`replacing`.
 
     Raises:
         UserError: it cannot be written.
     """
     path = pathlib.Path(path)
-    partial = path.with_name(_temporary_name(path.name, one_writer))
+    partial = path.with_name(PARTIAL + path.name)
     try:
         with naming(path):
             shutil.rmtree(partial, ignore_errors=True)  # left by a killed process

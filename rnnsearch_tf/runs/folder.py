@@ -21,32 +21,19 @@ import difflib
 import hashlib
 import json
 import pathlib
-import re
 import shlex
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.errors import UsageError, UserError, one_line
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.files.atomic import make_folder, replacing, write_file
+from rnnsearch_tf.files.atomic import make_folder, replacing
 from rnnsearch_tf.runs.pretrained import pretrained_models
 
 if TYPE_CHECKING:
     import keras
-
-
-_CHECKSUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
-CHECKSUMS = "SHA256SUMS"
-"""Name of a list of checksums in the format of sha256sum."""
-
-ONNX_FILE = "model.onnx"
-"""Name of an export to ONNX."""
-
-
-Checksums = dict[str, set[str]]
-"""{name of a file: the digests that are valid for it}."""
 
 UNREADABLE = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 """What reading a damaged file of weights raises; RuntimeError: that of h5py, too."""
@@ -245,38 +232,6 @@ class Run:
         make_folder(path.parent)
         with replacing(path) as partial, _without_optimizer(model):
             model.save_weights(partial)
-
-
-def read_checksums(path: pathlib.Path) -> Checksums:
-    """Read a file of checksums, {name: set of valid digests}; empty if there is no file.
-
-    Raises:
-        UserError: a line does not have the format of sha256sum.
-    """
-    known: Checksums = {}
-    if not path.exists():
-        return known
-    for number, line in enumerate(
-        path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1
-    ):
-        match = _CHECKSUM_LINE.fullmatch(line)
-        if not match:
-            raise UserError(
-                f"{path}:{number}: expected a line `digest  file` as sha256sum writes it, got"
-                f" {line[:60]!r}; delete the file to do without"
-            )
-        known.setdefault(match[2], set()).add(match[1])
-    return known
-
-
-def write_checksums(path: AnyPath, known: Mapping[str, set[str]]) -> None:
-    """Write {name: set of digests} atomically in the format of sha256sum."""
-    lines = [
-        f"{digest}  {name}\n"
-        for name, digests in sorted(known.items())
-        for digest in sorted(digests)
-    ]
-    write_file(path, "".join(lines))
 
 
 @contextlib.contextmanager

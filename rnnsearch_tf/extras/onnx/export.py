@@ -35,14 +35,16 @@ from rnnsearch_tf.export.writer import (
 from rnnsearch_tf.extras.onnx.check import answers, compare
 from rnnsearch_tf.extras.onnx.graph import search_onnx
 from rnnsearch_tf.extras.onnx.weights import store_weights
-from rnnsearch_tf.runs.folder import ONNX_FILE, Run
-from rnnsearch_tf.runtime.progress import announced
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.search.graphs import search_graph
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import Text
 from rnnsearch_tf.text.vocabulary import batches, padded
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.loading import Paths
+
+ONNX_FILE = "model.onnx"
+"""Name of the exported file."""
 
 KEY = "rnnsearch"
 """Name of the metadata entry with the settings."""
@@ -82,10 +84,8 @@ def export_onnx(
     translator = loaded(folders, options)
     with new_version(output, version) as (target, folder):
         file = folder / ONNX_FILE
-        with announced("converting the search to ONNX"):
-            _write(file, translator, options, settings(folders, translator, options))
-        with announced("comparing its answers in ONNX Runtime"):
-            compared = _checked(file, translator, options)
+        _write(file, translator, options, settings(folders, translator, options))
+        compared = _checked(file, translator, options)
         save_config(options, folder / PROFILE)
         exported = Exported(target, file.stat().st_size, compared)
         text = _card(folders, options, exported)
