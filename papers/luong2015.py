@@ -38,7 +38,7 @@ def attention(work) -> Page:
 
 
 def _measure(work, name, seed):
-    from rnnsearch_tf.alignment.aer import LinkCounts
+    from rnnsearch_tf.alignment.pharaoh import LinkCounts
     from rnnsearch_tf.alignment.links import links
     from rnnsearch_tf.data.phrasebook import phrasebook_alignments
 

@@ -1,4 +1,4 @@
-"""Unknown words of sentences, and the tokens for the tokenized BLEU of the papers."""
+"""The tokens for the tokenized BLEU of the papers."""
 
 from __future__ import annotations
 
@@ -8,27 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import UNKNOWN_ID
 from rnnsearch_tf.text.pipeline import Text
-
-
-def unknown_words(
-    source_text: Text, target_text: Text, sources: Sequence[str], *references: Sequence[str]
-) -> list[int]:
-    """The number of unknown words of each source sentence and its references together.
-
-    Table 1, right column, has the pairs without unknown words.
-
-    Args:
-        source_text, target_text: the model's two sides.
-        sources: the source sentences.
-        *references: lists of as many references; several if a sentence has several references.
-    """
-    rows = zip(
-        source_text.encode(sources).to_list(),
-        *(target_text.encode(lines).to_list() for lines in references),
-    )
-    return [sum(ids.count(UNKNOWN_ID) for ids in pair) for pair in rows]
 
 
 def written_tokens(text: Text, translations: Iterable[Any]) -> list[str]:

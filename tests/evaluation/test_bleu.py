@@ -9,8 +9,6 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.evaluation.bleu import bleu, by_length, chrf, tokenizer_for
-from rnnsearch_tf.evaluation.words import unknown_words
-from rnnsearch_tf.text.pipeline import build_text
 
 WORDS = "the a red blue Car house , of man dog sits Runs near".split()
 
@@ -142,11 +140,3 @@ def test_several_references():
         assert score.signature.startswith("nrefs:2|")
     with pytest.raises(UserError, match="expected as many references as translations, got 1 and 2"):
         bleu(hypotheses, [references[0], references[1][:1]])
-
-
-def test_unknown_words_of_both_sides():
-    """Table 1, right column, has the pairs without any."""
-    text = build_text(TextConfig(tokenization="space"), ["a b"])
-    sources, references, others = ["a x", "b", "a b"], ["a", "y y", "b a"], ["z", "b", "a"]
-    assert unknown_words(text, text, sources, references) == [1, 2, 0]
-    assert unknown_words(text, text, sources, references, others) == [2, 2, 0]
