@@ -59,40 +59,26 @@ class Text:
         where: its name in errors.
 
     Raises:
-        ModelError: the entry is damaged, or of a tokenization that is not supported.
+        ModelError: the tokenization is not supported.
     """
 
     def __init__(self, side: Mapping[str, Any], where: str) -> None:
         self.tokenization = str(side.get("tokenization"))
-        self._pieces = self._moses = None
-        try:
-            self.lowercase: bool = side["lowercase"]
-            if self.tokenization == "sentencepiece":
-                from sentencepiece import SentencePieceProcessor
+        self._pieces = None
+        if self.tokenization == "sentencepiece":
+            from sentencepiece import SentencePieceProcessor
 
-                self._pieces = SentencePieceProcessor()
-                self._pieces.LoadFromSerializedProto(base64.b64decode(side["subword_model"]))
-                self._tokens = self._pieces.id_to_piece(list(range(len(self._pieces))))
-            else:
-                self._tokens = list(side["tokens"])
-            if self.tokenization == "moses":
-                from sacremoses import MosesDetokenizer, MosesTokenizer
-
-                language = re.split("[-_]", side["language"])[0].lower()
-                self._moses = MosesTokenizer(language), MosesDetokenizer(language)
-            if self._tokens[:3] != SPECIAL_TOKENS:
-                raise ValueError(f"no tokens {', '.join(SPECIAL_TOKENS)} in its vocabulary")
-            if self.tokenization not in ("moses", "sentencepiece", "space"):
-                raise ValueError(f"tokenization {self.tokenization!r}")
-        except ImportError as error:
+            self._pieces = SentencePieceProcessor()
+            self._pieces.LoadFromSerializedProto(base64.b64decode(side["subword_model"]))
+            self._tokens = self._pieces.id_to_piece(list(range(len(self._pieces))))
+        elif self.tokenization == "space":
+            self._tokens = list(side["tokens"])
+        else:
             raise ModelError(
-                f'{where}: expected {error.name}, got none; pip install "rnnsearch-runtime[moses]"'
-            ) from None
-        except (LookupError, TypeError, ValueError, RuntimeError) as error:
-            raise ModelError(
-                f"{where}: expected the settings and the vocabulary of a text, got"
-                f" {type(error).__name__}: {error}; export the model again"
-            ) from None
+                f"{where}: expected tokenization sentencepiece or space, got {self.tokenization};"
+                " serve the model as a SavedModel, which has its text handling"
+            )
+        self.lowercase: bool = side["lowercase"]
         self._ids = {token: id for id, token in enumerate(self._tokens) if id > UNKNOWN_ID}
 
     def tokenize(self, text: str | bytes) -> list[str]:
@@ -102,9 +88,6 @@ class Text:
         if isinstance(text, bytes):
             text = text.decode("utf-8", "replace")
         text = clean(normalize(text))
-        if self._moses:  # its rules depend on case
-            tokens = self._moses[0].tokenize(text, escape=False)
-            return [token.lower() for token in tokens] if self.lowercase else tokens
         text = text.lower() if self.lowercase else text
         return self._pieces.encode(text, out_type=str) if self._pieces else text.split()
 
@@ -122,8 +105,6 @@ class Text:
 
     def detokenize(self, tokens: Sequence[str]) -> str:
         """Join tokens into text."""
-        if self._moses:
-            return self._moses[1].detokenize(tokens)
         if self.tokenization == "space":
             return " ".join(tokens)
         return "".join(tokens).replace(WORD_START, " ").strip(" \t\n\v\f\r")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnx")
 
 import tiny  # noqa: E402
 from rnnsearch_runtime import ModelError, Translator  # noqa: E402
@@ -74,72 +74,28 @@ def test_probabilities_that_are_not_finite(tmp_path: pathlib.Path) -> None:
         translator.translate("the cat")
 
 
-def without(*keys: str) -> dict[str, Any]:
-    return {key: value for key, value in tiny.ABOUT.items() if key not in keys}
-
-
-def side(**changes: Any) -> dict[str, Any]:
-    return tiny.ABOUT | {"source": tiny.SOURCE | changes}
-
-
 @pytest.mark.parametrize(
-    "about, more, message",
+    "about, message",
     [
-        ("", {}, "of another program; name another"),
-        ("{", {}, "complete metadata, got JSONDecodeError"),
-        ("[]", {}, "complete metadata, got TypeError"),
-        (without("format"), {}, "KeyError: 'format'"),
-        (without("search"), {}, "KeyError: 'search'"),
-        (tiny.ABOUT | {"search": 1}, {}, "complete metadata"),
-        (tiny.ABOUT | {"source": None}, {}, "TypeError: source: 'None'"),
-        (tiny.ABOUT | {"maximum_source_length": "x"}, {}, "complete metadata"),
-        ({"format": 2}, {}, "newer format 2; pip install --upgrade rnnsearch-runtime"),
-        (tiny.ABOUT | {"maximum_source_length": True}, {}, "maximum_source_length: 'True'"),
-        (tiny.ABOUT | {"maximum_source_length": -1}, {}, "maximum_source_length: '-1'"),
-        ("[" * 100_000, {}, "complete metadata, got RecursionError"),
-        (side(tokenization="words"), {}, "got ValueError: tokenization 'words'"),
-        (side(tokenization="sentencepiece"), {}, "source: expected the settings"),
-        (None, {"opset": 99}, "a model that onnxruntime .* runs, got: .*upgrade onnxruntime"),
-        (None, {"ir_version": 99}, "a model that onnxruntime .* runs, got: .*upgrade onnxruntime"),
+        ("", "expected an ONNX file that `rnnsearch export"),
+        ("{", "expected an ONNX file that `rnnsearch export"),
+        ({"format": 2}, "newer format 2; pip install --upgrade rnnsearch-runtime"),
     ],
 )
-def test_models_that_cannot_be_used(
-    tmp_path: pathlib.Path, about: Any, more: dict[str, Any], message: str
-) -> None:
-    path = tiny.write(tmp_path / "model.onnx", about, **more)
-    with pytest.raises(ModelError, match=f"(?s)model.onnx.*{message}"):
+def test_models_that_cannot_be_used(tmp_path: pathlib.Path, about: Any, message: str) -> None:
+    path = tiny.write(tmp_path / "model.onnx", about)
+    with pytest.raises(ModelError, match=f"model.onnx.*{message}"):
         Translator(path)
 
 
 def test_files_that_are_no_models(tmp_path: pathlib.Path, model: pathlib.Path) -> None:
     path = tmp_path / "other.onnx"
-    for data, message in [
-        (b"", "got an empty file"),
-        (b"a text\n", "got another file"),
-        (model.read_bytes()[:-100], "a complete ONNX file"),
-        (b"\x08" * 100, "a complete ONNX file"),
-    ]:
+    for data in (b"", b"a text\n", model.read_bytes()[:-100]):
         path.write_bytes(data)
-        with pytest.raises(ModelError, match=f"other.onnx: expected .*{message}"):
+        with pytest.raises(ModelError, match="other.onnx: expected an ONNX file"):
             Translator(path)
-    with pytest.raises(ModelError, match="No such file.*check the path"):
-        Translator(tmp_path / "nothing.onnx")
-    with pytest.raises(ModelError, match="Is a directory"):
-        Translator(tmp_path)
-
-
-def test_missing_external_data(tmp_path: pathlib.Path, model: pathlib.Path) -> None:
-    path = tmp_path / "model.onnx"
-    onnx.save(
-        onnx.load(str(model)),
-        str(path),
-        save_as_external_data=True,
-        location="weights.bin",
-        size_threshold=0,
-    )
-    (tmp_path / "weights.bin").unlink()
-    with pytest.raises(ModelError, match="weights in the file or beside it"):
-        Translator(path)
+    with pytest.raises(ModelError, match="nothing: expected an ONNX file"):
+        Translator(tmp_path / "nothing")
 
 
 def test_no_model_is_named() -> None:

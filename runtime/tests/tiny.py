@@ -89,8 +89,6 @@ def graph(scale: float = -0.5) -> onnx.GraphProto:
 def write(
     path: Path,
     about: dict[str, Any] | str | None = None,
-    opset: int = 18,
-    ir_version: int = 8,
     scale: float = -0.5,
 ) -> Path:
     """Write a model file.
@@ -98,12 +96,10 @@ def write(
     Args:
         path: of the file.
         about: metadata; None: ABOUT; "": none.
-        opset: version of the operators.
-        ir_version: version of the file format.
         scale: see :func:`graph`.
     """
-    model = helper.make_model(graph(scale), opset_imports=[helper.make_opsetid("", opset)])
-    model.ir_version = ir_version
+    model = helper.make_model(graph(scale), opset_imports=[helper.make_opsetid("", 18)])
+    model.ir_version = 8
     about = ABOUT if about is None else about
     if about:
         text = about if isinstance(about, str) else json.dumps(about)
