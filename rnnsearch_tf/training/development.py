@@ -15,12 +15,12 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.data.dataset import scoring_batches
 from rnnsearch_tf.evaluation.bleu import bleu_of_model
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.runs.limits import reached_limit
 from rnnsearch_tf.runtime.progress import say
 from rnnsearch_tf.training.averaging import assign_mean
 from rnnsearch_tf.training.callbacks import Clock, Logs, MetricsLog
 from rnnsearch_tf.training.checkpoint import TrainingState
 from rnnsearch_tf.training.interruption import Interruption
+from rnnsearch_tf.training.learning_rate import reached_limit
 from rnnsearch_tf.translation import Translator
 
 Sides = tuple[Sequence[str], Sequence[str]]

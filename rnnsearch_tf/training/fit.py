@@ -29,7 +29,6 @@ from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runtime.progress import say
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.runs.limits import reached_limit
 from rnnsearch_tf.text.pipeline import Text, load_texts
 from rnnsearch_tf.training import warm_start
 from rnnsearch_tf.training.arguments import check_arguments, listed_callbacks
@@ -45,6 +44,7 @@ from rnnsearch_tf.training.callbacks import (
 from rnnsearch_tf.training.development import Development, Sides
 from rnnsearch_tf.training.given_pairs import naming_given, write_given
 from rnnsearch_tf.training.interruption import Interruption
+from rnnsearch_tf.training.learning_rate import reached_limit
 from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.checkpoint import TrainingState, load_state, save_state

@@ -1,5 +1,5 @@
-"""The learning rate of the next update, and how far a training is: in updates, in epochs, and as a
-share of its limits.
+"""The learning rate of the next update, and how far a training is: in epochs, as a share of its
+limits, and which of them ends it.
 """
 
 from __future__ import annotations
@@ -38,3 +38,21 @@ def learning_rate(state: TrainingState, config: TrainingConfig) -> float:
     if config.schedule == "halving":  # at HALVE_AFTER, half an epoch later, ...
         rate *= 0.5 ** max(0, math.floor(2 * (epochs_done(state) - HALVE_AFTER)) + 1)
     return rate
+
+
+def reached_limit(state: TrainingState, config: TrainingConfig) -> str | None:
+    """The name of the limit that ends a training now, or None."""
+    limits: dict[str, tuple[float | None, float]] = {
+        "epochs": (config.epochs, state.epoch),
+        "maximum_updates": (config.maximum_updates, state.batches),
+        "maximum_minutes": (config.maximum_minutes, state.seconds / 60),
+        "patience": (config.patience, state.evaluations_since_best),
+    }
+    return next(
+        (
+            name
+            for name, (limit, reached) in limits.items()
+            if limit is not None and reached >= limit
+        ),
+        None,
+    )

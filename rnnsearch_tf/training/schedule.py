@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.runs.limits import reached_limit
 from rnnsearch_tf.training.callbacks import Clock, Logs, Schedule
 from rnnsearch_tf.training.checkpoint import TrainingState
+from rnnsearch_tf.training.learning_rate import reached_limit
 from rnnsearch_tf.training.optimizers import check_training_section
 
 

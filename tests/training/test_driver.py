@@ -80,11 +80,13 @@ def records(run, kind):
     return [record for record in map(json.loads, lines) if record["kind"] == kind]
 
 
-def test_a_resumed_training_is_the_uninterrupted_one(tmp_path, untranslated):
-    train(config("training.maximum_updates=17"), tmp_path / "whole")
+@pytest.mark.parametrize("system", ["cslm", pytest.param("rnnsearch", marks=pytest.mark.slow)])
+def test_a_resumed_training_is_the_uninterrupted_one(tmp_path, untranslated, system):
+    settings = {"cslm": language_model, "rnnsearch": config}[system]
+    train(settings("training.maximum_updates=17"), tmp_path / "whole")
     # in the middle of an epoch, dropout on
-    train(config("training.maximum_updates=10"), tmp_path / "parts")
-    train(config("training.maximum_updates=17"), tmp_path / "parts", resume=True)
+    train(settings("training.maximum_updates=10"), tmp_path / "parts")
+    train(settings("training.maximum_updates=17"), tmp_path / "parts", resume=True)
     (whole, state), (parts, resumed) = weights(tmp_path / "whole"), weights(tmp_path / "parts")
     assert (state.batches, state.epoch, state.batches_of_epoch) == (
         resumed.batches,

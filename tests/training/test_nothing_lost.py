@@ -96,11 +96,26 @@ def assert_same(one, other):
         assert same, f"{name}: {one[name]} is not {other[name]}"
 
 
-def test_two_kills(tmp_path):
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """A folder with a training that ran through, and two that were killed several times."""
+    folder = tmp_path_factory.mktemp("killed")
+    between = ",".join(f"replace:{number}" for number in (1, 3, 5, 11, 20))
+    trained(folder, "whole", "twice=evaluate:1,save:5", f"between={between}", "--", *SMALL)
+    return folder
+
+
+def test_two_kills(killed):
     """In the middle of an evaluation, and of a checkpoint in the middle of an epoch."""
-    trained(tmp_path, "whole", "killed=evaluate:1,save:5", "--", *SMALL)
-    assert len(everything(tmp_path / "whole")["metrics"]) > 6
-    assert_same(tmp_path / "whole", tmp_path / "killed")
+    assert len(everything(killed / "whole")["metrics"]) > 6
+    assert_same(killed / "whole", killed / "twice")
+
+
+def test_kills_between_files(killed):
+    """Before the first, the third, … file takes its place: configuration, vocabularies,
+    checkpoints, weights.
+    """
+    assert_same(killed / "whole", killed / "between")
 
 
 FILES = [
@@ -145,20 +160,6 @@ def test_kills_at_random_moments(tmp_path, settings, kills):
             raise AssertionError(
                 f"killed after {moment:.2f} s (RNNSEARCH_SEED={seed}): {error}"
             ) from None
-
-
-def test_kills_between_files(tmp_path):
-    """Before the first, the fourth, … file takes its place: configuration, vocabularies,
-    checkpoints, weights.
-    """
-    trained(
-        tmp_path,
-        "whole",
-        f"killed={','.join(f'replace:{number}' for number in range(1, 24, 3))}",
-        "--",
-        *SMALL,
-    )
-    assert_same(tmp_path / "whole", tmp_path / "killed")
 
 
 @pytest.fixture
