@@ -30,7 +30,6 @@ _MODULE_OF = {
     "DeepLSTM": "models.layered",
     "EncoderDecoder": "models.encoder_decoder",
     "Ensemble": "models.ensemble",
-    "GNMT": "models.gnmt",
     "LuongModel": "models.luong",
     "Pairs": "data.pairs",
     "RNNEncDec": "models.rnnsearch",

@@ -23,16 +23,6 @@ PAIRS = [  # source and target ids, each ending with END; longest source and lon
     ([7, 4, 1], [6, 2, 5, 1]),
 ]
 
-VARIANTS = [
-    dict(decoder_order=order, output_rank=rank, biases=biases)
-    for order in ("look_generate_update", "paper", "look_update_generate")
-    for rank, biases in ((None, "none"), (2, "groundhog"), (None, "groundhog"), (2, "all"))
-]
-
-
-def variant_name(options):
-    return "-".join(str(value) for value in options.values())
-
 
 def tiny_config(**options):
     return dataclasses.replace(ModelConfig(), **{**SIZES, **options})

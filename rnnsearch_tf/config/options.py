@@ -118,7 +118,7 @@ class TrainingConfig:
         "w: guided alignment (Chen et al. 2016) adds w · (− Σ_j A_ij log α_ij) to the loss of every"
         " target word with links A; 0: off",
         minimum=0.0,
-        only_with={"model.system": ATTENDING, "model.read_end_symbol": (True,)},
+        only_with={"model.system": ATTENDING},
         facts=("saved",),
     )
     non_finite_gradient: str = option(

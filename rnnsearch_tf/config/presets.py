@@ -80,16 +80,12 @@ SYSTEMS = (
     "encoder_decoder",
     "deep_lstm",
     "luong",
-    "gnmt",
     "stacked",
     "cslm",
 )
 TRANSLATING = SYSTEMS[:-1]
 MAXOUT = ("rnnsearch", "rnnencdec", "encoder_decoder")
-LAYERED = ("deep_lstm", "luong", "gnmt", "stacked")
+LAYERED = ("deep_lstm", "luong", "stacked")
 
-ATTENDING_LAYERS = ("luong", "gnmt")
-"""The systems of layers with attention."""
-
-ATTENDING = ("rnnsearch", *ATTENDING_LAYERS)
+ATTENDING = ("rnnsearch", "luong")
 """The systems with attention."""

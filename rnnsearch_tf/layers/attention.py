@@ -26,7 +26,6 @@ from rnnsearch_tf.layers.base import (
     real_positions,
 )
 from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stream
-from rnnsearch_tf.layers.normalization import add_normalization, check_form, normalized_product
 
 
 class AttentionMemory(NamedTuple):
@@ -57,7 +56,7 @@ class Attention(PaperLayer):
 
     Call arguments:
         state: float [B, K, n]: s_{i−1} of K hypotheses of each sentence, independent of each other.
-            An attention with a state of its own (coverage, Gaussian windows) starts from the
+            An attention with a state of its own (Gaussian windows) starts from the
             initial one, so a call computes first steps only; `attend` carries the state.
         annotations: float [B, J, h]: h_j, shared by the K hypotheses; h = 2n in the paper.
         annotations_mask: bool [B, J], True at real positions; None: the Keras mask of the
@@ -111,20 +110,12 @@ class BahdanauAttention(Attention):
 
     Args:
         alignment_size: n', hidden units of the alignment model.
-        layer_normalization: normalize W_a s_{i−1} and U_a h_j, see ``normalization.py``.
-        normalized: form of the normalization, ``all`` or ``together``.
-        biases: ``all`` adds a bias inside the tanh; otherwise there is none.
 
     Call arguments and results: see :class:`Attention`; K may also be the target positions. The
     context of a sentence with only padding is 0.
     """
 
     alignment_size: int
-    layer_normalization: bool = False
-    normalized: str = "all"
-
-    def __post_init__(self) -> None:
-        check_form(self)
 
     def build(self, state_shape: Shape, annotations_shape: Shape | None = None) -> None:
         state_size, annotation_size = (
@@ -142,19 +133,11 @@ class BahdanauAttention(Attention):
         self.v_a = self.matrix(
             "v_a", (self.alignment_size, 1), initializer(self.initialization, "energy", next(seeds))
         )
-        self.b_a = self.vector("b_a", self.alignment_size) if self.biases == "all" else None
-        if self.layer_normalization:
-            add_normalization(self, "W_a", self.alignment_size)
-            add_normalization(self, "U_a", self.alignment_size)
         self.built = True
 
     def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> AttentionMemory:
         """AttentionMemory, with U_a h_j, of annotations [B, J, 2n] and mask [B, J]."""
-        if self.layer_normalization:
-            projected = normalized_product(self, annotations, "U_a", self.b_a)
-        else:
-            projected = self.matmul(annotations, self.U_a, self.b_a)
-        return AttentionMemory(annotations, projected, mask)
+        return AttentionMemory(annotations, self.matmul(annotations, self.U_a), mask)
 
     def state_weights(self) -> State:
         """The weights of :meth:`attend`: {name: tensor}."""
@@ -166,10 +149,7 @@ class BahdanauAttention(Attention):
         """(c_i [B, K, 2n], α_i [B, K, J], {}) for s_{i−1} [B, K, n] and the result of
         :meth:`memory`.
         """
-        if self.layer_normalization:
-            query = normalized_product(self, query, "W_a")
-        else:
-            query = self.matmul(query, self.W_a)
+        query = self.matmul(query, self.W_a)
         return (*additive_attention(query, memory, self.v_a, self.product_dtype), {})
 
 

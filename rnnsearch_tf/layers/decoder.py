@@ -5,9 +5,8 @@ One step attends, then updates:
     c_i = Σ_j α_ij h_j                attend
     s_i = unit(E y, s_{i−1}, c_i)     update
 
-(``conditional_decoder.py`` has another step before these two.) The unit uses c_i only in
-C c_i = Σ_j α_ij C h_j. So C is multiplied with all annotations once per sentence, in one large
-product, and each step sums the results (:meth:`Decoder.project_context`).
+The unit uses c_i only in C c_i = Σ_j α_ij C h_j. So C is multiplied with all annotations once per
+sentence, in one large product, and each step sums the results (:meth:`Decoder.project_context`).
 
 The option ``decoder_order`` determines the word y, y_i or y_{i−1}; the model implements it by the
 ``inputs`` that it passes. Training computes all target positions in one loop; search computes one
@@ -17,7 +16,6 @@ position at a time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
 
 import tensorflow as tf
 
@@ -30,27 +28,19 @@ from rnnsearch_tf.layers.base import (
     Shape,
     State,
     cast_weights,
-    mean_of_words,
     real_positions,
 )
-from rnnsearch_tf.layers.coverage import CoverageAttention
-from rnnsearch_tf.layers.deep_transition import DeepTransition
 from rnnsearch_tf.layers.fixed_context import FixedContext
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
 from rnnsearch_tf.layers.kernels import KERNELS
-from rnnsearch_tf.layers.normalization import add_normalization, normalized_product
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
 
 ATTENTIONS: dict[str, Callable[..., Attention]] = {
     "content": BahdanauAttention,
-    "coverage": CoverageAttention,
     "gaussian_window": GaussianWindow,
 }
-
-Kernel: TypeAlias = Callable[..., Any]
-"""A function of ``kernels/``."""
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -60,14 +50,9 @@ class Decoder(PaperLayer):
     Args:
         hidden_size: n.
         alignment_size: n', hidden units of the alignment model; or the number of Gaussian windows.
-        attention: ``content``, ``coverage``, ``gaussian_window``, or None for the fixed context of
-            RNNencdec.
-        unit: ``gru``, ``gru_reset_after`` or ``lstm``.
-        layer_normalization, forget_bias: options of the unit, see :class:`RecurrentUnit`.
-        first_state: ``backward``: s_0 from ←h_1; ``mean``: from the mean annotation. RNNencdec has
-            neither.
-        normalized: form of the layer normalization; ``all`` and ``together`` are for content
-            attention.
+        attention: ``content``, ``gaussian_window``, or None for the fixed context of RNNencdec.
+        unit: ``gru`` or ``lstm``.
+        forget_bias: option of the unit, see :class:`RecurrentUnit`.
 
     Call arguments:
         embeddings: float [B, I, m]: the input word at each target position.
@@ -86,10 +71,7 @@ class Decoder(PaperLayer):
     alignment_size: int | None = None
     attention: str | None = "content"
     unit: str = "gru"
-    layer_normalization: bool = False
     forget_bias: float = 0.0
-    first_state: str = "backward"
-    normalized: str = "recurrent"
 
     shapes = {"embeddings": "B I m", "annotations": "B J h", "annotations_mask": "B J"}
 
@@ -99,9 +81,7 @@ class Decoder(PaperLayer):
         self.recurrent_unit = RecurrentUnit(
             self.hidden_size,
             self.unit,
-            self.layer_normalization,
             forget_bias=self.forget_bias,
-            normalized=self.normalized,
             seed=next(seeds),
             name="unit",
             **shared,
@@ -109,27 +89,18 @@ class Decoder(PaperLayer):
         if self.attention is None:
             self.alignment_model = FixedContext(name="attention", dtype=self.dtype_policy)
         else:
-            attention = ATTENTIONS[self.attention]
-            if self._normalizes_all():
-                if self.attention != "content":
-                    raise UsageError(
-                        f"Decoder: normalized: expected recurrent with attention={self.attention},"
-                        f" got {self.normalized}, which only attention=content has"
-                    )
-                shared |= {"layer_normalization": True, "normalized": self.normalized}
-            self.alignment_model = attention(
+            self.alignment_model = ATTENTIONS[self.attention](
                 self.alignment_size, seed=next(seeds), name="attention", **shared
             )
 
     def build(self, embeddings_shape: Shape, annotations_shape: Shape) -> None:
         annotation_size = annotations_shape[-1]
         n = self.hidden_size
-        # ←h_1; or the mean of the h_j, or →h_{T_x}
-        backward = self.attention and self.first_state == "backward"
+        backward = self.attention is not None  # ←h_1; otherwise →h_{T_x}
         if backward and annotation_size % 2:
             raise UsageError(
                 "Decoder: annotations: expected an even width, of an encoder that reads both ways,"
-                f" got {annotation_size}; use one, or first_state='mean'"
+                f" got {annotation_size}; use one"
             )
         first_size = annotation_size // 2 if backward else annotation_size
         self.W_s = self.matrix(
@@ -138,22 +109,10 @@ class Decoder(PaperLayer):
             initializer(self.initialization, "other", next(seed_stream(self.weight_seed + 1))),
         )
         self.b_s = self.vector("b_s", n) if self.biased else None
-        if self._normalizes_all():
-            add_normalization(self, "W_s", n)
-        self._build_units(embeddings_shape[-1], annotation_size)
+        self.recurrent_unit.build(embeddings_shape[-1], annotation_size)
         self.alignment_model.build((None, None, n), annotations_shape)
         self.output_size = n
         self.built = True
-
-    def _build_units(self, embedding_size: int, annotation_size: int) -> None:
-        self.recurrent_unit.build(embedding_size, annotation_size)
-
-    def _normalizes_all(self) -> bool:
-        return self.layer_normalization and self.normalized != "recurrent"
-
-    def _context_unit(self) -> RecurrentUnit | DeepTransition:
-        """The unit that reads the context."""
-        return self.recurrent_unit
 
     def compute_output_shape(
         self, embeddings_shape: Shape, annotations_shape: Shape
@@ -170,8 +129,7 @@ class Decoder(PaperLayer):
         return mask, mask, None
 
     def initial_state(self, annotations: tf.Tensor, memory: Nest) -> State:
-        """The state before the first word: s_0 = tanh(W_s ←h_1), or of the mean of the h_j; for
-        RNNencdec tanh(W_s →h_{T_x}).
+        """The state before the first word: s_0 = tanh(W_s ←h_1); for RNNencdec tanh(W_s →h_{T_x}).
 
         Args:
             annotations: float [B, J, 2n]; for RNNencdec [B, J, n].
@@ -181,16 +139,11 @@ class Decoder(PaperLayer):
             Dictionary of float [B, ...]: ``state`` (s_0), and further state of the unit and of the
             attention.
         """
-        if not self.attention:
+        if self.attention is None:
             first = annotations[:, -1]
-        elif self.first_state == "mean":
-            first = mean_of_words(annotations, memory.mask)
         else:
             first = annotations[:, 0, annotations.shape[-1] // 2 :]
-        if self._normalizes_all():
-            s_0 = tf.tanh(normalized_product(self, first, "W_s", self.b_s))
-        else:
-            s_0 = tf.tanh(self.matmul(first, self.W_s, self.b_s))
+        s_0 = tf.tanh(self.matmul(first, self.W_s, self.b_s))
         return self.recurrent_unit.initial_state(s_0) | self.alignment_model.initial_state(memory)
 
     def inputs(self, embeddings: tf.Tensor) -> tf.Tensor:
@@ -201,27 +154,15 @@ class Decoder(PaperLayer):
 
     def project_context(self, annotations: tf.Tensor) -> tf.Tensor:
         """The values that attention sums for the unit, from h_j [..., 2n]: C h_j, C_z h_j and
-        C_r h_j side by side, [..., 3n]. The same function projects c_i.
-
-        With layer normalization, C c_i is not a sum over j; attention then sums the h_j themselves.
+        C_r h_j side by side, [..., 3n].
         """
-        return (
-            annotations
-            if self.layer_normalization
-            else self._context_unit().context_term(annotations)
-        )
+        return self.recurrent_unit.context_term(annotations)
 
     def cast_values(self, values: tf.Tensor) -> tf.Tensor:
         """Cast the values of a memory to the operand dtype of the products of :meth:`attend`; the
         fixed context has no products.
         """
         return cast_weights(values, self.product_dtype if self.attention else None)
-
-    def before_attention(self, state: State, inputs: tf.Tensor) -> tuple[State, tf.Tensor]:
-        """(state whose query attention takes, inputs that :meth:`update` takes) from the state
-        before the word and the :meth:`inputs` of the word: here both are unchanged.
-        """
-        return state, inputs
 
     def attend(self, state: State, memory: Nest) -> tuple[tf.Tensor, tf.Tensor, State]:
         """(Σ_j α_ij · value j of the memory [B, K, …], alignment [B, K, J], state) for the state of
@@ -240,14 +181,10 @@ class Decoder(PaperLayer):
 
         Args:
             state: from :meth:`attend`.
-            inputs: float [B, K, 3n or 4n], from :meth:`before_attention`.
+            inputs: float [B, K, 3n or 4n], from :meth:`inputs`.
             projected_context: :meth:`project_context` of c_i.
         """
-        unit = self._context_unit()
-        inputs += (
-            unit.context_term(projected_context) if self.layer_normalization else projected_context
-        )
-        return state | unit.advance(inputs, state)
+        return state | self.recurrent_unit.advance(inputs + projected_context, state)
 
     def call(
         self,
@@ -283,17 +220,13 @@ class Decoder(PaperLayer):
             states = self.recurrent_unit.all_steps(inputs, state)["state"]
             return states, *self.alignment_model.attend(states, memory)[:2]
         projected = memory._replace(values=self.project_context(memory.values))
-        kernel = self._kernel()
+        kernel = KERNELS.get((self.unit, self.attention))
         if kernel is None:
             states, alignments = self._scan(inputs, state, projected)
         else:
             weights = self.recurrent_unit.state_weights() | self.alignment_model.state_weights()
             states, alignments = kernel(inputs, state, weights, projected, self.product_dtype)
         return states, self.batched_matmul(alignments, memory.values), alignments
-
-    def _kernel(self) -> Kernel | None:
-        """The function for all steps with a handwritten gradient, if there is one."""
-        return KERNELS.get((self.unit, self.layer_normalization, self.attention))
 
     def _scan(self, inputs: tf.Tensor, state: State, memory: Nest) -> tuple[tf.Tensor, tf.Tensor]:
         """(states, alignments) of :meth:`attend` and :meth:`update` at every position, with
@@ -303,7 +236,6 @@ class Decoder(PaperLayer):
         def step(inputs: tf.Tensor, carried: tuple[State, tf.Tensor]) -> tuple[State, tf.Tensor]:
             # K = 1
             state, inputs = tf.nest.map_structure(lambda x: x[:, tf.newaxis], (carried[0], inputs))
-            state, inputs = self.before_attention(state, inputs)
             projected_context, alignment, state = self.attend(state, memory)
             state = self.update(state, inputs, projected_context)
             return tf.nest.map_structure(lambda x: x[:, 0], (state, alignment))

@@ -15,7 +15,7 @@ from rnnsearch_tf.layers.initializers import initializer
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class WordEmbedding(PaperLayer):
-    """Maps ids to vectors; the vector of id 0 is zero, bias included, unless it is a begin symbol.
+    """Maps ids to vectors; the vector of id 0 is zero, bias included.
 
     Id 0 is padding, and "no word" before the first target word, whose term the authors'
     program leaves out of every sum. A scaled embedding multiplies the stored vectors by √m
@@ -26,7 +26,6 @@ class WordEmbedding(PaperLayer):
     Args:
         vocabulary_size: V.
         embedding_size: m.
-        begin_symbol: id 0 is a begin symbol with a vector of its own, row 0 of the matrix.
         tied: the matrix is also the output matrix of the model.
         scaled: multiply the stored vectors by √m.
         mask_zero: give the vectors a Keras mask, False at id 0, for the layers that follow.
@@ -45,7 +44,6 @@ class WordEmbedding(PaperLayer):
     tied: bool = False
     scaled: bool = False
     mask_zero: bool = False
-    begin_symbol: bool = False
 
     def __post_init__(self) -> None:
         self.autocast = False  # ids given as floats keep all their digits
@@ -72,6 +70,4 @@ class WordEmbedding(PaperLayer):
         )
         vectors = vectors * self.factor if self.scaled else vectors
         vectors = vectors if self.b_E is None else vectors + self.b_E
-        if self.begin_symbol:
-            return vectors
         return vectors * tf.cast(ids != PAD_ID, vectors.dtype)[..., tf.newaxis]

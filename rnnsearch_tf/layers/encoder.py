@@ -7,13 +7,10 @@ Both directions share the word embedding and start from zero.
 
 from __future__ import annotations
 
-from typing import Any
-
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.base import Block, PaperLayer, Shape, real_positions
-from rnnsearch_tf.layers.deep_transition import DeepTransition
 from rnnsearch_tf.layers.initializers import seed_stream
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 
@@ -28,11 +25,8 @@ class Encoder(PaperLayer):
     Args:
         hidden_size: n, units of each direction.
         bidirectional: also read backward; RNNencdec does not.
-        unit: ``gru``, ``gru_reset_after`` or ``lstm``.
-        layer_normalization, forget_bias: options of the units, see :class:`RecurrentUnit`.
-        encoder_transitions: transitions of each direction for one word, see
-            :class:`DeepTransition`; 1: one unit.
-        normalized: form of the layer normalization.
+        unit: ``gru`` or ``lstm``.
+        forget_bias: option of the units, see :class:`RecurrentUnit`.
 
     Call arguments:
         embeddings: float [B, J, m]: source words.
@@ -48,30 +42,22 @@ class Encoder(PaperLayer):
     hidden_size: int
     bidirectional: bool = True
     unit: str = "gru"
-    layer_normalization: bool = False
     forget_bias: float = 0.0
-    encoder_transitions: int = 1
-    normalized: str = "recurrent"
 
     shapes = {"embeddings": "B J m", "mask": "B J"}
 
     def __post_init__(self) -> None:
         self.supports_masking = True  # the annotations keep the mask of the words
         seeds = seed_stream(self.weight_seed)
-        options = self.shared_options() | dict(
-            unit=self.unit,
-            layer_normalization=self.layer_normalization,
-            forget_bias=self.forget_bias,
-            normalized=self.normalized,
-        )
-
-        def unit(**named: Any) -> RecurrentUnit | DeepTransition:
-            if self.encoder_transitions == 1:
-                return RecurrentUnit(self.hidden_size, **options, **named)
-            return DeepTransition(self.hidden_size, self.encoder_transitions, **options, **named)
-
         self.units = [
-            unit(seed=next(seeds), name=direction)
+            RecurrentUnit(
+                self.hidden_size,
+                self.unit,
+                forget_bias=self.forget_bias,
+                seed=next(seeds),
+                name=direction,
+                **self.shared_options(),
+            )
             for direction in DIRECTIONS[: 2 if self.bidirectional else 1]
         ]
 
@@ -90,13 +76,11 @@ class Encoder(PaperLayer):
         zeros = tf.zeros([tf.shape(embeddings)[0], self.hidden_size], embeddings.dtype)
         mask = real_positions(embeddings, mask)
 
-        def read(unit: RecurrentUnit | DeepTransition, **how: bool) -> tf.Tensor:
+        def read(unit: RecurrentUnit, backward: bool) -> tf.Tensor:
             state = unit.initial_state(zeros)
-            return unit.read(embeddings, state, mask, training=training, **how)["state"]
+            return unit.read(embeddings, state, mask, backward, training)["state"]
 
-        return tf.concat(
-            [read(unit, backward=unit.name == "backward") for unit in self.units], axis=-1
-        )
+        return tf.concat([read(unit, unit.name == "backward") for unit in self.units], axis=-1)
 
     def blocks(self, prefix: str = "encoder.") -> dict[str, Block]:
         """Weights by the paper's letters, prefixed with ``encoder.forward.`` or

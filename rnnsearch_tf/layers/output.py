@@ -6,8 +6,7 @@ The paper has a deep output with maxout (Bahdanau et al. 2015, Appendix A.2.2):
     t_i = max(t̃_{i,2k}, t̃_{i,2k+1})               l values
     p(y_i) ∝ exp(y_iᵀ W_o t_i)
 
-The authors' program factors W_o through a smaller space, l → rank → V: option ``output_rank``. The
-option ``readout: tanh`` has t_i = tanh(t̃_i) of l values in place of the maximum (Nematus).
+The authors' program factors W_o through a smaller space, l → rank → V: option ``output_rank``.
 Other systems have only the output matrix, :class:`OutputMatrix`.
 
 :func:`softmax_loss` is the cross-entropy over the whole vocabulary, fused with its gradient. The
@@ -36,7 +35,6 @@ from rnnsearch_tf.layers.base import (
 )
 from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stream
-from rnnsearch_tf.layers.normalization import add_normalization, check_form, normalized_product
 
 SMALLEST = 1e-30
 """Probabilities above this have full precision in float32."""
@@ -49,10 +47,6 @@ class DeepOutput(PaperLayer):
     Args:
         vocabulary_size: V.
         maxout_size: l.
-        readout: ``maxout``, or ``tanh``, whose t̃_i has l values.
-        layer_normalization: normalize each of the three products, after a bias of its own
-            (b_o, b_V, b_C), see ``normalization.py``.
-        normalized: form of the normalization, ``all`` or ``together``.
         output_rank: rank of the factored output matrix; None: one matrix l → V.
         dropout: rate of dropout on the maxout outputs in training; the paper has none.
         tied: the output matrix is not a weight of this layer but an argument of each call.
@@ -76,18 +70,14 @@ class DeepOutput(PaperLayer):
     dropout: float = 0.0
     tied: bool = False
     context_sizes: tuple[int, ...] | None = None
-    readout: str = "maxout"
-    layer_normalization: bool = False
-    normalized: str = "all"
 
     shapes = {"state": "… n", "embeddings": "… m", "context": "… h"}
 
     def __post_init__(self) -> None:
-        check_form(self)
         self.supports_masking = True  # the logits keep the mask of the states
         self.drop = dropout(self.dropout, seed=self.weight_seed, dtype=self.variable_dtype)
         self.symbol = "W_o2" if self.output_rank else "W_o"
-        self.hidden_size = self.maxout_size * (2 if self.readout == "maxout" else 1)  # of t̃_i
+        self.hidden_size = 2 * self.maxout_size  # of t̃_i
 
     def build(self, state_shape: Shape, embeddings_shape: Shape, context_shape: Shape) -> None:
         context_sizes = self.context_sizes or (context_shape[-1],)
@@ -106,12 +96,6 @@ class DeepOutput(PaperLayer):
             "C_o", (context_shape[-1], width), other(rows=context_sizes, terms=terms)
         )
         self.b_o = self.vector("b_o", width) if self.biased else None
-        self.b_V = self.b_C = None
-        if self.layer_normalization:
-            for name in ("U_o", "V_o", "C_o"):
-                add_normalization(self, name, width)
-            self.b_V = self.vector("b_V", width) if self.biased else None
-            self.b_C = self.vector("b_C", width) if self.biased else None
         rank = self.output_rank
         self.W_o1 = self.matrix("W_o1", (l, rank), other()) if rank else None
         self.W_o = (
@@ -128,11 +112,9 @@ class DeepOutput(PaperLayer):
         return *state_shape[:-1], self.vocabulary_size
 
     def context_term(self, context: tf.Tensor) -> tf.Tensor:
-        """C_o c_i [..., 2l] of a context [..., 2n]; or, if it is not normalized, C_o h_j of an
-        annotation, since C_o c_i = Σ_j α_ij C_o h_j.
+        """C_o c_i [..., 2l] of a context [..., 2n]; or C_o h_j of an annotation, since C_o c_i =
+        Σ_j α_ij C_o h_j.
         """
-        if self.layer_normalization:
-            return normalized_product(self, context, "C_o", self.b_C)
         return self.matmul(context, self.C_o)
 
     def pre_logits(
@@ -153,15 +135,10 @@ class DeepOutput(PaperLayer):
         Returns:
             float [..., l], or [..., rank].
         """
-        if self.layer_normalization:
-            hidden = normalized_product(self, state, "U_o", self.b_o)
-            hidden += normalized_product(self, embeddings, "V_o", self.b_V)
-        else:
-            hidden = self.matmul(state, self.U_o, self.b_o)
-            hidden += self.matmul(embeddings, self.V_o)
-        hidden += context_term  # [..., 2l], or [..., l] for tanh
-        readout = maxout(hidden) if self.readout == "maxout" else tf.tanh(hidden)
-        readout = self.drop(readout, training=training)  # [..., l]
+        hidden = self.matmul(state, self.U_o, self.b_o)
+        hidden += self.matmul(embeddings, self.V_o)
+        hidden += context_term  # [..., 2l]
+        readout = self.drop(maxout(hidden), training=training)  # [..., l]
         return readout if self.W_o1 is None else self.matmul(readout, self.W_o1)
 
     def call(

@@ -23,28 +23,25 @@ LayerStates: TypeAlias = tuple[State, ...]
 """The state of every layer, lowest first."""
 
 
-class UnitStack(PaperLayer):
-    """Units one above the other: what :class:`RecurrentStack` and the decoder of GNMT share.
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class RecurrentStack(PaperLayer):
+    """A stack of :class:`RecurrentUnit`; its state is a tuple of theirs, lowest first.
 
     Args:
         layers: number of layers.
         hidden_size: n, of each layer.
-        residual: add the input of a layer to its output, from the layer ``first_residual`` on.
         dropout: rate of dropout between the layers in training (Zaremba et al. 2014).
-        unit, layer_normalization, peepholes, forget_bias: options of every unit, see
-            :class:`RecurrentUnit`.
-        first_residual: number of the first residual layer, at least 2.
+        unit, peepholes, forget_bias: options of every unit, see :class:`RecurrentUnit`.
+        skips: skip connections: every layer reads the input, and the output has every layer.
     """
 
     layers: int
     hidden_size: int
-    residual: bool = False
     dropout: float = 0.0
     unit: str = "gru"
-    layer_normalization: bool = False
     peepholes: bool = False
     forget_bias: float = 0.0
-    first_residual: int = 2
+    skips: bool = False
 
     def __post_init__(self) -> None:
         seeds = seed_stream(self.weight_seed)
@@ -52,7 +49,6 @@ class UnitStack(PaperLayer):
             RecurrentUnit(
                 self.hidden_size,
                 self.unit,
-                self.layer_normalization,
                 self.peepholes,
                 self.forget_bias,
                 seed=next(seeds),
@@ -62,50 +58,6 @@ class UnitStack(PaperLayer):
             for k in range(self.layers)
         ]
         self.drop = dropout(self.dropout, seed=next(seeds), dtype=self.variable_dtype)
-
-    @property
-    def output_sizes(self) -> tuple[int, ...]:
-        """The size of each layer in the output."""
-        return (self.hidden_size,)
-
-    def _below(self, k: int, state: tf.Tensor, total: tf.Tensor | None) -> tf.Tensor:
-        """The output of layer k, counted from 0, from its state and the output of the layer
-        below.
-        """
-        return state + total if self.residual and k + 1 >= self.first_residual else state
-
-    def dropout_factors(self, values: tf.Tensor, training: bool) -> tf.Tensor:
-        """Dropout factors [B, T, layers, n] of what leaves each layer, for all positions of values
-        [B, T, d], to be drawn before a scan.
-        """
-        ones = tf.ones_like(values[..., :1, tf.newaxis]) * tf.ones(
-            [self.layers, self.hidden_size], self.variable_dtype
-        )
-        return self.drop(ones, training=training)
-
-    def blocks(self, prefix: str = "", first: int = 1) -> dict[str, Block]:
-        """The weights of every unit, prefixed with ``prefix`` and the layer's number, from
-        ``first`` on.
-        """
-        blocks: dict[str, Block] = {}
-        for k, unit in enumerate(self.units, start=first):
-            blocks |= unit.blocks(f"{prefix}{k}.")
-        return blocks
-
-
-@keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class RecurrentStack(UnitStack):
-    """A stack of :class:`RecurrentUnit`; its state is a tuple of theirs, lowest first.
-
-    Args:
-        layers, hidden_size, dropout, unit, layer_normalization, peepholes, forget_bias: see
-            :class:`UnitStack`.
-        residual, first_residual: likewise; the output of the stack is then the sum of the residual
-            layers and the one below them.
-        skips: skip connections: every layer reads the input, and the output has every layer.
-    """
-
-    skips: bool = False
 
     def build(self, input_size: int) -> None:
         for k, unit in enumerate(self.units):
@@ -118,6 +70,15 @@ class RecurrentStack(UnitStack):
         """The state before the first word: a tuple of dictionaries of zeros [B, n]."""
         zeros = tf.zeros([batch_size, self.hidden_size], self.variable_dtype)
         return tuple(unit.initial_state(zeros) for unit in self.units)
+
+    def dropout_factors(self, values: tf.Tensor, training: bool) -> tf.Tensor:
+        """Dropout factors [B, T, layers, n] of what leaves each layer, for all positions of values
+        [B, T, d], to be drawn before a scan.
+        """
+        ones = tf.ones_like(values[..., :1, tf.newaxis]) * tf.ones(
+            [self.layers, self.hidden_size], self.variable_dtype
+        )
+        return self.drop(ones, training=training)
 
     def call(
         self,
@@ -139,13 +100,11 @@ class RecurrentStack(UnitStack):
             The states after every position: a tuple of dictionaries of float [B, T, n].
         """
         states = []
-        below = total = None
-        for k, (unit, initial_state) in enumerate(zip(self.units, state)):
-            states.append(
-                unit.read(self._layer_input(values, below), initial_state, mask, training=training)
-            )
-            total = self._below(k, states[-1]["state"], total)
-            below = self.drop(total, training=training)
+        below = None
+        for unit, before in zip(self.units, state):
+            entering = self._layer_input(values, below)
+            states.append(unit.read(entering, before, mask, training=training))
+            below = self.drop(states[-1]["state"], training=training)
         return tuple(states)
 
     def advance(
@@ -163,20 +122,17 @@ class RecurrentStack(UnitStack):
             The next state.
         """
         states = []
-        below = total = None
+        below = None
         for k, (unit, before) in enumerate(zip(self.units, state)):
             states.append(unit.advance(unit.inputs(self._layer_input(values, below)), before))
-            total = self._below(k, states[-1]["state"], total)
-            below = total if factors is None else total * factors[..., k, :]
+            below = states[-1]["state"]
+            below = below if factors is None else below * factors[..., k, :]
         return tuple(states)
 
     def output(self, states: LayerStates) -> tf.Tensor:
-        """The output of the stack: its top layer [..., n], or its sum with those below if they are
-        residual; with skip connections all layers side by side [..., layers · n].
+        """The output of the stack: its top layer [..., n]; with skip connections all layers side by
+        side [..., layers · n].
         """
-        if self.residual:
-            lowest = min(self.first_residual - 1, self.layers) - 1
-            return tf.add_n([state["state"] for state in states[lowest:]])
         return tf.concat(
             [state["state"] for state in (states if self.skips else states[-1:])], axis=-1
         )
@@ -191,3 +147,10 @@ class RecurrentStack(UnitStack):
         if below is None:
             return values
         return tf.concat([values, below], axis=-1) if self.skips else below
+
+    def blocks(self, prefix: str = "") -> dict[str, Block]:
+        """The weights of every unit, prefixed with ``prefix`` and the layer's number from 1."""
+        blocks: dict[str, Block] = {}
+        for k, unit in enumerate(self.units, start=1):
+            blocks |= unit.blocks(f"{prefix}{k}.")
+        return blocks

@@ -1,14 +1,10 @@
 """A recurrent unit with its weights: gated (Bahdanau et al. 2015) or LSTM, with or without a
 context.
 
-    gru               the gated hidden unit, see ``kernels/gru.py``
-    gru_reset_after   the gated unit of cuDNN, see ``kernels/gru_reset_after.py``
-    cho               the gated unit of Cho et al. 2014a, see ``kernels/gru_reset_after.py``; only
-                      the system encoder_decoder uses it, it is no value of ``model.unit``
-    lstm              see ``kernels/lstm.py``
-
-Layer normalization is applied to every product with a weight, and to the cell inside an LSTM's
-tanh(cell); ``normalization.py`` has its forms.
+    gru     the gated hidden unit, see ``kernels/gru.py``
+    lstm    see ``kernels/lstm.py``
+    cho     the gated unit of Cho et al. 2014a, see :func:`cho_unit`; only the system
+            encoder_decoder uses it, it is no value of ``model.unit``
 """
 
 from __future__ import annotations
@@ -20,42 +16,24 @@ import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.layers.base import PaperLayer, Shape, State, as_tensor, pad_bias
+from rnnsearch_tf.layers.base import PaperLayer, Shape, State, as_tensor
 from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stream
 from rnnsearch_tf.layers.kernels import KERNELS
 from rnnsearch_tf.layers.kernels.gru import gated_unit
-from rnnsearch_tf.layers.kernels.gru_reset_after import (
-    cudnn_gru,
-    gpu_with_cudnn,
-    reset_after_unit,
-    right_padded,
-)
 from rnnsearch_tf.layers.kernels.lstm import lstm_unit
-from rnnsearch_tf.layers.normalization import EPSILONS, normalized, normalized_parts
 from rnnsearch_tf.layers.scan import scan
 
 _GATED = ("", "_z", "_r")
 GATES = {
     "gru": _GATED,
-    "gru_reset_after": _GATED,
     "cho": _GATED,
     "lstm": ("", "_input", "_forget", "_output"),
 }
 """Suffix of each gate's weights, in the order of the columns of the stored matrix; the candidate
 comes first.
 
-To add a unit, add it here, in KEEP_GATES, `build`, `initial_state` and `advance`, and to the
-choices of the option ``model.unit``; a fast kernel in ``kernels/`` is optional.
-"""
-
-KEEP_GATES = {
-    "gru": ("_z", -1),
-    "gru_reset_after": ("_z", 1),
-    "cho": ("_z", 1),
-    "lstm": ("_forget", 1),
-}
-"""The gate that decides how much of the state is kept, and the sign of a bias that keeps more: z of
-Bahdanau et al. 2015 is the share of the new value.
+To add a unit, add it here, in `build`, `initial_state` and `advance`, and to the choices of the
+option ``model.unit``; a fast kernel in ``kernels/`` is optional.
 """
 
 
@@ -66,34 +44,25 @@ class RecurrentUnit(PaperLayer):
 
     Args:
         hidden_size: n.
-        unit: ``gru``, ``gru_reset_after``, ``cho`` or ``lstm``.
-        layer_normalization: normalize the products.
-        normalized: form of the normalization, ``recurrent``, ``all`` or ``together``. The latter
-            two add to gru_reset_after, with ``biases: all``, a b_U of all gates.
+        unit: ``gru``, ``lstm`` or ``cho``.
         peepholes: the gates of an LSTM also read its cell.
-        forget_bias: float, initial bias towards keeping the state: b_forget of an LSTM; of a gated
-            unit b_z, with its sign in KEEP_GATES, which requires ``biases: all``.
-        biases: ``none``; ``groundhog``: the candidate of a gated unit, and all gates of an LSTM;
-            ``all``: also b_U of gru_reset_after.
+        forget_bias: float, initial bias of an LSTM's forget gate; other units have none.
+        biases: ``none``; ``groundhog``: the candidate of a gated unit, and all gates of an LSTM.
     """
 
     hidden_size: int
     unit: str = "gru"
-    layer_normalization: bool = False
     peepholes: bool = False
     forget_bias: float = 0.0
-    normalized: str = "recurrent"
-
-    may_use_cudnn = True  # False in a graph that XLA compiles, which has no calls of cuDNN
 
     limits = PaperLayer.limits | {"unit": {"choices": tuple(GATES)}}
 
     def __post_init__(self) -> None:
         self.peepholes = self.peepholes and self.unit == "lstm"
-        if self.forget_bias and not (self.biases == "all" or self.unit == "lstm" and self.biased):
+        if self.forget_bias and not (self.unit == "lstm" and self.biased):
             raise UsageError(
-                f"forget_bias: expected biases on the gates beside it, got unit={self.unit},"
-                f" biases={self.biases}; set biases=all"
+                f"forget_bias: expected 0 without the biases of an LSTM, got {self.forget_bias}"
+                f" beside unit={self.unit}, biases={self.biases}; leave it out"
             )
 
     @property
@@ -110,8 +79,7 @@ class RecurrentUnit(PaperLayer):
 
         Args:
             input_sizes: size of the input; a tuple of sizes if the input consists of several
-                vectors side by side, each of which has its own matrix in W; an empty tuple: the
-                unit reads no input, and has no W.
+                vectors side by side, each of which has its own matrix in W.
             context_size: size of the context; None: no context.
         """
         n = self.hidden_size
@@ -123,11 +91,9 @@ class RecurrentUnit(PaperLayer):
         def draw(role: str, rows: Sequence[int] | None = None) -> Initializer:
             return initializer(self.initialization, role, next(seeds), rows, n, terms)
 
-        self.W = None
-        if input_sizes:
-            # [W | W_z | W_r]
-            self.W = self._matrix("W", gates, sum(input_sizes), draw("other", input_sizes))
-        # The candidate of a gated unit reads r ∘ h', not h', so U is separate from [U_z | U_r].
+        # [W | W_z | W_r]
+        self.W = self._matrix("W", gates, sum(input_sizes), draw("other", input_sizes))
+        # The candidate of the unit gru reads r ∘ h', not h', so U is separate from [U_z | U_r].
         separate_U = self.unit == "gru"
         recurrent = "small recurrent" if self.unit == "cho" else "recurrent"
         self.U = self._matrix("U", gates[:1] if separate_U else gates, n, draw(recurrent))
@@ -138,56 +104,27 @@ class RecurrentUnit(PaperLayer):
         if context_size:
             self.C = self._matrix("C", gates, context_size, draw("other"))
         self.b = self._bias(gates)
-        self.b_U = None
-        if self.unit == "gru_reset_after" and self.biases == "all":
-            letters = [f"b_U{gate}" for gate in (gates if self._with_shift() else gates[:1])]
-            self.b_U = self.vector("b_U", len(letters) * n, letters)
-        self.cell_gain = (
-            self.matrix("cell_gain", (n,), "ones")
-            if self.layer_normalization and self.unit == "lstm"
-            else None
-        )
         p = [f"p{gate}" for gate in gates[1:]]  # [p_input | p_forget | p_output]
         self.p = self.matrix("p", (3 * n,), draw("peephole"), p) if self.peepholes else None
         self.output_size = n
-        self.supports_jit = not self._fits_cudnn()  # Keras asks before it compiles a user's model
         self.built = True
 
     def _matrix(
         self, letter: str, gates: Sequence[str], size: int, initializer: Initializer
     ) -> keras.Variable:
-        """A weight [size, gates · n]; with layer normalization of its product, add the gain and the
-        shift too, see :meth:`_product`.
-        """
-        width = len(gates) * self.hidden_size
+        """A weight [size, gates · n]."""
         name = letter if not gates[0] else f"{letter}_gates"
         letters = [f"{letter}{gate}" for gate in gates]
-        weight = self.matrix(name, (size, width), initializer, letters)
-        if self.layer_normalization:
-            gains = [f"{letter}_gain" for letter in letters]
-            setattr(self, f"{name}_gain", self.matrix(f"{name}_gain", (width,), "ones", gains))
-        if self._with_shift():
-            shifts = [f"{letter}_shift" for letter in letters]
-            setattr(self, f"{name}_shift", self.matrix(f"{name}_shift", (width,), "zeros", shifts))
-        return weight
-
-    def _with_shift(self) -> bool:
-        """Whether the layer normalization has shifts: its form is ``all`` or ``together``."""
-        return self.layer_normalization and self.normalized != "recurrent"
+        return self.matrix(name, (size, len(gates) * self.hidden_size), initializer, letters)
 
     def _bias(self, gates: Sequence[str]) -> keras.Variable | None:
-        """b; the forget bias is added to the gate in KEEP_GATES."""
+        """b; the forget bias is added to b_forget."""
         if not self.biased:
             return None
-        letters = [
-            f"b{gate}"
-            for gate in (gates if self.biases == "all" or self.unit == "lstm" else gates[:1])
-        ]
+        letters = [f"b{gate}" for gate in (gates if self.unit == "lstm" else gates[:1])]
         draw = self.bias_initializer("b")
-        gate, sign = KEEP_GATES[self.unit]
         moved = np.repeat(
-            [sign * self.forget_bias * (letter == f"b{gate}") for letter in letters],
-            self.hidden_size,
+            [self.forget_bias * (letter == "b_forget") for letter in letters], self.hidden_size
         )
 
         def first(shape: Shape, dtype: str) -> tf.Tensor:
@@ -199,18 +136,11 @@ class RecurrentUnit(PaperLayer):
         """The terms that do not depend on the state: e [..., m] → [W e | W_z e | W_r e] + b
         [..., 3n]; 4n for an LSTM.
         """
-        return self._product(values, "W", self.b)
-
-    def constant_inputs(self) -> tf.Tensor:
-        """The :meth:`inputs` of a unit that reads no input: b, float [3n]; 4n for an LSTM."""
-        width = len(GATES[self.unit]) * self.hidden_size
-        if self.b is None:
-            return tf.zeros([width], self.variable_dtype)
-        return pad_bias(as_tensor(self.b), width)
+        return self.matmul(values, self.W, self.b)
 
     def context_term(self, context: tf.Tensor) -> tf.Tensor:
         """The terms that a context adds: c [..., 2n] → [C c | C_z c | C_r c] [..., 3n or 4n]."""
-        return self._product(context, "C")
+        return self.matmul(context, self.C)
 
     def initial_state(self, output: tf.Tensor) -> State:
         """The state with this output [..., n]; the cell of an LSTM starts at zero."""
@@ -235,57 +165,17 @@ class RecurrentUnit(PaperLayer):
         Returns:
             A dictionary like ``state``.
         """
-        if self.unit != "gru":
-            return (
-                self._advance_lstm(inputs, state)
-                if self.unit == "lstm"
-                else self._advance_reset_after(inputs, state, context_term)
-            )
-        state_gates = self._product(state["state"], "U_gates")
-
-        def times_U(values: tf.Tensor) -> tf.Tensor:
-            return self._product(values, "U")
-
-        return {"state": gated_unit(inputs, state_gates, state["state"], times_U)[0]}
-
-    def _advance_reset_after(
-        self, inputs: tf.Tensor, state: State, context_term: tf.Tensor | None
-    ) -> State:
-        products = self._product(state["state"], "U", self.b_U)
-        products = products if context_term is None else products + context_term
-        return {"state": reset_after_unit(inputs, products, state["state"])}
-
-    def _advance_lstm(self, inputs: tf.Tensor, state: State) -> State:
-        total = inputs + self._product(state["state"], "U")
-
-        def normalize(cell: tf.Tensor) -> tf.Tensor:
-            return normalized(cell, self.cell_gain, self.hidden_size)
-
-        new_state, cell, _ = lstm_unit(total, state["cell"], self.p, normalize)
-        return {"state": new_state, "cell": cell}
-
-    def _product(
-        self, values: tf.Tensor, name: str, bias: keras.Variable | None = None
-    ) -> tf.Tensor:
-        """The product with the weight of this name, normalized if the option says so."""
-        if self.layer_normalization:
-            return self._normalized_product(values, name, bias)
-        return self.matmul(values, getattr(self, name), bias)
-
-    def _normalized_product(
-        self, values: tf.Tensor, name: str, bias: keras.Variable | None
-    ) -> tf.Tensor:
-        """The product with the weight of this name, normalized by its gain and shift, if any."""
-        weight, gain = getattr(self, name), getattr(self, f"{name}_gain")
-        n, width = self.hidden_size, weight.shape[1]
-        if self._with_shift():
-            together = name == "U_gates" or width == n or self.normalized == "together"
-            sizes = [width] if together else [n, width - n]
-            total = self.matmul(values, weight, bias)
-            shift = getattr(self, f"{name}_shift")
-            return normalized_parts(total, gain, shift, sizes, EPSILONS[self.normalized])
-        normal = normalized(self.matmul(values, weight), gain, n)
-        return normal if bias is None else normal + pad_bias(bias, width)
+        h = state["state"]
+        if self.unit == "lstm":
+            total = inputs + self.matmul(h, self.U)
+            new_state, cell, _ = lstm_unit(total, state["cell"], self.p)
+            return {"state": new_state, "cell": cell}
+        if self.unit == "cho":
+            products = self.matmul(h, self.U)
+            products = products if context_term is None else products + context_term
+            return {"state": cho_unit(inputs, products, h)}
+        state_gates = self.matmul(h, self.U_gates)
+        return {"state": gated_unit(inputs, state_gates, h, lambda x: self.matmul(x, self.U))[0]}
 
     def read(
         self,
@@ -295,10 +185,7 @@ class RecurrentUnit(PaperLayer):
         backward: bool = False,
         training: bool = False,
     ) -> State:
-        """:meth:`inputs` and :meth:`all_steps` of a whole sentence. Training on a GPU uses cuDNN
-        for the unit that cuDNN implements.
-
-        Search always uses the loop, so that an exported model runs anywhere.
+        """:meth:`inputs` and :meth:`all_steps` of a whole sentence.
 
         Args:
             values: float [B, T, m].
@@ -310,8 +197,6 @@ class RecurrentUnit(PaperLayer):
         Returns:
             A dictionary like ``state`` of float [B, T, n], in the order of ``values``.
         """
-        if training and self._fits_cudnn():
-            return self._read_by_cudnn(values, state, mask, backward)
         turn = (lambda x: tf.reverse(x, [1])) if backward else tf.identity
         states = self.all_steps(
             self.inputs(turn(values)), state, None if mask is None else turn(mask), training
@@ -336,36 +221,37 @@ class RecurrentUnit(PaperLayer):
         Returns:
             A dictionary like ``state`` of float [B, T, n].
         """
-        kernel = KERNELS.get((self.unit, self.layer_normalization, None))
+        kernel = KERNELS.get((self.unit, None))
         if kernel is None:
             return scan(self.advance, inputs, state, mask)
         return kernel(inputs, state, self.state_weights(), mask, self.product_dtype, training)
 
-    def _fits_cudnn(self) -> bool:
-        """Whether a GPU is available, and cuDNN implements this unit and may be used."""
-        return (
-            self.may_use_cudnn
-            and self.unit == "gru_reset_after"
-            and not self.layer_normalization
-            and self.product_dtype is None
-            and gpu_with_cudnn()
-        )
-
-    def _read_by_cudnn(
-        self, values: tf.Tensor, state: State, mask: tf.Tensor | None, backward: bool
-    ) -> State:
-        """:meth:`read` by cuDNN; by the loop if a sentence is empty or has padding on the left."""
-        weights = {name: as_tensor(getattr(self, name)) for name in ("W", "U", "b", "b_U")}
-
-        def read(mask: tf.Tensor) -> State:
-            return {"state": cudnn_gru(values, state["state"], weights, mask, backward)}
-
-        if mask is None:
-            return read(tf.fill(tf.shape(values)[:2], True))
-        return tf.cond(
-            right_padded(mask), lambda: read(mask), lambda: self.read(values, state, mask, backward)
-        )
-
     def state_weights(self) -> dict[str, tf.Tensor]:
         """The weights that multiply the state: {name: tensor, or None}."""
         return {"U": as_tensor(self.U), "U_gates": as_tensor(self.U_gates), "p": as_tensor(self.p)}
+
+
+def cho_unit(inputs: tf.Tensor, products: tf.Tensor, state: tf.Tensor) -> tf.Tensor:
+    """One step of the gated unit of Cho et al. 2014a, Appendix A.
+
+        z = σ(W_z e + U_z h' + C_z c)
+        r = σ(W_r e + U_r h' + C_r c)
+        h̃ = tanh(W e + r ∘ (U h' + C c))
+        h = z ∘ h' + (1 − z) ∘ h̃
+
+    Its encoder has no c. Bahdanau's unit (``kernels/gru.py``) has U (r ∘ h') and C c beside it,
+    and its z is 1 − z of this one.
+
+    Args:
+        inputs: float [..., 3n]: candidate, update and reset input, side by side.
+        products: float [..., 3n]: [U h' + C c | U_z h' + C_z c | U_r h' + C_r c]; the reset gate
+            scales the first block.
+        state: float [..., n]: h'.
+
+    Returns:
+        The new state, float [..., n].
+    """
+    n = state.shape[-1]
+    z, r = tf.split(tf.sigmoid(inputs[..., n:] + products[..., n:]), 2, axis=-1)
+    candidate = tf.tanh(inputs[..., :n] + r * products[..., :n])
+    return candidate + z * (state - candidate)

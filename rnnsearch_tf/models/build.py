@@ -5,7 +5,6 @@ from __future__ import annotations
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.models.cslm import CSLM
 from rnnsearch_tf.models.encoder_decoder import EncoderDecoder
-from rnnsearch_tf.models.gnmt import GNMT
 from rnnsearch_tf.models.layered import DeepLSTM, StackedNetwork
 from rnnsearch_tf.models.luong import LuongModel
 from rnnsearch_tf.models.rnnsearch import RNNEncDec, RNNSearch
@@ -17,7 +16,6 @@ SYSTEMS = {
     "encoder_decoder": EncoderDecoder,
     "deep_lstm": DeepLSTM,
     "luong": LuongModel,
-    "gnmt": GNMT,
     "stacked": StackedNetwork,
     "cslm": CSLM,
 }

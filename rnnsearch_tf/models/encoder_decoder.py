@@ -65,12 +65,11 @@ class EncoderDecoder(TranslationModel):
         config = self.config
         m = self.config.embedding_size
         n = self.config.hidden_size
-        unit = common | dict(forget_bias=config.forget_bias)
-        self.encoder = RecurrentUnit(n, "cho", seed=next(seeds), name="encoder", **unit)
+        self.encoder = RecurrentUnit(n, "cho", seed=next(seeds), name="encoder", **common)
         self.summary_matrices = SummaryMatrices(
             n, seed=next(seeds), name="summary_matrices", **common
         )
-        self.decoder = RecurrentUnit(n, "cho", seed=next(seeds), name="decoder", **unit)
+        self.decoder = RecurrentUnit(n, "cho", seed=next(seeds), name="decoder", **common)
         self.output_layer = DeepOutput(
             self.target_vocabulary_size,
             config.maxout_size,
@@ -106,8 +105,7 @@ class EncoderDecoder(TranslationModel):
 
     def start(self, source_ids: tf.Tensor, training: bool = False) -> tuple[Nest, Summary]:
         """(h'_0 as {"state": [B, n]}, Summary)."""
-        mask = source_ids != PAD_ID
-        words = self.drop_words(self.source_embedding(source_ids), training=training)
+        words, mask = self.source_words(source_ids, training)
         context = self._context(words, mask)
         # c, m_x
         output_term = self.output_layer.context_term(

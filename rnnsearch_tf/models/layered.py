@@ -18,7 +18,7 @@ import tensorflow as tf
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.layers.base import Block, PaperLayer
+from rnnsearch_tf.layers.base import Block
 from rnnsearch_tf.layers.output import OutputMatrix
 from rnnsearch_tf.layers.recurrent_stack import LayerStates, RecurrentStack
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -39,17 +39,16 @@ class LayeredModel(TranslationModel):
 
     def _add_layers(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
         config = self.config
-        stack = common | dict(
+        stack: dict[str, Any] = common | dict(
             unit=self.unit or config.unit,
             peepholes=config.peepholes,
             forget_bias=config.forget_bias,
-            residual=config.residual,
-            first_residual=config.first_residual,
-            layer_normalization=config.layer_normalization,
             dropout=config.hidden_dropout,
+            skips=self.skips,
         )
-        self.encoder = self._encoder(next(seeds), **stack)
-        self.decoder = self._decoder(next(seeds), layers=config.layers, **stack)
+        sizes = config.layers, config.hidden_size
+        self.encoder = RecurrentStack(*sizes, seed=next(seeds), name="encoder", **stack)
+        self.decoder = RecurrentStack(*sizes, seed=next(seeds), name="decoder", **stack)
         self.output_layer = OutputMatrix(
             self.target_vocabulary_size,
             self.symbol,
@@ -58,25 +57,12 @@ class LayeredModel(TranslationModel):
             name="output_matrix",
             **common,
         )
-        self.encoder.build(config.source_embedding_size or config.embedding_size)
-        self.decoder.build(*self._decoder_input_sizes())
+        self.encoder.build(config.embedding_size)
+        self.decoder.build(self._decoder_input_size())
         self.output_layer.build(*self.decoder.output_sizes)
 
-    def _encoder(self, seed: int, **stack: Any) -> PaperLayer:
-        layers = self.config.encoder_layers or self.config.layers
-        return self._stack("encoder", seed, layers=layers, **stack)
-
-    def _decoder(self, seed: int, **stack: Any) -> PaperLayer:
-        return self._stack("decoder", seed, **stack)
-
-    def _stack(self, name: str, seed: int, **stack: Any) -> RecurrentStack:
-        return RecurrentStack(
-            hidden_size=self.config.hidden_size, skips=self.skips, seed=seed, name=name, **stack
-        )
-
-    def _decoder_input_sizes(self) -> tuple[int, ...]:
-        """Arguments of the decoder's build; the encoder is built."""
-        return (self.config.embedding_size,)
+    def _decoder_input_size(self) -> int:
+        return self.config.embedding_size
 
     def pre_logits(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False

@@ -3,9 +3,6 @@
     s_t = RNN([y_{t−1}], s_{t−1});  with input feeding RNN([y_{t−1} ; ŝ_{t−1}], s_{t−1})
     ŝ_t = tanh(W_c [c_t ; s_t]),    p(y_t) = softmax(W_s ŝ_t)
 
-Other programs read the source in both directions, and make the first state of the decoder in other
-ways: see ``layers/bidirectional_stack.py``, ``layers/gnmt_encoder.py`` and ``layers/bridge.py``.
-
 Unlike in RNNsearch, the query of the attention is the state at the same position. Without input
 feeding, no state depends on an earlier alignment, and training attends at all positions at once.
 """
@@ -17,16 +14,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.attention import AttentionMemory
-from rnnsearch_tf.layers.bidirectional_stack import BidirectionalStack
-from rnnsearch_tf.layers.bridge import Bridge
-from rnnsearch_tf.layers.base import Block, PaperLayer, mean_of_words
-from rnnsearch_tf.layers.gnmt_encoder import GNMTEncoder
-from rnnsearch_tf.layers.luong_attention import LuongAttention, ScoredAttention
+from rnnsearch_tf.layers.base import Block, mean_of_words
+from rnnsearch_tf.layers.luong_attention import LuongAttention
 from rnnsearch_tf.layers.scan import scan
-from rnnsearch_tf.layers.recurrent_stack import LayerStates
 from rnnsearch_tf.models.layered import LayeredModel, last_states, reverse_words
 
 
@@ -34,9 +26,8 @@ from rnnsearch_tf.models.layered import LayeredModel, last_states, reverse_words
 class LuongModel(LayeredModel):
     """The deep encoder and decoder of :class:`LayeredModel` with attention between them.
 
-    The decoder starts from the last states of the encoder, see the option ``bridge``; ŝ_0 is zero.
-    Dropout (readout_dropout) applies to ŝ_t before the output layer, not to the ŝ_t that is fed
-    back. With ``predict_from: state`` the output layer reads s_t in place of ŝ_t.
+    The decoder starts from the last states of the encoder; ŝ_0 is zero. Dropout (readout_dropout)
+    applies to ŝ_t before the output layer, not to the ŝ_t that is fed back.
 
     Example:
         >>> from rnnsearch_tf.config import ModelConfig
@@ -56,28 +47,10 @@ class LuongModel(LayeredModel):
     def _add_layers(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
         config = self.config
         super()._add_layers(seeds, common)
-        annotation_size = self.encoder.output_size or config.hidden_size
-        self._add_attention(seeds, common)
-        self.attention.build((None, None, config.hidden_size), (None, None, annotation_size))
-        self.bridge = Bridge(
-            config.bridge,
-            config.layers,
-            config.hidden_size,
-            seed=next(seeds),
-            name="bridge",
-            **common,
-        )
-        names = ("state", "cell") if config.unit == "lstm" else ("state",)
-        self.bridge.build(annotation_size, names, config.encoder_layers or config.layers)
-
-    def _add_attention(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
-        config = self.config
-        self.attention: ScoredAttention = LuongAttention(
+        self.attention = LuongAttention(
             config.hidden_size,
             config.attention_score,
             config.alignment_size,
-            config.attentional_bias,
-            config.attentional_activation,
             seed=next(seeds),
             name="attention",
             **common,
@@ -85,31 +58,18 @@ class LuongModel(LayeredModel):
         self.drop_readout = self._dropout(
             "drop_readout", config.readout_dropout, config.hidden_size, seeds
         )
+        states = (None, None, config.hidden_size)
+        self.attention.build(states, states)
+        next(seeds)  # unused; the dropout layers that follow keep their seeds
 
-    def _encoder(self, seed: int, **stack: Any) -> PaperLayer:
-        config = self.config
-        layers = config.encoder_layers or config.layers
-        if config.encoder_directions == "forward":
-            return super()._encoder(seed, **stack)
-        if config.encoder_directions == "first":
-            return GNMTEncoder(layers, config.hidden_size, seed=seed, name="encoder", **stack)
-        return BidirectionalStack(
-            layers,
-            config.encoder_size or config.hidden_size,
-            config.encoder_directions,
-            seed=seed,
-            name="encoder",
-            **stack,
-        )
-
-    def _decoder_input_sizes(self) -> tuple[int, ...]:
+    def _decoder_input_size(self) -> int:
         fed = self.config.hidden_size if self.config.input_feeding else 0
-        return (self.config.embedding_size + fed,)
+        return self.config.embedding_size + fed
 
     def pre_logits(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
     ) -> tf.Tensor:
-        """What the output layer reads at every target position: float [B, I, n]."""
+        """ŝ_t at every target position: float [B, I, n]."""
         return self.attended_pre_logits(source_ids, target_ids, training)[0]
 
     def attended_pre_logits(
@@ -130,8 +90,8 @@ class LuongModel(LayeredModel):
     def _feed(
         self, words: tf.Tensor, state: dict[str, Any], memory: AttentionMemory, training: bool
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """ŝ_t, or s_t, [B, I, n] and alignments [B, I, J] with input feeding: a scan of
-        :meth:`_advance` with K = 1. Dropout is drawn before the scan.
+        """ŝ_t [B, I, n] and alignments [B, I, J] with input feeding: a scan of :meth:`_advance`
+        with K = 1. Dropout is drawn before the scan.
         """
         layer_factors = self.decoder.dropout_factors(words, training)  # [B, I, layers, n]
         # [B, I, n]
@@ -144,42 +104,24 @@ class LuongModel(LayeredModel):
             inputs,
             (state, no_alignment),
         )
-        return self._features(states)[:, :, 0], alignments[:, :, 0]
-
-    def _features(self, state: dict[str, Any]) -> tf.Tensor:
-        """What the output layer reads: ŝ_t, or s_t."""
-        if self.config.predict_from == "state":
-            return self.decoder.output(state["layers"])
-        return state["attentional"]
+        return states["attentional"][:, :, 0], alignments[:, :, 0]
 
     def start(
         self, source_ids: tf.Tensor, training: bool = False
     ) -> tuple[dict[str, Any], AttentionMemory]:
         """(last states of the encoder, with ŝ_0 for input feeding; AttentionMemory)."""
-        annotations, last, mask = self._annotations(source_ids, training)
-        state: dict[str, Any] = {"layers": self.bridge(last)}
+        states, mask = self.read(source_ids, training)
+        annotations = self.encoder.output(states)
+        if self.config.reverse_source:
+            # so that position j of the alignment is word j
+            annotations = reverse_words(annotations, mask)
+        state: dict[str, Any] = {"layers": last_states(states)}
         if self.config.input_feeding:
             state["attentional"] = tf.zeros_like(state["layers"][-1]["state"])
         return state, self.attention.memory(self.drop_hidden(annotations, training=training), mask)
 
-    def _annotations(
-        self, source_ids: tf.Tensor, training: bool
-    ) -> tuple[tf.Tensor, LayerStates, tf.Tensor]:
-        """(h_j [B, J, h] in the order of the words, the encoder's last states, mask [B, J])."""
-        if self.config.encoder_directions != "forward":
-            words, mask = self.source_words(source_ids, training)
-            return *self.encoder(words, mask, training=training), mask
-        states, mask = self.read(source_ids, training)
-        annotations = self.encoder.output(states)
-        if self.config.reverse_source:
-            # so that position j of the alignment is word j; the ids were reversed by this mask
-            annotations = reverse_words(annotations, source_ids != PAD_ID)
-        return annotations, last_states(states), mask
-
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
-        """A vector for each source sentence: the mean of its annotations, float [B, h], as wide as
-        they are.
-        """
+        """A vector for each source sentence: the mean of its annotations, float [B, n]."""
         _, memory = self.start(source_ids)
         return mean_of_words(memory.values, memory.mask)
 
@@ -189,7 +131,7 @@ class LuongModel(LayeredModel):
         """See :class:`TranslationModel`."""
         state, alignment = self._advance(self.target_embedding(previous_ids), state, memory)
         after = state if self.config.input_feeding else {"layers": state["layers"]}
-        return self._features(state), alignment, after
+        return state["attentional"], alignment, after
 
     def _advance(
         self,
@@ -220,4 +162,4 @@ class LuongModel(LayeredModel):
         return {"layers": layers, "attentional": attentional}, alignment
 
     def _blocks(self) -> dict[str, Block]:
-        return super()._blocks() | self.attention.blocks() | self.bridge.blocks()
+        return super()._blocks() | self.attention.blocks()

@@ -10,10 +10,6 @@
     look_generate_update  s_i = f(s_{i−1}, y_i, c_i)      s_{i−1}, y_{i−1}, c_i  authors' program
     paper                 s_i = f(s_{i−1}, y_{i−1}, c_i)  s_{i−1}, y_{i−1}, c_i  Appendix A.2.2
     look_update_generate  s_i = f(s_{i−1}, y_{i−1}, c_i)  s_i, y_{i−1}, c_i      eq. (4)
-    conditional           s_i = g(f(s_{i−1}, y_{i−1}), c_i)
-                                                          s_i, y_{i−1}, c_i      Nematus
-
-In the last, attention reads f(s_{i−1}, y_{i−1}) instead of s_{i−1}.
 """
 
 from __future__ import annotations
@@ -28,7 +24,6 @@ from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import Decoder, DeepOutput, Encoder
 from rnnsearch_tf.layers.base import Block, State, mean_of_words
-from rnnsearch_tf.layers.conditional_decoder import ConditionalDecoder
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 
@@ -55,53 +50,26 @@ class RNNSearch(TranslationModel):
         """The attention of the decoder, see :class:`~rnnsearch_tf.layers.Decoder`."""
         return self.config.attention
 
-    def _normalizes_all(self) -> bool:
-        """Whether attention and deep output are normalized too."""
-        return self.config.layer_normalization and self.config.normalized != "recurrent"
-
-    def _reads_new_state(self) -> bool:
-        """Whether the readout of y_i reads s_i instead of s_{i−1}."""
-        return self.config.decoder_order in ("look_update_generate", "conditional")
-
     def _add_layers(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
         config = self.config
         m = self.config.embedding_size
         n = self.config.hidden_size
-        unit = common | dict(
-            unit=config.unit,
-            layer_normalization=config.layer_normalization,
-            forget_bias=config.forget_bias,
-            normalized=config.normalized,
-        )
+        unit = common | dict(unit=config.unit, forget_bias=config.forget_bias)
         self.encoder = Encoder(
-            n,
-            bidirectional=self.bidirectional,
-            encoder_transitions=config.encoder_transitions,
-            seed=next(seeds),
-            name="encoder",
-            **unit,
+            n, bidirectional=self.bidirectional, seed=next(seeds), name="encoder", **unit
         )
-        decoder = unit | dict(
-            alignment_size=(
-                config.windows if config.attention == "gaussian_window" else config.alignment_size
-            ),
-            attention=self._attention(),
-            first_state=config.first_state,
+        self.decoder = Decoder(
+            n,
+            config.windows if config.attention == "gaussian_window" else config.alignment_size,
+            self._attention(),
             seed=next(seeds),
             name="decoder",
+            **unit,
         )
-        if config.decoder_order == "conditional":
-            decoder["decoder_transitions"] = config.decoder_transitions
-            self.decoder = ConditionalDecoder(n, **decoder)
-        else:
-            self.decoder = Decoder(n, **decoder)
         self.output_layer = DeepOutput(
             self.target_vocabulary_size,
             config.maxout_size,
             config.output_rank,
-            readout=config.readout,
-            layer_normalization=self._normalizes_all(),
-            normalized=config.normalized,
             dropout=config.readout_dropout,
             seed=next(seeds),
             tied=config.tie_target_embeddings,
@@ -137,7 +105,7 @@ class RNNSearch(TranslationModel):
         states, contexts, alignments = self.decoder.all_steps(
             self.decoder.inputs(words), state, memory
         )
-        if not self._reads_new_state():
+        if self.config.decoder_order != "look_update_generate":
             earlier, _ = tf.split(states, [-1, 1], axis=1)
             states = tf.concat([state["state"][:, tf.newaxis], earlier], axis=1)  # s_{i−1}
         states = self.drop_hidden(states, training=training)
@@ -171,10 +139,7 @@ class RNNSearch(TranslationModel):
             state["projected_context"] = tf.zeros(
                 [tf.shape(source_ids)[0], projected.shape[-1]], projected.dtype
             )
-        if not self._normalizes_all():  # else C_o c_i is not a sum over j
-            projected = tf.concat(
-                [projected, self.output_layer.context_term(memory.values)], axis=-1
-            )
+        projected = tf.concat([projected, self.output_layer.context_term(memory.values)], axis=-1)
         return state, memory._replace(values=self.decoder.cast_values(projected))
 
     def step_pre_logits(
@@ -193,21 +158,16 @@ class RNNSearch(TranslationModel):
             state = tf.nest.map_structure(
                 lambda old, new: tf.where(first, old, new), before, updated
             )
-        query, inputs = self.decoder.before_attention(state, inputs)
-        both, alignment, after = self.decoder.attend(query, memory)
-        if self._normalizes_all():
-            projected_context = both
-            context_term = self.output_layer.context_term(both)
-        else:
-            readout = self.output_layer.hidden_size
-            projected_context, context_term = tf.split(
-                both, [both.shape[-1] - readout, readout], axis=-1
-            )
+        both, alignment, after = self.decoder.attend(state, memory)
+        readout = self.output_layer.hidden_size
+        projected_context, context_term = tf.split(
+            both, [both.shape[-1] - readout, readout], axis=-1
+        )
         if order == "look_generate_update":
             after = {**after, "projected_context": projected_context}
         else:
             after = self.decoder.update(after, inputs, projected_context)
-        read = after if self._reads_new_state() else state
+        read = after if order == "look_update_generate" else state
         return self.output_layer.pre_logits(read["state"], previous, context_term), alignment, after
 
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:

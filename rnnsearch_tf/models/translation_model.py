@@ -18,7 +18,7 @@ from typing_extensions import Self  # in typing since Python 3.11
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
-from rnnsearch_tf.config import END_ID, PAD_ID, ModelConfig, load_config
+from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
 from rnnsearch_tf.config.effects import check_effects
 from rnnsearch_tf.config.model_options import check_model
 from rnnsearch_tf.errors import UsageError
@@ -150,7 +150,7 @@ class TranslationModel(KerasMethods):
         if self.reads_source:
             self.source_embedding = WordEmbedding(
                 source_vocabulary_size,
-                config.source_embedding_size or config.embedding_size,
+                config.embedding_size,
                 seed=source_seed,
                 name="source_embedding",
                 **embedding,
@@ -160,7 +160,6 @@ class TranslationModel(KerasMethods):
             target_vocabulary_size,
             config.embedding_size,
             tied=config.tie_target_embeddings,
-            begin_symbol=config.begin_symbol,
             seed=next(seeds),
             name="target_embedding",
             **embedding,
@@ -212,7 +211,12 @@ class TranslationModel(KerasMethods):
         sentences, tokens = sum_counts(*batch_counts(inputs["target_ids"]))
         self.clear_losses()
         with tf.GradientTape() as tape:
-            losses, nll = self._training_losses(inputs, loss)
+            losses, nll = self.token_losses(
+                inputs,
+                loss.label_smoothing,
+                training=True,
+                guided_alignment_weight=loss.guided_alignment_weight,
+            )
             weights = word_weights(inputs, losses.dtype)
             if weights is not None:
                 losses *= weights
@@ -276,14 +280,6 @@ class TranslationModel(KerasMethods):
         self._count(weighted_total, total, tokens)
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
 
-    def _training_losses(self, inputs: Batch, loss: TranslationLoss) -> tuple[tf.Tensor, tf.Tensor]:
-        return self.token_losses(
-            inputs,
-            loss.label_smoothing,
-            training=True,
-            guided_alignment_weight=loss.guided_alignment_weight,
-        )
-
     def token_losses(
         self,
         inputs: Batch,
@@ -339,15 +335,13 @@ class TranslationModel(KerasMethods):
     def source_words(
         self, source_ids: tf.Tensor, training: bool = False
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """(embeddings [B, J, m], mask [B, J] of the words that the encoder reads) of source ids."""
-        mask = source_ids != PAD_ID
-        if not self.config.read_end_symbol:
-            mask &= source_ids != END_ID
-        return self.drop_words(self.source_embedding(source_ids), training=training), mask
+        """(embeddings [B, J, m], mask [B, J]) of source ids."""
+        words = self.drop_words(self.source_embedding(source_ids), training=training)
+        return words, source_ids != PAD_ID
 
     def previous_words(self, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
         """Embeddings of the word before each target position: [B, I] → [B, I, m]. Before the first
-        it is zero, or that of the begin symbol.
+        it is zero.
         """
         # y_{i−1}
         previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)

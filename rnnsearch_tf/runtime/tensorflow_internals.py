@@ -14,8 +14,3 @@ sigmoid_gradient = tf.raw_ops.SigmoidGrad
 """The gradient by the function's value y and dy, in one pass. ``tf.GradientTape`` has them only
 together with the function itself.
 """
-
-cudnn_rnn = tf.raw_ops.CudnnRNNV3
-"""All positions of sentences of different lengths. ``keras.layers.GRU`` calls it for a whole layer
-with weights of its own.
-"""

@@ -16,8 +16,8 @@ READOUT = dict(readout_dropout=0.25)
 
 CASES = {
     "rnnsearch": dict(READOUT),
-    "rnnsearch-paper": dict(READOUT, decoder_order="paper"),
-    "rnnsearch-generate": dict(READOUT, decoder_order="look_update_generate"),
+    "rnnsearch-paper": dict(READOUT),
+    "rnnsearch-update": dict(READOUT, output_rank=None),
     "rnnencdec": dict(READOUT),
     "encoder_decoder": dict(READOUT, output_rank=None),
     "deep_lstm": {},
@@ -26,7 +26,6 @@ CASES = {
     "luong-dot": dict(READOUT, layers=3, reverse_source=True),
     "luong-general": dict(READOUT, layers=3),
     "luong-concat": dict(READOUT),
-    "gnmt": dict(layers=4, begin_symbol=False, read_end_symbol=True),
     "cslm": {},
 }
 
@@ -59,7 +58,7 @@ def by_role(model, drawn):
     )
     hidden = (
         ["annotations", "states"]
-        if options.system in ("rnnsearch", "rnnencdec", "luong", "gnmt")
+        if options.system in ("rnnsearch", "rnnencdec", "luong")
         else ["states"]
     )
     roles |= dict(zip(hidden, drawn[model.drop_hidden]))
@@ -67,21 +66,18 @@ def by_role(model, drawn):
     readout = getattr(model, "drop_readout", getattr(model.output_layer, "drop", None))
     if readout is not None:
         [roles["readout"]] = drawn[readout]
-    layered = options.system in ("deep_lstm", "stacked", "luong", "gnmt")
+    layered = options.system in ("deep_lstm", "stacked", "luong")
     for side in ("encoder", "decoder") if layered else ():
         calls = drawn[getattr(model, side).drop]
         # then the factors of all layers are drawn at once
-        fed = (options.input_feeding or options.system == "gnmt") and side == "decoder"
+        fed = options.input_feeding and side == "decoder"
         roles[side] = calls[0] if fed else np.stack(calls, axis=2)  # [B, T, layers, n]
-    if options.system == "gnmt":  # of the layers that read the first one's both directions
-        roles["upper"] = np.stack(drawn[model.encoder.upper.drop], axis=2)
     return roles
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_places(case, factors):
-    name = case if not case.startswith("rnnsearch-") else "rnnsearch"
-    model = tiny_system(name, **DROPOUTS, **CASES[case])
+    model = tiny_system(case, **DROPOUTS, **CASES[case])
     logits = model(batch(), training=True).numpy()
     weights = model.paper_weights()
     roles = by_role(model, factors)
@@ -95,5 +91,4 @@ def test_places(case, factors):
 
 
 def test_every_system_has_a_case():
-    names = {case if not case.startswith("rnnsearch-") else "rnnsearch" for case in CASES}
-    assert {tiny_system(name).config.system for name in names} == set(dropped.LOGITS)
+    assert {tiny_system(name).config.system for name in CASES} == set(dropped.LOGITS)

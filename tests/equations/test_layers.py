@@ -15,7 +15,7 @@ ALIGNMENT = 5
 L = 3
 V = 7
 LENGTHS = (4, 1, 3)
-BIASES = ("none", "groundhog", "all")
+BIASES = ("none", "groundhog")
 NEAR = dict(rtol=0, atol=1e-10)
 
 
@@ -78,23 +78,20 @@ def test_encoder(biases):
     annotations = layer(tf.constant(table[ids]), mask_of(LENGTHS)).numpy()
     weights = layer.paper_weights() | {"E_source": table}
     assert ("encoder.forward.b" in weights) == (biases != "none")
-    assert ("encoder.backward.b_z" in weights) == (biases == "all")
     for row, length in enumerate(LENGTHS):
         expected = rnnsearch.encode(weights, ids[row][:length])
         np.testing.assert_allclose(annotations[row, :length], expected, **NEAR)
 
 
-def attention_layer(biases="all"):
-    layer = BahdanauAttention(ALIGNMENT, biases=biases, dtype="float64")
+def attention_layer():
+    layer = BahdanauAttention(ALIGNMENT, dtype="float64")
     layer.build((None, None, N), (None, None, 2 * N))
     return randomize(layer)
 
 
-@pytest.mark.parametrize("biases", BIASES)
-def test_attention(biases):
-    layer = attention_layer(biases)
-    assert ("b_a" in layer.paper_weights()) == (biases == "all")
-    # K = 2 hypotheses a sentence
+def test_attention():
+    """K = 2 hypotheses a sentence."""
+    layer = attention_layer()
     annotations = normal(3, 4, 2 * N)
     states = normal(3, 2, N, seed=1)
     context, alignment = layer(tf.constant(states), tf.constant(annotations), mask_of(LENGTHS))
@@ -125,7 +122,7 @@ def test_decoder_recurrence(biases):
     layer.build((None, None, M), (None, None, 2 * N))
     randomize(layer)
     weights = layer.paper_weights()
-    assert ("b_s" in weights) == (biases != "none") and ("b_r" in weights) == (biases == "all")
+    assert ("b_s" in weights) == (biases != "none")
     annotations = normal(3, 4, 2 * N)
     words = normal(3, 5, M, seed=1)
     memory = layer.alignment_model.memory(tf.constant(annotations), mask_of(LENGTHS))

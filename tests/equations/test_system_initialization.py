@@ -54,9 +54,7 @@ def test_parameters_of_the_deep_lstm():
 
 def test_encoder_decoder_starts_as_cho_et_al():
     """§4.1.1: N(0, 0.01²); recurrent matrices 0.01 times orthogonal; biases 0."""
-    config = ModelConfig(
-        system="encoder_decoder", maxout_size=35, output_rank=20, biases="all", **MEDIUM
-    )
+    config = ModelConfig(system="encoder_decoder", maxout_size=35, output_rank=20, **MEDIUM)
     for symbol, value in EncoderDecoder(config, 90, 100).paper_weights().items():
         last = symbol.rpartition(".")[2]
         if last.startswith("b"):

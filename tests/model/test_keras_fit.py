@@ -13,7 +13,7 @@ from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import TranslationLoss
 from rnnsearch_tf.training.development import is_lower
-from rnnsearch_tf.training.optimizers import Adam, build_optimizer
+from rnnsearch_tf.training.optimizers import build_optimizer
 
 LABELS = np.array(batch()["target_ids"])
 REAL = LABELS != 0
@@ -56,26 +56,16 @@ def test_a_model_of_nan_is_evaluated_as_nan():
     assert np.isnan(values["loss"]) and np.isnan(values["perplexity"])
 
 
-@pytest.mark.parametrize("one", (False, True, "in a list of Keras"))
-def test_fit_raises_where_keras_would_go_on(one):
-    """Whatever form the callbacks have."""
+def test_fit_raises_where_keras_would_go_on():
     model = broken()
-    callbacks = keras.callbacks.LambdaCallback() if one else None
-    if one not in (False, True):
-        callbacks = keras.callbacks.CallbackList([callbacks], add_history=True, model=model)
     before = weights_of(model)
     with pytest.raises(
         UserError,
         match="fit: expected a finite gradient, got loss nan, gradient_norm nan in batch 1",
     ):
-        model.fit(dataset([PAIRS] * 2), callbacks=callbacks, verbose=0)
+        model.fit(dataset([PAIRS] * 2), verbose=0)
     for old, new in zip(before, weights_of(model)):
         np.testing.assert_array_equal(old, new)
-
-
-def test_fit_before_compile():
-    with pytest.raises(ValueError, match=r"must call `compile\(\)` before"):
-        tiny_model("float32").fit(dataset([PAIRS]), verbose=0)
 
 
 def test_fit_raises_with_a_loss_of_keras_too():
@@ -98,31 +88,22 @@ def test_a_development_loss_that_is_not_finite_is_never_the_best():
     assert is_lower(2.0, None) and is_lower(2.0, 3.0)
     assert not is_lower(3.0, 3.0)
     for loss in (np.nan, np.inf):
-        assert not is_lower(loss, None)
-        assert not is_lower(loss, 3.0)
+        assert not is_lower(loss, None) and not is_lower(loss, 3.0)
 
 
 # Arguments.
 
 
-@pytest.fixture(scope="module")
-def of_int32():
-    """The loss of an epoch, of the model after it, and its logits: all of ids in int32."""
-    model = fused()
-    x = arrays(np.int32)
-    loss = model.fit(x, verbose=0).history["loss"]
-    return loss, model.evaluate(x, verbose=0), model.predict(x, verbose=0)
-
-
-@pytest.mark.parametrize("dtype", (np.int64, pytest.param(np.uint8, marks=pytest.mark.slow)))
-def test_ids_of_any_integer_type(dtype, of_int32):
-    model = fused()
-    x = arrays(dtype)
-    loss, evaluated, logits = of_int32
-    assert model.fit(x, verbose=0).history["loss"] == loss
-    assert model.evaluate(x, verbose=0) == evaluated
-    np.testing.assert_allclose(model.predict(x, verbose=0), logits, rtol=0, atol=1e-5)
-    model.train_on_batch(x)
+@pytest.mark.parametrize("dtype", (np.int64, np.uint8))
+def test_ids_of_any_integer_type(dtype):
+    """The loss of an epoch, and of the model after it, are those of int32."""
+    found = []
+    for each in (np.int32, dtype):
+        model = fused()
+        x = arrays(each)
+        loss = model.fit(x, verbose=0).history["loss"]
+        found.append((loss, model.evaluate(x, verbose=0)))
+    assert found[0] == found[1]
 
 
 def test_sample_weights_multiply_the_losses_of_sentences():
@@ -137,40 +118,25 @@ def test_sample_weights_multiply_the_losses_of_sentences():
     assert trained["loss"] == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("form", [tuple, list])
-def test_those_of_a_validation_text_too(form):
+def test_those_of_a_validation_text_too():
     model = fused(optimizer="sgd", learning_rate=0.0001)
     weights = np.array([0.0, 2.0, 0.5, 1.0])
-    validation = form([arrays(), None, weights])
+    validation = arrays(), None, weights
     history = model.fit(arrays(), validation_data=validation, verbose=0).history
     expected = (word_losses(model) * weights[:, np.newaxis])[REAL].sum() / REAL.sum()
     assert history["val_loss"] == [pytest.approx(expected, rel=1e-5)]
 
 
-def test_sample_weights_beside_a_dataset_are_refused():
-    with pytest.raises(
-        UsageError, match="sample_weight: expected it beside a dictionary .*Dataset; put"
-    ):
-        fused().fit(dataset([PAIRS]), sample_weight=np.ones(4), verbose=0)
-
-
-def test_sample_weights_of_zero_move_nothing():
-    model = fused(optimizer="sgd", learning_rate=0.5)
-    before = weights_of(model)
-    model.fit(arrays(), sample_weight=np.zeros(4), verbose=0)
-    for old, new in zip(before, weights_of(model)):
-        np.testing.assert_array_equal(old, new)
+def test_a_column_of_sample_weights():
+    losses = []
+    for weights in (np.array([1.0, 0.0, 2.0, 0.5]), np.array([[1.0], [0.0], [2.0], [0.5]])):
+        losses.append(fused(tiny_model("float64")).train_on_batch(batch(), sample_weight=weights))
+    assert losses[0] == losses[1]
 
 
 def test_class_weights_are_refused():
-    model = fused()
-    for call in (
-        lambda: model.fit(arrays(), class_weight={0: 1.0}, verbose=0),
-        lambda: model.fit(dataset([PAIRS]), class_weight={0: 1.0}, verbose=0),
-        lambda: model.train_on_batch(arrays(), class_weight={0: 1.0}),
-    ):
-        with pytest.raises(UsageError, match="expected no class_weight"):
-            call()
+    with pytest.raises(UsageError, match="expected no class_weight"):
+        fused().fit(arrays(), class_weight={0: 1.0}, verbose=0)
 
 
 # The plain way of Keras.
@@ -204,17 +170,6 @@ def test_the_plain_way_and_the_fused_one_make_the_same_update():
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-7)  # Keras's loss is float32
 
 
-@pytest.mark.slow
-def test_the_plain_way_takes_an_optimizer_of_ours_and_datasets():
-    optimizer = build_optimizer(
-        dataclasses.replace(TrainingConfig(), optimizer="adam", learning_rate=0.01)
-    )
-    model = plain(optimizer=optimizer)
-    data = dataset([PAIRS] * 20).map(lambda x: (x, x["target_ids"]))
-    losses = model.fit(data, epochs=2, verbose=0).history["loss"]
-    assert losses[1] < losses[0]
-
-
 @pytest.mark.parametrize(
     "loss", ("sparse_categorical_crossentropy", keras.losses.SparseCategoricalCrossentropy())
 )
@@ -230,17 +185,7 @@ def test_what_has_no_effect_is_refused(tmp_path):
             lambda: model.compile("sgd", loss=TranslationLoss(), metrics=["accuracy"]),
             "no metrics beside TranslationLoss",
         ),
-        (lambda: model.quantize("int8"), "expected no quantization"),
-        (
-            lambda: model.export(tmp_path / "x", format="litert"),
-            "expected format to be tf_saved_model",
-        ),
-        (
-            lambda: model.export(tmp_path / "x", format="onnx"),
-            "expected format to be tf_saved_model",
-        ),
         (lambda: model.save(tmp_path / "x.h5"), "expected a .keras file"),
-        (lambda: Adam(loss_scale_factor=2.0), "expected no loss_scale_factor"),
         (lambda: fused().fit(arrays(), LABELS, verbose=0), "got y too"),
         (lambda: plain().fit(arrays(), verbose=0), "expected y beside x"),
     ):

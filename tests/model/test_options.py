@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from rnnsearch_tf.config import ModelConfig, TrainingConfig, load_config
+from rnnsearch_tf.config import ModelConfig, load_config
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.models import RNNSearch, TranslationLoss
+from rnnsearch_tf.models import RNNSearch
 from rnnsearch_tf.models.luong import LuongModel
 from rnnsearch_tf.models.rnnsearch import RNNEncDec
-from rnnsearch_tf.training.optimizers import build_optimizer
 from tiny_rnnsearch import (
     SIZES,
     SOURCE_SIZE,
@@ -94,28 +93,9 @@ def test_a_configuration_of_another_system_is_refused():
 
 
 def test_a_configuration_in_code_is_checked_as_one_of_a_file():
-    layers = dict(layers=2, encoder_layers=3)
-    with pytest.raises(UsageError, match="encoder_layers"):
-        LuongModel(ModelConfig(system="luong", **layers), SOURCE_SIZE, TARGET_SIZE)
-
-
-def test_no_dropout_by_default():
-    model = RNNSearch(ModelConfig(**SIZES), SOURCE_SIZE, TARGET_SIZE)
-    np.testing.assert_array_equal(model(batch(), training=True), model(batch(), training=False))
-
-
-@pytest.mark.parametrize("name", DROPOUTS)
-def test_dropout_only_in_training(name):
-    model = tiny_model(**{name: 0.4})
-    plain = tiny_model()
-    np.testing.assert_array_equal(model(batch()), plain(batch()))
-    np.testing.assert_array_equal(model.token_losses(batch())[0], plain.token_losses(batch())[0])
-    first = model(batch(), training=True).numpy()
-    second = model(batch(), training=True).numpy()
-    assert np.abs(first - plain(batch())).max() > 1e-3 and np.abs(first - second).max() > 1e-3
-    state, memory = model.start(batch()["source_ids"])
-    again, _ = model.start(batch()["source_ids"])
-    np.testing.assert_array_equal(state["state"], again["state"])
+    options = dict(system="luong", tie_target_embeddings=True, hidden_size=4, embedding_size=3)
+    with pytest.raises(UsageError, match="tie_target_embeddings"):
+        LuongModel(ModelConfig(**options), SOURCE_SIZE, TARGET_SIZE)
 
 
 def forget_draws(model):
@@ -143,18 +123,6 @@ def test_gradient_is_that_of_the_dropped_network():
         assert flat(gradients) @ flat(map(tf.constant, direction)) == pytest.approx(
             slope, rel=1e-6, abs=1e-7
         )
-
-
-def test_dropout_draws_anew_for_every_batch_of_fit():
-    model = tiny_model("float32", embedding_dropout=0.5)
-    # the weights stay as they are
-    rule = build_optimizer(TrainingConfig(optimizer="sgd", learning_rate=1e-30))
-    model.compile(rule, loss=TranslationLoss())
-    losses = []
-    for _ in range(3):
-        model.reset_metrics()
-        losses.append(model.train_on_batch(batch(), return_dict=True)["loss"])
-    assert len({round(float(loss), 6) for loss in losses}) == 3
 
 
 # Tied embeddings

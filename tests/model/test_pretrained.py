@@ -2,15 +2,11 @@
 a RUN.
 """
 
-import json
-
 import numpy as np
 import pytest
 from tiny_run import write_run
 
 from rnnsearch_tf.runs import eight_bit
-from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.runs.pretrained import pretrained_models
 from rnnsearch_tf.runs.folder import Run
@@ -76,36 +72,6 @@ def test_a_column_of_zeros_is_no_division_by_zero():
         values, scale = eight_bit.quantize(array)
         np.testing.assert_array_equal(values * scale, array)
         np.testing.assert_array_equal(scale[0, 3] > 0, True)
-
-
-def test_weights_of_more_variables_are_refused(tmp_path):
-    variables = [keras.Variable(np.full((2, 3), number, np.float32)) for number in range(3)]
-    eight_bit.save_weights(tmp_path / "weights.npz", variables)
-    with pytest.raises(ValueError, match="expected 2 arrays, got 3"):
-        eight_bit.load_weights(tmp_path / "weights.npz", variables[:2])
-
-
-@pytest.mark.slow
-def test_every_verb_finds_it_by_name(packed, trained, tmp_path, capsys):
-    source = tmp_path / "source"
-    source.write_text("The door is white.\n")
-    assert run(["translate", "--model", "toy-model", str(source)]) == 0
-    assert (
-        capsys.readouterr().out.rstrip("\n")
-        == Translator.load(packed.path).translate(["The door is white."])[0].text
-    )
-    reference = ["--source", str(source), "--reference", str(source), "--json"]
-    assert run(["evaluate", "--model", "toy-model", *reference]) == 0
-    assert json.loads(capsys.readouterr().out)["sentences"] == 1
-
-
-def test_a_folder_of_that_name_comes_first(packed, trained, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    own = tmp_path / "own"
-    own.mkdir()
-    monkeypatch.chdir(own)
-    (own / "toy-model").symlink_to(trained.path)
-    assert Run.open("toy-model").best_weights.exists()
 
 
 def test_an_unknown_name_hears_of_those_there_are(packed):

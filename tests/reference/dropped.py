@@ -18,6 +18,7 @@ Nothing of the package is imported. Weights as in rnnsearch.py, encoder_decoder.
 import numpy as np
 from reference import encoder_decoder, layered, rnnsearch
 from reference.rnnsearch import bias, embed
+from reference.variants import UNITS
 
 
 def words(w, side, ids, factors):
@@ -110,7 +111,7 @@ def stack(w, side, x, states, factors, options):
             else below
         )
         prefix = f"{side}.{k + 1}."
-        state = layered.advance(read_here, state, w, prefix, options["unit"])
+        state = UNITS[options["unit"]](read_here, state, w, prefix)
         below = state[0] * factors[k]
         result.append(state)
     return result
@@ -147,49 +148,6 @@ def layered_logits(w, source_ids, target_ids, drop, options):
     return np.array(logits)
 
 
-def gnmt_encode(w, x, factors, options):
-    """(annotations (J, n), last states) of GNMT's encoder; factors of what leaves each layer."""
-    forward, _ = layered.sweep(w, "encoder.1.forward.", x, options)
-    backward, state = layered.sweep(w, "encoder.1.backward.", x[::-1], options)
-    below = [np.concatenate(pair) for pair in zip(forward, backward[::-1])]
-    last = [state]
-    for layer in range(2, options["layers"] + 1):
-        entering = [vector * factor for vector, factor in zip(below, factors[layer - 2])]
-        outputs, state = layered.sweep(w, f"encoder.{layer}.", entering, options)
-        if layer > 2:
-            outputs = [layered.added(*pair, layer, options) for pair in zip(outputs, below)]
-        below = outputs
-        last.append(state)
-    return np.array(below), last
-
-
-def gnmt_logits(w, source_ids, target_ids, drop, options):
-    """GNMT: what leaves the decoder's first layer has the same factor for attention and for layer
-    2; residual layers add what was not dropped: (I, V).
-    """
-    x = words(w, "source", source_ids, drop["source"])
-    factors = [drop["encoder"][:, 0], *np.swapaxes(drop["upper"], 0, 1)]
-    annotations, states = gnmt_encode(w, x, factors, options)
-    annotations = annotations * drop["annotations"][: len(annotations)]
-    y = words(w, "target", [0, *target_ids[:-1]], drop["previous"])
-    context = np.zeros(annotations.shape[1])
-    logits = []
-    for i in range(len(target_ids)):
-        result = []
-        below = None
-        for k, state in enumerate(states):
-            entering = below * drop["decoder"][i, k - 1] if k else y[i]
-            entering = np.concatenate([entering, context])
-            state = layered.advance(entering, state, w, f"decoder.{k + 1}.", options["unit"])
-            below = layered.added(state[0], below, k + 1, options)
-            result.append(state)
-        query = result[0][0] * drop["decoder"][i, 0]
-        context, _ = layered.attend(w, query, annotations, options)
-        states = result
-        logits.append((below * drop["states"][i]) @ w["W_s"] + bias(w, "b_softmax"))
-    return np.array(logits)
-
-
 def cslm_logits(w, source_ids, target_ids, drop, options):
     """The language model: every word by one factor wherever it stands among the words before: (I,
     V).
@@ -213,6 +171,5 @@ LOGITS = {
     "deep_lstm": layered_logits,
     "stacked": layered_logits,
     "luong": layered_logits,
-    "gnmt": gnmt_logits,
     "cslm": cslm_logits,
 }

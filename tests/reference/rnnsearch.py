@@ -87,9 +87,7 @@ def align(weights, previous_state, annotations):
     """alpha_i over source positions, eq. (6), with a() of A.1.2: (J,)."""
     energies = []
     for annotation in annotations:
-        hidden = (
-            previous_state @ weights["W_a"] + annotation @ weights["U_a"] + bias(weights, "b_a")
-        )
+        hidden = previous_state @ weights["W_a"] + annotation @ weights["U_a"]
         energies.append(float(np.tanh(hidden) @ weights["v_a"]))
     energies = np.array(energies)
     exponentials = np.exp(energies - energies.max())
@@ -125,36 +123,11 @@ def log_softmax(logits):
     return shifted - np.log(np.exp(shifted).sum())
 
 
-def step(weights, previous_id, state, annotations, decoder_order):
-    """One decoder step, as a search takes it: (logits (V,), alignment (J,), state for the next
-    step).
-
-    The state is s_{i-1}; under look_generate_update it is the pair (s_{i-2}, c_{i-1}),
-    because s_{i-1} = f(s_{i-2}, y_{i-1}, c_{i-1}) waits for y_{i-1}; before the
-    first word it is (s_0, None): no update waits.
-    """
-    previous_word = embed(weights, "target", previous_id)
-    if decoder_order == "look_generate_update":
-        state, waiting_context = state
-        if waiting_context is not None:  # s_{i-1} = f(s_{i-2}, y_{i-1}, c_{i-1})
-            state = gated_unit(previous_word, state, weights, context=waiting_context)
-        alignment = align(weights, state, annotations)
-        context = attend(alignment, annotations)
-        return deep_output(weights, state, previous_word, context), alignment, (state, context)
-    alignment = align(weights, state, annotations)
-    context = attend(alignment, annotations)
-    # s_i = f(s_{i-1}, y_{i-1}, c_i)
-    next_state = gated_unit(previous_word, state, weights, context=context)
-    seen = next_state if decoder_order == "look_update_generate" else state
-    return deep_output(weights, seen, previous_word, context), alignment, next_state
-
-
 def decode(weights, source_ids, target_ids, decoder_order):
     """Forced decoding of one pair: logits (I, V), alignments (I, J), states s_0..s_I (I+1, n).
 
     Under look_generate_update the loop is the authors' own: look, generate y_i
-    from s_{i-1}, then s_i = f(s_{i-1}, y_i, c_i), written out here rather than
-    through `step`.
+    from s_{i-1}, then s_i = f(s_{i-1}, y_i, c_i).
     """
     if decoder_order not in ORDERS:
         raise ValueError(f"decoder_order: expected one of {ORDERS}, got {decoder_order!r}")
@@ -186,27 +159,6 @@ def log_probabilities(weights, source_ids, target_ids, decoder_order):
     """log p(. | y_<i, x) for each target position: (I, V)."""
     logits, _, _ = decode(weights, source_ids, target_ids, decoder_order)
     return np.array([log_softmax(row) for row in logits])
-
-
-def greedy(weights, source_ids, decoder_order, maximum_length, end_id=1, forbidden=()):
-    """The likeliest word at each step until the end symbol: (ids, sum of log p)."""
-    annotations = encode(weights, source_ids)
-    state = initial_state(weights, annotations)
-    if decoder_order == "look_generate_update":
-        state = (state, None)
-    ids = []
-    total = 0.0
-    previous_id = 0
-    while len(ids) < maximum_length:
-        logits, _, state = step(weights, previous_id, state, annotations, decoder_order)
-        scores = log_softmax(logits)
-        allowed = [-np.inf if k in forbidden else scores[k] for k in range(len(scores))]
-        previous_id = int(np.argmax(allowed))
-        ids.append(previous_id)
-        total += scores[previous_id]
-        if previous_id == end_id:
-            break
-    return ids, float(total)
 
 
 def sentence_loss(weights, source_ids, target_ids, decoder_order, label_smoothing=0.0):

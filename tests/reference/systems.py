@@ -12,19 +12,17 @@ def decode(weights, source_ids, target_ids, options):
     Args:
         options: dictionary of every option of the model section.
     """
-    if (
-        options["system"] == "rnnencdec"
-        or options["system"] == "rnnsearch"
-        and not variants.is_the_papers(options)
-    ):
-        return variants.decode(weights, source_ids, target_ids, options)[:2]
-    if options["system"] in ("rnnsearch", "rnnencdec"):
-        return variants.decode(weights, source_ids, target_ids, options)[:2]
-    if options["system"] == "cslm":
+    system = options["system"]
+    if system == "rnnsearch" and (options["unit"], options["attention"]) == ("gru", "content"):
+        order = options["decoder_order"]
+        return rnnsearch.decode(weights, source_ids, target_ids, order)[:2]
+    if system in ("rnnsearch", "rnnencdec"):
+        return variants.decode(weights, source_ids, target_ids, options)
+    if system == "cslm":
         return cslm.decode(weights, source_ids, target_ids, options)
-    if options["system"] == "encoder_decoder":
+    if system == "encoder_decoder":
         return encoder_decoder.decode(weights, source_ids, target_ids)
-    unit = {"unit": "lstm"} if options["system"] == "deep_lstm" else {}
+    unit = {"unit": "lstm"} if system == "deep_lstm" else {}
     return layered.decode(weights, source_ids, target_ids, options | unit)
 
 

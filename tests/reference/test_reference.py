@@ -83,15 +83,6 @@ def test_all_words_alike_when_the_output_matrix_is_zero(order):
     assert loss == pytest.approx(3 * math.log(3), abs=1e-14)
 
 
-@pytest.mark.parametrize("order", rnnsearch.ORDERS)
-def test_greedy_is_the_forced_argmax(order):
-    weights = one_unit_weights()
-    ids, total = rnnsearch.greedy(weights, [2, 1], order, maximum_length=4)
-    rows = rnnsearch.log_probabilities(weights, [2, 1], ids, order)
-    assert ids == list(rows.argmax(axis=1))
-    assert total == pytest.approx(sum(row[k] for row, k in zip(rows, ids)), abs=1e-14)
-
-
 def test_no_word_is_zero_and_the_embedding_bias_is_added_once():
     weights = one_unit_weights(b_E_target=np.array([10.0]))
     assert rnnsearch.embed(weights, "target", 0) == 0.0

@@ -11,9 +11,9 @@ from typing import Any
 from rnnsearch_tf.layers.kernels.gru import attending_gru, gru
 from rnnsearch_tf.layers.kernels.lstm import lstm
 
-KERNELS: dict[tuple[str, bool, str | None], Callable[..., Any]] = {
-    ("gru", False, None): gru,
-    ("lstm", False, None): lstm,
-    ("gru", False, "content"): attending_gru,
+KERNELS: dict[tuple[str, str | None], Callable[..., Any]] = {
+    ("gru", None): gru,
+    ("lstm", None): lstm,
+    ("gru", "content"): attending_gru,
 }
-"""Functions by (unit, layer normalization, attention)."""
+"""Functions by (unit, attention)."""

@@ -26,10 +26,7 @@ Gates: TypeAlias = tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]
 
 
 def lstm_unit(
-    total: tf.Tensor,
-    cell: tf.Tensor,
-    p: tf.Tensor | None = None,
-    normalize: Callable[[tf.Tensor], tf.Tensor] = tf.identity,
+    total: tf.Tensor, cell: tf.Tensor, p: tf.Tensor | None = None
 ) -> tuple[tf.Tensor, tf.Tensor, Gates]:
     """One step of the unit.
 
@@ -37,7 +34,6 @@ def lstm_unit(
         total: float [..., 4n]: the sums inside g, i, f and o, side by side, without peepholes.
         cell: float [..., n]: cell'.
         p: float [3n]: [p_input | p_forget | p_output]; None: no peepholes.
-        normalize: layer normalization of the new cell inside tanh(cell), or the identity.
 
     Returns:
         (new_state [..., n], new_cell [..., n], gates): gates = (g, i, f, o), for the gradient.
@@ -49,7 +45,7 @@ def lstm_unit(
     f = tf.sigmoid(forget_gate + p_forget * cell)
     new_cell = f * cell + i * g
     o = tf.sigmoid(output_gate + p_output * new_cell)
-    return o * tf.tanh(normalize(new_cell)), new_cell, (g, i, f, o)
+    return o * tf.tanh(new_cell), new_cell, (g, i, f, o)
 
 
 def lstm(
