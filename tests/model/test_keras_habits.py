@@ -1,5 +1,5 @@
-"""What a Keras user tries first: load_model, summary, export; frozen parts; subclasses with a layer,
-a loss or a train_step of their own.
+"""What a Keras user tries first: load_model, summary, export; frozen parts; subclasses with a
+layer, a loss or a train_step of their own.
 """
 
 import subprocess
@@ -48,7 +48,7 @@ def saved(tmp_path_factory):
             "import rnnsearch_tf; model = rnnsearch_tf.load_model(PATH)", marks=pytest.mark.slow
         ),
         pytest.param(
-            "from rnnsearch_tf import RNNSearch; import keras; model = keras.models.load_model(PATH)",
+            "from rnnsearch_tf import CSLM; import keras; model = keras.models.load_model(PATH)",
             marks=pytest.mark.slow,
         ),
     ],
