@@ -54,9 +54,7 @@ def test_training_goes_on_from_a_keras_file(rule, tmp_path):
     """Two updates, save, load, a third in both: the optimizer's averages, the loss and the random
     state of dropout come along.
     """
-    config = dataclasses.replace(
-        TrainingConfig(), optimizer=rule, learning_rate=0.125, momentum=0.5
-    )
+    config = dataclasses.replace(TrainingConfig(), optimizer=rule, learning_rate=0.125)
     loss = TranslationLoss("token_mean", label_smoothing=0.1)
     model = tiny_model("float32", **dict.fromkeys(DROPOUTS, 0.2))
     model.compile(optimizers.build_optimizer(config), loss=loss, run_eagerly=True)
