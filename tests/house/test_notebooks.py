@@ -16,17 +16,14 @@ from run_notebooks import METADATA, client, code_cells, read, run_whole  # noqa:
 QUICK = {
     "01-the-main-way": {"UPDATES": 2, "EVERY": 1, "TESTS": 4},
     "02-attention-by-hand": {},
-    "03-your-own-text": {"SIZES": [120], "UPDATES": 4, "TESTS": 8},
+    "03-own-text-in-python": {"PAIRS": 200, "UPDATES": 2},
     "04-why-attention": {"PAIRS": 100, "UPDATES": 2, "TESTS": 1},
     "05-decoding": {"SENTENCES": 2, "BEAMS": [2], "SAMPLES": 2, "MEMBERS": 2, "UPDATES": 2},
-    "06-export-and-serve": {"BEAM": 1, "ROWS": [1, 2], "REPEATS": 1, "PAUSE": 0.2},
-    "07-phrase-tables": {"PAIRS": 100, "UPDATES": 2, "TESTS": 1},
-    "08-your-own-text-in-python": {"UPDATES": 2},
 }
 """What takes the place of a notebook's parameters, so that all of them together take a minute."""
 
-COMPILED = {"06-export-and-serve", "07-phrase-tables"}
-"""These need compiled functions; the others do a few updates sooner without, since compiling takes
+COMPILED = {"03-own-text-in-python"}
+"""It needs compiled functions; the others do a few updates sooner without, since compiling takes
 seconds a model.
 """
 
@@ -35,13 +32,7 @@ LARGEST = 400_000  # bytes
 ABSOLUTE = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|usr|var|opt|work|mnt|Users)/\w|\b[A-Z]:\\\\")
 
 every_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-SLOW = {
-    "03-your-own-text",
-    "04-why-attention",
-    "05-decoding",
-    "06-export-and-serve",
-    "07-phrase-tables",
-}
+SLOW = {"03-own-text-in-python", "04-why-attention", "05-decoding"}
 
 
 def with_parameters(notebook, values):
