@@ -22,7 +22,6 @@ CORE = [
     "sentencex>=0.6,<2",  # cuts paragraphs into sentences; 1 MB, needs nothing else
     "pyyaml>=6",
     "tqdm>=4.60",
-    "backports.zstd>=1.0; python_version<'3.14'",
     "typing-extensions>=4.5",
     "tensorflow-serving-api>=2.21,<2.22",
     "grpcio-health-checking>=1.71",
@@ -33,14 +32,12 @@ CORE = [
 EXTRAS = {
     # trains subword vocabularies; using them needs only tensorflow-text
     "subwords": ["sentencepiece>=0.2,<0.2.2"],  # 0.2.2 cuts some texts otherwise
-    "languages": ["py3langid>=0.4"],  # doctor: lines in another language than their side's
     "plots": ["matplotlib>=3.8"],
     "browser": [
         "playwright>=1.40",
         "axe-playwright-python>=0.1.4",
     ],  # tests of the attention page, with a Chromium of the system
     "onnx": ["tf2onnx>=1.17,<2", "onnx>=1.17,<2", "onnxruntime>=1.20,<2"],  # export --format onnx
-    "datasets": ["datasets>=3"],  # reads saved data sets of Hugging Face
     "docs": [
         "mkdocs>=1.6,<2",
         "mkdocs-material>=9.5,<10",
@@ -103,6 +100,7 @@ setup(
         "rnnsearch_tf": [
             "py.typed",
             "config/shipped/*.yaml",
+            "data/phrasebook.tsv.xz",
             "runs/shipped/*/*",
             "runs/shipped/*/best/*",
             "text/prefixes/*.txt",
