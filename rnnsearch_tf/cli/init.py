@@ -5,22 +5,22 @@ one translates line k of the other), or to one file of pairs:
   rnnsearch init mine --pairs fra.txt --columns 1,2 --source-language en --target-language fr
 
 It reads the text first: how many pairs, their lengths, bad lines. The languages are taken from the
-names of files or columns, such as train.en and train.fr.gz. You may change anything in the file
-before training.
+names of the files, such as train.en and train.fr.gz. Of a table, tab-separated or .csv, the two
+columns become the files DIR/train.source and DIR/train.target. You may change anything in the
+configuration before training.
 """
 
 import pathlib
+import re
 import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import flags
-from rnnsearch_tf.cli.shared import pair_of_columns
 from rnnsearch_tf.config import check_value
 from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.atomic import make_folder, write_file
-from rnnsearch_tf.files.streams import check_readable_again
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -28,15 +28,22 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--source",
         metavar="F",
-        help="text to translate from, one sentence a line, plain or compressed",
+        help="text to translate from, one sentence a line, plain or .gz",
     )
     parser.add_argument("--target", metavar="F", help="its translation, line by line")
-    flags.add_pairs(parser, "--source and --target")
+    parser.add_argument(
+        "--pairs", metavar="F", help="a table with both sides, .tsv or .csv, instead of two files"
+    )
+    parser.add_argument(
+        "--columns",
+        metavar="A,B",
+        help="columns of source and target: numbers, or names in the first row (default: 1,2)",
+    )
     for side in SIDES:
         parser.add_argument(
             f"--{side}-language",
             metavar="CODE",
-            help="such as es or pt-BR (default: taken from the name of the file or column)",
+            help="such as es or pt-BR (default: taken from the name of the file)",
         )
     flags.add_whole_number(parser, "--minutes", "time limit of the training", default=60)
 
@@ -46,7 +53,7 @@ def run(arguments: Namespace) -> None:
     for side in SIDES:
         code = getattr(arguments, f"{side}_language")
         codes.append(code and check_value("source.language", code, f"--{side}-language"))
-    source, target = _texts(arguments)
+    _check_sides(arguments)
     folder = pathlib.Path(arguments.folder)
     if folder.exists() and not folder.is_dir():
         raise UserError(
@@ -63,7 +70,15 @@ def run(arguments: Namespace) -> None:
         inspect,
         language_of,
     )
+    from rnnsearch_tf.data.inspection.table import write_columns
 
+    if arguments.pairs:
+        make_folder(folder)
+        columns = (arguments.columns or "1,2").split(",")
+        source, target = write_columns(arguments.pairs, columns, folder)
+        codes = [code or language_of(column) for code, column in zip(codes, columns)]
+    else:
+        source, target = arguments.source, arguments.target
     found = inspect(source, target, *codes)
     # a path that is not UTF-8 is an error before there is a folder
     text = configuration(found, source, target, arguments.minutes).encode("utf-8")
@@ -102,18 +117,25 @@ def run(arguments: Namespace) -> None:
     )
 
 
-def _texts(arguments):
-    """(source, target) of --source and --target, or of --pairs."""
-    pair = pair_of_columns(arguments)
+def _check_sides(arguments):
+    """Refuse anything but --source and --target, or --pairs."""
     named = [flag for flag in ("--source", "--target") if getattr(arguments, flag[2:]) is not None]
-    if pair and named:
+    if arguments.pairs and named:
         raise UsageError(
             f"--pairs: expected no {' or '.join(named)} beside it, got both; --pairs has both sides"
         )
-    if pair is None and len(named) < 2:
+    if arguments.pairs is None and len(named) < 2:
         raise UsageError(
             f"expected --source F and --target F, or --pairs F, got {' '.join(named) or 'neither'}"
         )
-    for flag in named:  # training reads them again
-        check_readable_again(getattr(arguments, flag[2:]))
-    return pair or (arguments.source, arguments.target)
+    if arguments.columns is not None:
+        if arguments.pairs is None:
+            raise UsageError(
+                f"--columns {arguments.columns}: expected --pairs F with it, got none; name the"
+                " table that has the columns"
+            )
+        if not re.fullmatch("[^,]+,[^,]+", arguments.columns):
+            raise UsageError(
+                f"--columns {arguments.columns}: expected two, such as 1,2 or en,fr; name the one"
+                " of the source first"
+            )

@@ -1,4 +1,4 @@
-"""Parallel text from files, tables or lists, streamed and checked line by line."""
+"""Parallel text from files or from Python, streamed and checked line by line."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ import dataclasses
 import functools
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files import tables
 from rnnsearch_tf.files.reading import read_bytes
-from rnnsearch_tf.files.streams import check_readable_again
 from rnnsearch_tf.text.characters import BLANK_CHARACTERS
 
 SIDES = "source", "target"
 
 PathOrLines = str | os.PathLike[str] | Iterable[str]
-"""One side of a text: the path of a file, a column of a table such as ``fra.txt#2``, or its lines.
-"""
+"""One side of a text: the path of a file, or its lines."""
 
 _EXAMPLES = 5  # bad lines named in a report; the others are only counted
+_COUNTS = ("kept", "invalid", "empty", "unpaired", "too_long")
 
 
 @dataclasses.dataclass
@@ -32,7 +30,6 @@ class Report:
         kept: usable pairs, those that are too long among them.
         invalid, empty: pairs left out because a side is not UTF-8, or has no text.
         unpaired: lines at the end of the longer side, which have no partner.
-        malformed: lines of a phrase table that are none.
         too_long: pairs left out of training by the length limits (set in the first epoch).
         examples: the first few bad lines, as ``file:line: problem``.
     """
@@ -41,29 +38,24 @@ class Report:
     invalid: int = 0
     empty: int = 0
     unpaired: int = 0
-    malformed: int = 0
     too_long: int = 0
     examples: list[str] = dataclasses.field(default_factory=list)
 
     def __add__(self, other: Report) -> Report:
         """The report of two passes together."""
-        counts = {
-            name: getattr(self, name) + getattr(other, name)
-            for name in ("kept", "invalid", "empty", "unpaired", "malformed", "too_long")
-        }
+        counts = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
         return Report(**counts, examples=[*self.examples, *other.examples][:_EXAMPLES])
 
     @property
     def skipped(self) -> int:
         """Bad pairs and lines, which were left out."""
-        return self.invalid + self.empty + self.unpaired + self.malformed
+        return self.invalid + self.empty + self.unpaired
 
     def __str__(self) -> str:
         counts = [
             (self.invalid, "with invalid UTF-8"),
             (self.empty, "with an empty line"),
             (self.unpaired, "lines without a partner"),
-            (self.malformed, "malformed lines"),
             (self.too_long, "too long"),
         ]
         left_out = ", ".join(f"{count:,} {what}" for count, what in counts if count)
@@ -79,12 +71,11 @@ class LinePair:
     Attributes:
         number: line number, from 1.
         source, target: the line of each side; empty if that side has ended.
-        kind: None for a good pair, otherwise "invalid", "empty", "unpaired" or "malformed".
+        kind: None for a good pair, otherwise "invalid", "empty" or "unpaired".
         problem: error message of a bad line, with file and line.
         lines: number of lines; at the end of the shorter side, one LinePair represents all
             remaining lines.
         texts: both sides of a good pair, decoded.
-        links: (file and line, Pharaoh links) if the corpus has links, see links.py.
         names: names of the two files; of a list, "source" and "target".
         places: FILE:LINE of both sides.
     """
@@ -96,7 +87,6 @@ class LinePair:
     problem: str = ""
     lines: int = 1
     texts: tuple[str, str] = ("", "")
-    links: tuple[str, str] | None = None
     names: tuple[str, str] = SIDES
 
     @property
@@ -105,7 +95,7 @@ class LinePair:
 
 
 class Pairs:
-    """Sentence pairs in files or lists, read as a stream, any number of times.
+    """Sentence pairs in files or in Python, read as a stream, any number of times.
 
     Iterating yields (source, target) texts, str, of the good pairs in order; :meth:`lines` yields
     the same as bytes. A bad pair (invalid UTF-8, an empty line, a line without a partner) raises
@@ -113,37 +103,25 @@ class Pairs:
     :attr:`report`. A pass without any good pair ends with a UserError.
 
     Args:
-        source: path of a file, plain or compressed; a column of a table, such as ``fra.txt#2``; or
-            the lines. Without a target: path of a table, or pairs of str in a list, a generator, a
-            pandas frame of two columns or a data set of Hugging Face; the first is the source,
-            unless their names are source and target.
+        source: path of a file, plain or .gz, or the lines. Without a target: an iterable of pairs
+            (source, target) of str.
         target: the other side; None: `source` has both.
         on_bad_line: "error" or "skip".
 
     Raises:
         UsageError: a pair does not consist of two texts.
-        UserError: a file is a pipe; a table cannot be read, or it is not clear which of its columns
-            are the sides.
-
-    ``len(pairs)`` is the number of good pairs, ``pairs[k]`` the k-th of them; for files, both read
-    the text. A slice or a negative index is refused.
 
     Attributes:
         corpora: the corpora of a mixture with their weights, see mixture.py; otherwise itself.
-        shards: the pairs of each file if there are several, see shards.py; otherwise itself.
-        linked: whether its lines have links.
         report: Report of the last pass; None before the first.
 
     Example:
         >>> pairs = Pairs(["a house", " "], ["une maison", "un"], on_bad_line="skip")
         >>> list(pairs), pairs.report.empty
         ([('a house', 'une maison')], 1)
-        >>> pairs = Pairs([("a house", "une maison"), ("a cat", "un chat")])
-        >>> len(pairs), pairs[1]
-        (2, ('a cat', 'un chat'))
+        >>> list(Pairs([("a house", "une maison"), ("a cat", "un chat")]))
+        [('a house', 'une maison'), ('a cat', 'un chat')]
     """
-
-    linked = False
 
     def __init__(
         self,
@@ -153,28 +131,14 @@ class Pairs:
     ):
         if source is not None and target is None:
             source, target = _two_sides(source)
-        self.source = readable_again(source)
-        self.target = readable_again(target)
+        self.source = _readable_again(source)
+        self.target = _readable_again(target)
         self.on_bad_line = on_bad_line
         self.corpora: list[tuple[Pairs, float]] = [(self, 1.0)]
-        self.shards: Sequence[Pairs] = [self]
         self.report: Report | None = None
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return (pair.texts for pair in self.good())
-
-    def __len__(self) -> int:
-        # of files, this reads them once, unless a pass has counted them; so does list(pairs)
-        return self.check().kept
-
-    def __getitem__(self, index: int) -> tuple[str, str]:
-        if not isinstance(index, int) or index < 0:
-            raise UsageError(
-                f"pairs[{index!r}]: expected a whole number from 0; for others take list(pairs)"
-            )
-        for pair in itertools.islice(self, index, None):
-            return pair
-        raise IndexError(index)
 
     def lines(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield (source, target) of the good pairs as UTF-8 bytes, ready for TensorFlow."""
@@ -200,7 +164,8 @@ class Pairs:
                 report.examples.append(pair.problem)
         if self.report is not None:
             report.too_long = self.report.too_long
-        self.set_report(report)
+        self._check_not_empty(report)
+        self.report = report
 
     def check(self) -> Report:
         """The report of the last pass; if there was none, read everything once. Raises the errors
@@ -211,13 +176,6 @@ class Pairs:
                 pass
         assert self.report is not None  # good() has set it
         return self.report
-
-    def set_report(self, report: Report) -> None:
-        """Set the report of a pass made elsewhere, so that :meth:`check` reads nothing. Raises the
-        errors of :meth:`good`.
-        """
-        self._check_not_empty(report)
-        self.report = report
 
     def name(self, side: str) -> str:
         """The name of a side in messages: its path, or "source" or "target" for a list."""
@@ -244,10 +202,7 @@ class Pairs:
         """The lines of a side."""
         value = getattr(self, side)
         if isinstance(value, (str, os.PathLike)):
-            lines = read_bytes(value)
-            first = list(itertools.islice(lines, tables.LOOKED_AT))
-            tables.check_sentences(value, first)
-            return itertools.chain(first, lines)
+            return read_bytes(value)
         return (
             _text(text, number, side).encode("utf-8", "surrogatepass")
             for number, text in enumerate(value, start=1)
@@ -296,70 +251,35 @@ def as_pairs(pairs: Any, on_bad_line: str = "error") -> Pairs:
     return pairs if isinstance(pairs, Pairs) else Pairs(pairs, on_bad_line=on_bad_line)
 
 
-def _two_sides(both: Any) -> tuple[PathOrLines, PathOrLines]:
-    """(source, target) of a table, or of pairs."""
-    if isinstance(both, (str, os.PathLike)):
-        return tables.look(both).pair()
-    if hasattr(both, "itertuples"):  # pandas
-        named = _named_sides(both.columns)
-        both = (both[named] if named else both).itertuples(index=False, name=None)
-    if isinstance(both, tuple) and [*map(type, both)] == [list, list]:
+def _two_sides(pairs: Any) -> tuple[list[str], list[str]]:
+    """(sources, targets) of an iterable of pairs."""
+    if isinstance(pairs, (str, os.PathLike)) or not isinstance(pairs, Iterable):
         raise UsageError(
-            "pairs: expected pairs (source, target) of str in a list, got a tuple of two lists; for"
-            " two lists of sentences: Pairs(sources, targets)"
+            f"pairs: expected pairs (source, target) of str, got {str(pairs)[:60]!r}; for two"
+            " files: Pairs(source, target)"
         )
     sides: tuple[list[str], list[str]] = ([], [])
-    names: list[Any] = []
-    for number, row in enumerate(_iterator(both), start=1):
-        texts = row
-        if isinstance(row, Mapping):
-            cells = tables.flat(row)
-            names = names or _named_sides(cells) or [*cells]  # of the first record
-            texts = [cells[name] for name in names] if cells.keys() == {*names} else None
-        texts = texts.tolist() if hasattr(texts, "tolist") else texts  # NumPy
-        if not isinstance(texts, (list, tuple)) or len(texts) != 2:
+    for number, pair in enumerate(pairs, start=1):
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise UsageError(
-                f"pairs:{number}: expected a pair (source, target) of str, got {str(row)[:60]!r};"
+                f"pairs:{number}: expected a pair (source, target) of str, got {str(pair)[:60]!r};"
                 " for two lists of sentences: Pairs(sources, targets)"
             )
-        for lines, side, text in zip(sides, SIDES, texts):
+        for lines, side, text in zip(sides, SIDES, pair):
             lines.append(_text(text, number, side))
     return sides
 
 
-def _iterator(given: Any) -> Iterator[Any]:
-    try:
-        return iter(given)
-    except TypeError:
-        raise UsageError(
-            f"pairs: expected paths or sentences, got {type(given).__name__} {str(given)[:60]}"
-        ) from None
-
-
-def _named_sides(names: Iterable[Any]) -> list[Any]:
-    """The names of two columns, source first, if they tell the sides."""
-    return next(([*pair] for pair in tables.SIDE_NAMES if {*pair} == {*names}), [])
-
-
 def _text(text: Any, number: int, side: str) -> str:
-    """A text that is held in Python; an empty cell of pandas (None, NaN or NA) is an empty line."""
-    if isinstance(text, str):
-        return text
-    if str(text) not in ("None", "nan", "<NA>"):
+    """A text that is held in Python."""
+    if not isinstance(text, str):
         raise UsageError(
             f"{side}:{number}: expected a sentence as str, got {type(text).__name__}"
             f" {str(text)[:60]!r}"
         )
-    return ""
+    return text
 
 
-def readable_again(side: Any) -> Any:
-    """A side that can be read more than once: what is no path and no sequence becomes a list.
-    Raises UserError for a pipe.
-    """
-    if isinstance(side, (str, os.PathLike)):
-        check_readable_again(side)
-        return side
-    if side is None or hasattr(side, "__len__"):
-        return side
-    return list(_iterator(side))
+def _readable_again(side: Any) -> Any:
+    """A side that can be read more than once: a generator becomes a list."""
+    return list(side) if isinstance(side, Iterator) else side

@@ -1,7 +1,6 @@
 """Read the lines of text files and of parallel texts; errors name file and line.
 
-A text is a file, plain or compressed (:mod:`~rnnsearch_tf.files.streams`), or a column of a table
-(:mod:`~rnnsearch_tf.files.tables`).
+A text is a file, plain or .gz, see :mod:`~rnnsearch_tf.files.streams`.
 """
 
 from __future__ import annotations
@@ -11,27 +10,11 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import AnyPath, tables
 from rnnsearch_tf.files.streams import InputFile, display_name, line_batches, missing
 
 log = logging.getLogger("rnnsearch_tf")
 
 _LINES = 1024  # lines read at once if the caller takes them one by one
-
-
-def raw_batches(name: InputFile, size: int, cut: bool = False) -> Iterator[list[bytes]]:
-    """Yield lists of 1 to `size` lines of a text as bytes, as soon as they arrive; arguments and
-    errors as in :func:`~rnnsearch_tf.files.streams.line_batches`, and
-    :func:`~rnnsearch_tf.files.tables.column_batches` for a column of a table.
-    """
-    if isinstance(name, (str, os.PathLike)) and tables.is_column(name):
-        return tables.column_batches(name, size)
-    return line_batches(name, size, cut)
-
-
-def exists(name: AnyPath) -> bool:
-    """Whether the file of a text exists."""
-    return os.path.exists(tables.split(name)[0])
 
 
 def state_of(path: object) -> tuple[float, int] | None:
@@ -45,9 +28,9 @@ def state_of(path: object) -> tuple[float, int] | None:
 
 def read_raw(name: InputFile) -> Iterator[bytes]:
     """Yield the lines of a file one by one, as bytes without line feeds; argument and errors as in
-    :func:`raw_batches`.
+    :func:`line_batches`.
     """
-    for lines in raw_batches(name, _LINES):
+    for lines in line_batches(name, _LINES):
         yield from lines
 
 
@@ -79,12 +62,12 @@ def read_lines(name: InputFile) -> Iterator[str]:
 
 def read_batches(name: InputFile, size: int) -> Iterator[list[str]]:
     """Yield lists of 1 to `size` lines as str, as soon as they arrive; arguments and errors as in
-    :func:`raw_batches`.
+    :func:`line_batches`.
 
     Bytes that are not UTF-8 become U+FFFD; a warning at the end counts the affected lines.
     """
     replaced = 0
-    for lines in raw_batches(name, size):
+    for lines in line_batches(name, size):
         texts = [line.removesuffix(b"\r").decode("utf-8", "replace") for line in lines]
         replaced += sum("\ufffd" in text and not is_utf8(line) for text, line in zip(texts, lines))
         yield texts
@@ -107,14 +90,14 @@ def count_lines(names: Iterable[InputFile]) -> int | None:
     """
     names = list(names)
     if all(map(_can_be_read_twice, names)):
-        return sum(len(lines) for name in names for lines in raw_batches(name, _LINES))
+        return sum(len(lines) for name in names for lines in line_batches(name, _LINES))
     return None
 
 
 def _can_be_read_twice(name: InputFile) -> bool:
     if name is None or name == "-" or isinstance(name, int):
         return False
-    return tables.is_column(name) or os.path.isfile(name)
+    return os.path.isfile(name)
 
 
 def read_pairs(
@@ -148,7 +131,7 @@ def check_inputs(names: Iterable[InputFile], hint: str = "check the path") -> No
     Standard input and file descriptors are not checked.
     """
     for name in names:
-        if name not in (None, "-") and not isinstance(name, int) and not exists(name):
+        if name not in (None, "-") and not isinstance(name, int) and not os.path.exists(name):
             raise missing(name, hint)
 
 

@@ -1,5 +1,8 @@
 """From two files, as dirty as real ones, to a configuration that fits them."""
 
+import csv
+import gzip
+import io
 import shlex
 import unicodedata
 
@@ -7,7 +10,7 @@ import pytest
 
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.inspection.fitting import language_of
 from rnnsearch_tf.data.phrasebook import phrasebook
 
@@ -19,7 +22,7 @@ def files(tmp_path):
     """Two files with CRLF, a byte-order mark, an empty line, a line of 9,000 words, decomposed
     letters, a last line without partner.
     """
-    source, target = map(list, phrasebook(PAIRS, 1, "train"))
+    source, target = map(list, phrasebook(PAIRS, "train"))
     source[10] = ""
     target[20] = "mot " * 9000
     target = [
@@ -48,7 +51,7 @@ def test_the_configuration_fits_and_its_data_is_found_good(files, tmp_path, caps
     assert f"rnnsearch train --config {path}" in said
     assert f"{PAIRS - 1:,} pairs kept" in written and f"written: {path};" in written
     assert "WARNING: one file is longer than the other by 1 line(s)" in said
-    assert run(["doctor", "--config", str(path), "--quick"]) == 0, capsys.readouterr().out
+    assert run(["doctor", "--config", str(path)]) == 0, capsys.readouterr().out
 
 
 def test_one_file_twice_is_refused(files, tmp_path, capsys):
@@ -59,31 +62,43 @@ def test_one_file_twice_is_refused(files, tmp_path, capsys):
     )
 
 
-def test_a_table_taken_as_a_text_is_refused_with_the_way_to_cut_it(tmp_path, capsys):
-    source, target = phrasebook(PAIRS, 1, "train")
-    table = tmp_path / "fra.txt"
-    table.write_text(
-        "".join(f"{a}\t{b}\tCC-BY {n}\n" for n, (a, b) in enumerate(zip(source, target)))
-    )
-    (tmp_path / "test.fr").write_text("".join(f"{line}\n" for line in target[:200]))
-    assert init(tmp_path / "mine", [str(table), str(tmp_path / "test.fr")]) == 1
+@pytest.mark.parametrize("ending, columns", [("tsv", "1,3"), ("csv", "en,fr"), ("csv.gz", "1,3")])
+def test_a_table_becomes_two_files(tmp_path, capsys, ending, columns):
+    pairs = list(zip(*phrasebook(PAIRS, "train")))
+    header = [("en", "note", "fr")] if columns == "en,fr" else []
+    rows = [*header, *((source, 'a "note", or two', target) for source, target in pairs)]
+    text = io.StringIO()
+    if ending == "tsv":
+        text.writelines("\t".join(row) + "\n" for row in rows)
+    else:
+        csv.writer(text).writerows(rows)
+    table = tmp_path / f"fra.{ending}"
+    content = text.getvalue().encode()
+    table.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
+    words = ["--pairs", str(table), "--columns", columns, "--minutes", "3"]
+    assert run(["init", str(tmp_path / "mine"), *words]) == 0, capsys.readouterr()
+    config = load_config(tmp_path / "mine" / "config.yaml")
+    assert config.source.language == ("en" if header else "und")
+    paths = config.data.train_source, config.data.train_target
+    assert paths == tuple(f"{tmp_path}/mine/train.{side}" for side in ("source", "target"))
+    assert list(Pairs(*paths)) == pairs
+
+
+@pytest.mark.parametrize(
+    "words, code, message",
+    [
+        (["--columns", "1,4"], 1, "fra.tsv:1: expected at least 4 columns, got 3"),
+        (["--columns", "1,fr"], 2, "got 1; its names are a, b, c"),
+        (["--columns", "1"], 2, "--columns 1: expected two, such as 1,2 or en,fr"),
+        (["--source", "x"], 2, "--pairs: expected no --source beside it, got both"),
+    ],
+)
+def test_what_is_no_table_or_no_column(tmp_path, capsys, words, code, message):
+    (tmp_path / "fra.tsv").write_text("a\tb\tc\n" * 200)
+    pairs = ["--pairs", str(tmp_path / "fra.tsv")]
+    assert run(["init", str(tmp_path / "mine"), *pairs, *words]) == code
     said = capsys.readouterr().err
-    assert f"use --pairs {table} --columns 1,2" in said
-    assert f"cut -f1 {table} > text.source; cut -f2 {table} > text.target" in said
-    assert not (tmp_path / "mine").exists()
-    assert run(["init", str(tmp_path / "mine"), "--pairs", str(table), "--minutes", "3"]) == 0
-    captured = capsys.readouterr()
-    assert "tab-separated values, 3 columns: 1, 2, 3; source: 1, target: 2" in captured.err
-    assert f"first pair: {source[0]} ||| {target[0]}\nif these are names of" in captured.err
-    config = str(tmp_path / "mine" / "config.yaml")
-    for side in ("source", "target"):
-        assert f"write its code into {config}, as {side}.language (und" in captured.err
-    assert list(open_corpus(load_config(config), "train"))[0] in list(zip(source, target))
-    assert run(["doctor", "--config", config, "--quick"]) == 0
-    assert run(["doctor", "--config", config, "--quick", "--columns", "1,2"]) == 2
-    assert "--columns 1,2: expected --pairs F with it, got none" in capsys.readouterr().err
-    for words in (["--pairs", str(table), "--source", "x"], ["--source", "x"]):
-        assert run(["init", str(tmp_path / "more"), *words]) == 2
+    assert message in said and said.count("\n") == 1
 
 
 def test_more_lost_than_kept_is_an_error_as_for_doctor(files, tmp_path, capsys):

@@ -1,21 +1,15 @@
 """Lines in and out: whole, in order, streamed, compressed by name."""
 
-import bz2
 import gzip
 import io
-import lzma
 import os
-import tarfile
 import threading
 import time
-import zipfile
 
 import pytest
-from backports import zstd
 
-from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files.reading import read_all, read_batches, read_lines, read_pairs
+from rnnsearch_tf.files.reading import read_all, read_batches, read_pairs
 from rnnsearch_tf.files.writing import Output, whole_file
 
 
@@ -154,120 +148,6 @@ def test_results_are_one_line_each(tmp_path, capsys):
 def test_a_place_that_cannot_be_written(tmp_path):
     with pytest.raises(UserError, match="expected a file that can be written"):
         Output(tmp_path / "no" / "out")
-
-
-def packed(kind, data):
-    """Bytes as a program of that kind compresses them."""
-    if kind == "zip":
-        stream = io.BytesIO()
-        with zipfile.ZipFile(stream, "w") as archive:
-            archive.writestr("text", data)
-        return stream.getvalue()
-    return {
-        "gzip": gzip.compress,
-        "xz": lzma.compress,
-        "bzip2": bz2.compress,
-        "zstd": zstd.compress,
-    }[kind](data)
-
-
-@pytest.mark.parametrize("name", ["text", "text.txt", "text.GZ", "text.xz", "text.bz2", "text.en"])
-@pytest.mark.parametrize("kind", ["gzip", "xz", "bzip2", "zstd"])
-def test_compressed_text_is_known_by_its_first_bytes(tmp_path, monkeypatch, kind, name):
-    path = tmp_path / name
-    lines = [f"line {k} é" for k in range(5000)]
-    data = packed(kind, "".join(line + "\n" for line in lines).encode())
-    path.write_bytes(data + packed(kind, "in a second part".encode()))  # as of `cat a.gz b.gz`
-    assert read_all(path) == [*lines, "in a second part"]
-    assert [source for source, _ in Pairs(str(path), str(path))] == [*lines, "in a second part"]
-    if name == "text":
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-        assert read_all("-") == lines
-        path.write_bytes(packed(kind, b""))
-        assert read_all(path) == []
-        path.write_bytes(data[: len(data) // 2])
-        with pytest.raises(
-            UserError,
-            match=f"{path}:[0-9]+: expected more (gzip|compressed) data, the file ends early",
-        ):
-            read_all(path)
-
-
-def test_other_compressed_text_is_refused(tmp_path):
-    (tmp_path / "text").write_bytes(packed("zip", b"one\ntwo\n"))
-    for read in (
-        read_all,
-        lambda path: list(read_lines(path)),
-        lambda path: list(Pairs(str(path), str(path), "skip")),
-    ):
-        with pytest.raises(
-            UserError,
-            match=(
-                "text: expected text, plain or compressed by gzip, xz, bzip2 or zstd, got zip;"
-                " decompress it first, or save a spreadsheet as .csv"
-            ),
-        ):
-            read(tmp_path / "text")
-
-
-@pytest.mark.parametrize("ending", ["tar", "tgz", "tar.xz"])
-def test_an_archive_of_texts_is_refused(tmp_path, ending):
-    (tmp_path / "a.en").write_text("one\ntwo\n")
-    path = tmp_path / f"corpus.{ending}"
-    with tarfile.open(
-        path, f"w:{'' if ending == 'tar' else 'gz' if ending == 'tgz' else 'xz'}"
-    ) as tar:
-        tar.add(tmp_path / "a.en", "a.en")
-    with pytest.raises(
-        UserError, match=f"{path}: expected text, got a tar archive; unpack it: tar"
-    ):
-        read_all(path)
-
-
-def test_text_that_begins_like_compressed_text_is_text(tmp_path):
-    for text in ("BZh is no word", "BZh9", "P", "PK", ""):
-        (tmp_path / "text").write_text(text)
-        assert read_all(tmp_path / "text") == [text] * bool(text)
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
-def test_utf_16_is_an_error_that_says_so(rnnsearch, run_folder, tmp_path, encoding):
-    (tmp_path / "text").write_bytes(
-        ("" if encoding == "utf-16" else "\ufeff").encode(encoding)
-        + "I see a cat.\n".encode(encoding)
-    )
-    out, err = rnnsearch("translate", "--model", run_folder, tmp_path / "text", code=1)
-    assert (
-        out == []
-        and "text:1: expected UTF-8, got byte 0xf" in err
-        and "looks like UTF-16; convert it: iconv -f utf-16 -t utf-8" in err
-    )
-
-
-def test_utf_16_without_a_mark_is_an_error_that_says_so(tmp_path):
-    path = tmp_path / "text"
-    text = "Où est le garçon\u00a0? “I’m here.”\n"
-    for encoding in ("utf-16-le", "utf-16-be"):
-        for packed in (bytes, gzip.compress):
-            for content in (text, text * 99, "hi\n"):
-                path.write_bytes(packed(content.encode(encoding)))
-                with pytest.raises(
-                    UserError,
-                    match=(
-                        "text:1: expected UTF-8, .*looks like UTF-16; convert it: iconv -f"
-                        f" {encoding} -t utf-8"
-                    ),
-                ):
-                    read_all(path)
-    for content in (
-        b"\x00",
-        b"a\x00b",
-        b"\x00\x00\x00\x00",
-        b"one two\x00three\x00four",
-        "été".encode("utf-32-le"),
-    ):
-        path.write_bytes(content)
-        assert read_all(path) == [content.decode("utf-8", "replace")]
 
 
 def test_the_same_results_are_the_same_bytes_at_any_time(tmp_path, monkeypatch):
