@@ -44,7 +44,7 @@ def write_run(folder, settings=(), seed=5, unknown_words=3.5):
     config = load_config(overrides=[*own, *settings])
     save_config(config, run.config)
     sizes = []
-    for side, lines in zip(("source", "target"), phrasebook(200, 1, "train")):
+    for side, lines in zip(("source", "target"), phrasebook(200, "train")):
         text = build_text(getattr(config, side), lines)
         text.save(folder, side)
         sizes.append(text.vocabulary.size)

@@ -85,26 +85,6 @@ def add_files(parser: argparse.ArgumentParser, purpose: str = "text to translate
     )
 
 
-def add_pairs(parser: argparse.ArgumentParser, instead_of: str) -> None:
-    """Add --pairs and --columns, which name both sides of a text in one file."""
-    parser.add_argument(
-        "--pairs",
-        metavar="F",
-        help=(
-            f"one file of pairs, instead of {instead_of}: .tsv, .csv, JSON lines, TMX, or a data"
-            " set of Hugging Face in a folder"
-        ),
-    )
-    parser.add_argument(
-        "--columns",
-        metavar="A,B",
-        help=(
-            "with --pairs: the columns of source and target, by number or name, such as 1,2 or"
-            " en,fr (default: chosen by the content)"
-        ),
-    )
-
-
 def add_beam_size(parser: argparse.ArgumentParser) -> None:
     add_whole_number(
         parser, "--beam-size", "hypotheses kept at each step (default: the run's search.beam_size)"

@@ -48,10 +48,6 @@ GROUPS = {
         "aer": "compute the alignment error rate against reference alignments",
         "plot-attention": "plot attention weights (Figure 3)",
     },
-    "text and corpora": {
-        "select": "select the pairs of a large corpus that resemble a domain",
-        "prepare": "convert a corpus larger than memory to ids, once",
-    },
     "deployment": {
         "export": "write a SavedModel for TensorFlow Serving, text in and text out",
         "serve": "serve exports over gRPC and REST, like tensorflow_model_server",
@@ -75,7 +71,7 @@ START = """rnnsearch trains and serves translation models. To begin:
  minutes
   rnnsearch init mine --source F --target F   write a configuration for your two files; prints the\
  next command
-  rnnsearch init mine --pairs F               the same for one file of pairs (.tsv, .csv, ...)
+  rnnsearch init mine --pairs F --columns 1,2 the same for one file of pairs (.tsv, .csv)
 
 rnnsearch --help lists all commands, rnnsearch help COMMAND explains one."""
 

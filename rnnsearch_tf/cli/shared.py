@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
-import os
 import shutil
 import signal
 import sys
@@ -17,12 +15,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from rnnsearch_tf.config import saved_config
-from rnnsearch_tf.data.pairs import SIDES
-from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
-from rnnsearch_tf.files.reading import check_inputs, read_batches, read_lines
-from rnnsearch_tf.files.streams import check_readable_again
-from rnnsearch_tf.files.tables import look
+from rnnsearch_tf.files.reading import check_inputs, read_batches
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.runs.folder import Run
 
@@ -49,45 +43,6 @@ def sigterm_raises() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def pair_of_columns(arguments: argparse.Namespace) -> tuple[str, str] | None:
-    """The two columns of --pairs as texts, absolute paths, said on standard error; None without
-    --pairs.
-
-    Raises:
-        UsageError: --columns without --pairs, standard input, or there are no such columns.
-        UserError: the file is missing, or is no table.
-    """
-    if arguments.pairs is None:
-        if arguments.columns is not None:
-            raise UsageError(
-                f"--columns {arguments.columns}: expected --pairs F with it, got none; name the"
-                " file that has the columns"
-            )
-        return None
-    check_readable_again(arguments.pairs)
-    check_inputs([arguments.pairs])
-    table = look(os.path.abspath(arguments.pairs))
-    pair = table.pair(arguments.columns)
-    source, target = (text.rpartition("#")[2] for text in pair)
-    print(f"{table}; source: {source}, target: {target}", file=sys.stderr)
-    first = " ||| ".join(next(read_lines(text), "") for text in pair)
-    print(f"first pair: {first[:200]}", file=sys.stderr)
-    if table.first and source not in table.first:
-        print("if these are names of columns, give them to --columns", file=sys.stderr)
-    return pair
-
-
-def pairs_settings(arguments: argparse.Namespace) -> list[str]:
-    """The --set settings that --pairs stands for: it replaces the training text."""
-    pair = pair_of_columns(arguments)
-    if pair is None:
-        return []
-    # plain where a setting keeps it as it is: JSON has two escapes for one character beyond U+FFFF
-    texts = [text if text == text.strip() else json.dumps(text) for text in pair]
-    sides = [f"data.train_{side}={text}" for side, text in zip(SIDES, texts)]
-    return ["data.corpus=files", "data.corpora=null", "data.prepared=null", *sides]
 
 
 def input_batches(

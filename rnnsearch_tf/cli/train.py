@@ -9,13 +9,13 @@ previous one is used.
 
 If the gradient of a batch is NaN or infinite, training stops before the update.
 
---from RUN starts from a trained model, for more text or text of another domain:
+--from RUN starts from the best weights and the vocabularies of a trained model, for more text or
+text of another domain:
 
-  rnnsearch train --from runs/general --output runs/mine --pairs mine.tsv
+  rnnsearch train --from runs/general --config mine.yaml --output runs/mine
 
-It takes RUN's best weights, vocabularies, SentencePiece models and settings; --config and --set
-change the settings. The optimizer, the counters, the schedule and the best score start anew.
-Without a development text, one is held out of the new text.
+The configuration has RUN's model and text settings: begin it with `base: runs/general/config.yaml`.
+The optimizer, the counters, the schedule and the best score start anew.
 
 --distribute mirrored trains on all GPUs of this machine; data.batch_size is the total over all.
 """
@@ -28,9 +28,9 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import flags
-from rnnsearch_tf.cli.shared import pairs_settings, sigterm_raises
+from rnnsearch_tf.cli.shared import sigterm_raises
 from rnnsearch_tf.config import as_dictionary, load_config, saved_config
-from rnnsearch_tf.data.continuing import continued_config
+from rnnsearch_tf.data.continuing import check_continues
 from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
@@ -41,23 +41,13 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--config",
         metavar="F.yaml",
-        help="settings that differ from the defaults (with --resume, --from: from RUN's)",
+        help="settings that differ from the defaults (with --resume: from RUN's)",
     )
-    flags.add_pairs(parser, "the configuration's training text")
     flags.add_folder(parser, "folder to write", metavar="RUN")
     flags.add_settings(parser, "change one setting; may be repeated")
     flags.add_switch(parser, "--resume", "resume the training in RUN")
     parser.add_argument(
         "--from", dest="start_from", metavar="RUN", help="start from the model of another RUN"
-    )
-    parser.add_argument(
-        "--mix",
-        type=flags.number("a number above 0, such as 0.5", flags.above_zero),
-        metavar="W",
-        help=(
-            "with --from: also train on that RUN's text, W of its pairs for each pair of the new"
-            " text; 1: equally many"
-        ),
     )
     flags.add_whole_number(
         parser,
@@ -74,7 +64,6 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    arguments.set = [*pairs_settings(arguments), *arguments.set]
     config = _configuration(arguments)
     output_folder = pathlib.Path(arguments.output)
     if output_folder.exists() and not output_folder.is_dir():
@@ -110,41 +99,33 @@ def _next_command(system, run):
 
 
 def _configuration(arguments):
-    if arguments.start_from is None:
-        for flag, value in (("--mix", arguments.mix), ("--new-words", arguments.new_words)):
-            if value is not None:
-                raise UsageError(
-                    f"{flag}: expected --from RUN with it, got none; it is for training that starts"
-                    " from a trained model"
-                )
-        return _given_or_saved(arguments)
-    if arguments.resume:
+    """The configuration of a new training, or RUN's saved one, changed by --config and --set."""
+    if arguments.start_from is None and arguments.new_words is not None:
+        raise UsageError(
+            "--new-words: expected --from RUN with it, got none; it is for training that starts from"
+            " a trained model"
+        )
+    if arguments.start_from is not None and arguments.resume:
         raise UsageError(
             "expected --resume or --from, got both; --resume resumes the training in --output,"
             " which has saved what it started from: leave --from out"
         )
-    return continued_config(arguments.start_from, arguments.config, arguments.set, arguments.mix)
-
-
-def _given_or_saved(arguments):
-    """The configuration of a new training, or RUN's saved one, changed by --config and --set."""
     if not arguments.resume:
         if not arguments.config:
             raise UsageError(
-                "expected --config F.yaml, got none (only --resume and --from can do without); see"
-                " rnnsearch train --help"
+                "expected --config F.yaml, got none (only --resume can do without); see rnnsearch"
+                " train --help"
             )
-        return load_config(arguments.config, overrides=arguments.set)
+        config = load_config(arguments.config, overrides=arguments.set)
+        if arguments.start_from is not None:
+            start = Run.open(arguments.start_from)
+            check_continues(config, saved_config(start.config), start)
+        return config
     saved = Run(arguments.output).config
     if not saved.exists():
         raise UserError(
             f"--resume: expected a training to resume, found no {saved}; give --config, without"
             " --resume"
         )
-    before = saved_config(saved)
-    if arguments.pairs and before.data.corpora:
-        raise UsageError(
-            f"--pairs: expected none with --resume of a training on several corpora, got"
-            f" {arguments.pairs}; leave it out: {saved} has them all"
-        )
-    return load_config(arguments.config, overrides=arguments.set, below=as_dictionary(before))
+    below = as_dictionary(saved_config(saved))
+    return load_config(arguments.config, overrides=arguments.set, below=below)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-from rnnsearch_tf.config.effects import GIVEN
 from rnnsearch_tf.config.option import option
 from rnnsearch_tf.errors import UsageError
 
@@ -14,20 +13,13 @@ class CorpusConfig:
     """One of several training texts."""
 
     source: str | tuple[str, ...] | None = option(
-        None, "source side: a file, a list of files or a pattern, like train_source"
+        None, "source side: a file or a list of files, like train_source"
     )
     target: str | tuple[str, ...] | None = option(None, "target side")
     weight: float = option(
         1.0,
         "how often an epoch reads it; 0.25: a quarter of the pairs, sampled anew for each epoch",
         above=0.0,
-    )
-    held_out: int = option(
-        0,
-        "approximate number of pairs to exclude: those held out by data.held_out in another"
-        " training",
-        unit="pairs",
-        minimum=0,
     )
 
     def __post_init__(self) -> None:
@@ -45,30 +37,24 @@ class DataConfig:
 
     corpus: str = option(
         "files",
-        "files: the files named below; phrasebook: the built-in corpus; "
-        "phrase_table: the distinct pairs of a Moses phrase table, with the development files"
-        " below",
-        choices=("files", "phrasebook", "phrase_table"),
-        facts=("names_training_text",),
+        "files: the files named below; phrasebook: the built-in corpus",
+        choices=("files", "phrasebook"),
     )
     folder: str | None = option(
         None,
         "folder that the files below are relative to; null: the current folder",
-        only_with={"corpus": ("files", "phrase_table")},
+        only_with={"corpus": ("files",)},
     )
     train_source: str | tuple[str, ...] | None = option(
         None,
-        "training text, source side, one sentence a line, plain or .gz: a file, a list such as"
-        " [a.en, b.en.gz], or a pattern such as corpus.*.en.gz, whose files are read in the order"
-        " of their names",
+        "training text, source side, one sentence a line, plain or .gz: a file, or a list such as"
+        " [a.en, b.en.gz]",
         only_with={"corpus": ("files",)},
-        facts=("names_training_text",),
     )
     train_target: str | tuple[str, ...] | None = option(
         None,
         "training text, target side; as many files",
         only_with={"corpus": ("files",)},
-        facts=("names_training_text",),
     )
     corpora: tuple[CorpusConfig, ...] | None = option(
         None,
@@ -76,34 +62,16 @@ class DataConfig:
         " source, target and weight, such as {source: back-translated.en.gz, target: news.de.gz,"
         " weight: 0.5}",
         only_with={"corpus": ("files",)},
-        facts=("names_training_text",),
-    )
-    prepared: str | None = option(
-        None,
-        "instead of all training texts above: a folder that `rnnsearch prepare` wrote; its pairs"
-        " are shuffled over the whole corpus",
-        only_with={"corpus": ("files",)},
-        facts=("names_training_text",),
-    )
-    train_alignments: str | tuple[str, ...] | None = option(
-        None,
-        "for training.guided_alignment_weight: word alignment of the training text, a line of"
-        " `source-target` links for each pair, as `rnnsearch align` and word aligners write it; as"
-        " many files as train_source. Links count Moses tokens, or, with tokenization: space or"
-        " sentencepiece, words between spaces, not pieces; the built-in corpus has its own",
-        only_with={"corpus": ("files",), "training.guided_alignment_weight": GIVEN},
     )
     development_source: str | None = option(
         None,
         "development text, source side",
-        only_with={"corpus": ("files", "phrase_table")},
-        facts=("names_development_text",),
+        only_with={"corpus": ("files",)},
     )
     development_target: str | None = option(
         None,
         "development text, target side",
-        only_with={"corpus": ("files", "phrase_table")},
-        facts=("names_development_text",),
+        only_with={"corpus": ("files",)},
     )
     held_out: int = option(
         0,
@@ -112,26 +80,13 @@ class DataConfig:
         " 0: none",
         unit="pairs",
         minimum=0,
-        facts=("names_development_text",),
-    )
-    phrase_table: str | None = option(
-        None,
-        "phrase table for corpus: phrase_table, plain or .gz; its phrases are tokenized already, so"
-        " use tokenization: space",
-        only_with={"corpus": ("phrase_table",)},
-        facts=("names_training_text",),
     )
     phrasebook_size: int = option(
         4_000,
-        "training pairs of the built-in corpus",
+        "training pairs of the built-in corpus, the first of 40,000",
         unit="pairs",
         minimum=10,
-        only_with={"corpus": ("phrasebook",)},
-    )
-    phrasebook_seed: int = option(
-        1,
-        "seed of the built-in corpus",
-        minimum=0,
+        maximum=40_000,
         only_with={"corpus": ("phrasebook",)},
     )
     maximum_source_length: int = option(
@@ -139,27 +94,24 @@ class DataConfig:
         "longer sentences are left out of training; the end symbol does not count",
         unit="tokens",
         minimum=1,
-        facts=("limits_lengths",),
     )
     maximum_target_length: int = option(
         50,
         "the same for the target side",
         unit="tokens",
         minimum=1,
-        facts=("limits_lengths",),
     )
     on_bad_line: str = option(
         "error",
         "for invalid UTF-8, an empty line, or a line without a partner: error: stop; skip: skip,"
         " count and report it",
         choices=("error", "skip"),
-        only_with={"corpus": ("files", "phrase_table")},
+        only_with={"corpus": ("files",)},
     )
     batching: str = option(
         "paper",
         "paper: read 20 batches of pairs, sort them by length, cut them, shortest first; bucketed:"
-        " pairs of similar length, by tf.data's bucket_by_sequence_length; unsorted: in the order"
-        " that they are read",
+        " pairs of similar length; unsorted: in the order that they are read",
         choices=("paper", "bucketed", "unsorted"),
     )
     batch_size: int = option(80, "sentence pairs per update", unit="pairs", minimum=1)
@@ -175,7 +127,7 @@ class DataConfig:
         "number of lengths that share a bucket with batching: bucketed",
         unit="tokens",
         minimum=1,
-        only_with={"batching": ("bucketed",), "prepared": (None,)},
+        only_with={"batching": ("bucketed",)},
     )
     shuffle_buffer: int = option(
         200_000,

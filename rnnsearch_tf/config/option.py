@@ -19,10 +19,6 @@ Conditions = Mapping[str, str | tuple[Any, ...]]
 FACTS = {
     "saved": "part of a saved model; cannot change when its training is resumed",
     "free_of_weights": "affects neither weights nor ids, though part of the model or its texts",
-    "limits_training": "ends the training",
-    "limits_lengths": "excludes longer sentences from training",
-    "names_training_text": "names the training text",
-    "names_development_text": "names the development text",
     "makes_tokens": "affects how a text is cut into tokens",
     "makes_vocabulary": "affects which tokens have an id",
 }

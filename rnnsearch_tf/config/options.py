@@ -14,10 +14,7 @@ from rnnsearch_tf.config.effects import check_effects, sections_of
 from rnnsearch_tf.config.model_options import ModelConfig, check_model
 from rnnsearch_tf.config.option import option
 from rnnsearch_tf.config.presets import ATTENDING, TRANSLATING
-from rnnsearch_tf.config.text_checks import (
-    check_guided_alignment,
-    check_training_text,
-)
+from rnnsearch_tf.config.text_checks import check_training_text
 from rnnsearch_tf.errors import UsageError
 
 PAD_ID = 0
@@ -113,14 +110,6 @@ class TrainingConfig:
         maximum=0.95,
         facts=("saved",),
     )
-    guided_alignment_weight: float = option(
-        0.0,
-        "w: guided alignment (Chen et al. 2016) adds w · (− Σ_j A_ij log α_ij) to the loss of every"
-        " target word with links A; 0: off",
-        minimum=0.0,
-        only_with={"model.system": ATTENDING},
-        facts=("saved",),
-    )
     non_finite_gradient: str = option(
         "error",
         "what to do if a gradient has NaN or Inf: error: stop training; decay_weights: use 0.1·θ as"
@@ -141,14 +130,12 @@ class TrainingConfig:
         "stop after this many updates",
         unit="updates",
         minimum=1,
-        facts=("limits_training",),
     )
     maximum_minutes: float | None = option(
         None,
         "stop after this much training time, including evaluations and the time before a resume",
         unit="minutes",
         above=0.0,
-        facts=("limits_training",),
     )
     evaluate_every: int | None = option(
         None,
@@ -292,7 +279,6 @@ def _check_together(config: Config) -> None:
     check_effects(sections_of(config))
     check_model(config.model)
     check_training_text(config.data)
-    check_guided_alignment(config.data, training.guided_alignment_weight)
     if training.average == 1:
         raise UsageError("training.average: expected 0, or 2 or more, got 1; raise it")
     if training.schedule == "cosine" and not (training.maximum_updates or training.maximum_minutes):

@@ -16,18 +16,13 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.alignment.tokens import alignment_matrix
 from rnnsearch_tf.text.vocabulary import batches, padded
 
 IdPair = tuple[np.ndarray, ...]
-"""(source ids, target ids), int32 arrays including the end symbol; of a linked corpus also the
-links of their tokens, int32 [links, 2].
-"""
+"""(source ids, target ids), int32 arrays including the end symbol."""
 
 Batch = dict[str, np.ndarray]
-"""{"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, right-padded; of a linked corpus also
-"links": float32 [B, I, J].
-"""
+"""{"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, right-padded."""
 
 Item = TypeVar("Item")
 
@@ -60,20 +55,15 @@ def shuffled(
 
 
 def padded_batch(pairs: Iterable[IdPair]) -> Batch:
-    """The pairs as one batch, right-padded with PAD_ID; links as :func:`alignment_matrix`.
+    """The pairs as one batch, right-padded with PAD_ID.
 
     Example:
         >>> pairs = [(np.array([5, 1]), np.array([1])), (np.array([1]), np.array([7, 1]))]
         >>> padded_batch(pairs)["source_ids"].tolist()
         [[5, 1], [1, 0]]
     """
-    sources, targets, *links = zip(*pairs)
-    batch = {"source_ids": padded(sources), "target_ids": padded(targets)}
-    if links:
-        batch["links"] = alignment_matrix(
-            links[0], batch["source_ids"].shape[1], batch["target_ids"].shape[1]
-        )
-    return batch
+    sources, targets = zip(*pairs)
+    return {"source_ids": padded(sources), "target_ids": padded(targets)}
 
 
 def share(batch: dict[str, tf.Tensor], number: int, count: int) -> dict[str, tf.Tensor]:
@@ -84,8 +74,8 @@ def share(batch: dict[str, tf.Tensor], number: int, count: int) -> dict[str, tf.
     adds nothing to the loss; so all replicas have the same number of batches.
 
     Args:
-        batch: {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, optionally ``links``
-            float32 [B, I, J] and ``sample_weight`` float [B] or [B, I]; B at least 1.
+        batch: {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, optionally
+            ``sample_weight`` float [B] or [B, I]; B at least 1.
         number: number of the replica, from 0.
         count: number of replicas.
 
@@ -113,8 +103,6 @@ def share(batch: dict[str, tf.Tensor], number: int, count: int) -> dict[str, tf.
     ]
     source = source[:, : longest(source)]
     rows |= {"source_ids": source, "target_ids": target}
-    if "links" in rows:
-        rows["links"] = rows["links"][:, : tf.shape(target)[1], : tf.shape(source)[1]]
     if "sample_weight" in rows and rows["sample_weight"].shape.rank == 2:
         rows["sample_weight"] = rows["sample_weight"][:, : tf.shape(target)[1]]
     return rows

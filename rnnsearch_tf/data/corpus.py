@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, overload
 
-from rnnsearch_tf.alignment.pharaoh import as_pharaoh
 from rnnsearch_tf.config import Config, DataConfig
-from rnnsearch_tf.data.held_out import HeldOut, SplitPairs
-from rnnsearch_tf.data.links import LinkedPairs, with_links
-from rnnsearch_tf.data.mixture import MixedPairs
-from rnnsearch_tf.data.pairs import Pairs
-from rnnsearch_tf.data.phrase_table import PhrasePairs
-from rnnsearch_tf.data.phrasebook import phrasebook, phrasebook_alignments
-from rnnsearch_tf.data.shards import open_files
-from rnnsearch_tf.config.effects import evaluation_defaults
-from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.config.data_options import CorpusConfig
+from rnnsearch_tf.config.effects import evaluation_defaults
 from rnnsearch_tf.config.text_checks import names_development_text
+from rnnsearch_tf.data.held_out import HeldOut, SplitPairs
+from rnnsearch_tf.data.mixture import MixedPairs
+from rnnsearch_tf.data.pairs import LinePair, Pairs
+from rnnsearch_tf.data.phrasebook import PARTS, phrasebook
+from rnnsearch_tf.errors import UsageError, UserError
 
-HELD_OUT_SIZE = 500
-"""Pairs in the development and in the test part of the built-in corpus."""
+
+class SeveralFiles(Pairs):
+    """The pairs of several files, one after the other; bad lines are reported with their file."""
+
+    def __init__(self, files: Sequence[Pairs]):
+        super().__init__(None, None, files[0].on_bad_line)
+        self.files = files
+
+    def name(self, side: str) -> str:
+        first, last = (self.files[k].name(side) for k in (0, -1))
+        return f"{first} … {last} ({len(self.files):,} files)"
+
+    def scan(self) -> Iterator[LinePair]:
+        """Yield every line of every file; line numbers start from 1 in each."""
+        return itertools.chain.from_iterable(pairs.scan() for pairs in self.files)
 
 
 def training_corpora(data: DataConfig) -> tuple[CorpusConfig, ...]:
@@ -47,42 +58,24 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
         part: "train", "development", or "test" (built-in corpus only).
 
     Returns:
-        The pairs; None if there is no development text. Training pairs have links if
-        training.guided_alignment_weight is set.
+        The pairs; None if there is no development text.
 
     Raises:
         UsageError: no file is named for a side.
+        UserError: a file is missing.
     """
     data = config.data
-    guided = part == "train" and config.training.guided_alignment_weight
     if data.corpus == "phrasebook":
-        size = data.phrasebook_size if part == "train" else HELD_OUT_SIZE
-        drawn = size, data.phrasebook_seed, part
-        pairs = Pairs(*phrasebook(*drawn), data.on_bad_line)
-        if not guided:
-            return pairs
-        return LinkedPairs(pairs, [*map(as_pharaoh, phrasebook_alignments(*drawn))])
+        size = data.phrasebook_size if part == "train" else PARTS.get(part, 0)
+        return Pairs(*phrasebook(size, part), data.on_bad_line)
     if part not in ("train", "development"):
         raise UsageError(
             f"data: expected part train or development of a corpus in files, got {part!r}; only"
             " the phrasebook has a part test"
         )
-    if data.corpus == "phrase_table" and part == "train":
-        if data.phrase_table is None:
-            raise UsageError("data.phrase_table: expected a Moses phrase table, got none; set it")
-        return PhrasePairs(os.path.join(data.folder or "", data.phrase_table), data.on_bad_line)
     if data.held_out:
         whole = dataclasses.replace(config, data=dataclasses.replace(data, held_out=0))
         return _split(open_corpus(whole, "train"), data.held_out, part)
-    if data.prepared is not None and (
-        part == "train" or data.development_source is None and data.development_target is None
-    ):
-        # imports TensorFlow, which takes seconds
-        from rnnsearch_tf.data.prepared.store import PreparedPairs
-
-        prepared = PreparedPairs(data.prepared)
-        prepared.check_config(config)
-        return prepared if part == "train" else prepared.development()
     if data.corpora is not None and part == "train":
         numbered = enumerate(data.corpora, start=1)
         return MixedPairs((_corpus(data, each, number), each.weight) for number, each in numbered)
@@ -92,13 +85,12 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
         return None
     for name, path in zip(names, paths):
         if path is None:
-            others = ", data.corpora, data.prepared" if part == "train" else ""
+            others = ", data.corpora" if part == "train" else ""
             raise UsageError(
                 f"data.{name}: expected a text file, got none; set it{others}, or"
                 " data.corpus=phrasebook"
             )
-    pairs = open_files(data, paths[0], paths[1], [f"data.{name}" for name in names])
-    return with_links(data, pairs) if guided else pairs
+    return _open_files(data, paths[0], paths[1], [f"data.{name}" for name in names])
 
 
 def check_files(config: Config) -> None:
@@ -109,14 +101,16 @@ def check_files(config: Config) -> None:
         UserError: a file is missing.
         UsageError: as for :func:`open_corpus`.
     """
-    if config.data.corpus == "files" and config.data.prepared is None:
+    if config.data.corpus == "files":
         for part in ("train", "development"):
             open_corpus(config, part)
 
 
 def check_development(config: Config) -> None:
     """Raise UsageError if an option of the evaluations is set without a development text."""
-    for name, default in _idle_without_development_text(config).items():
+    if names_development_text(config.data):
+        return
+    for name, default in evaluation_defaults(config.training, set()).items():
         raise UsageError(
             f"training.{name}: has no effect without a development text; set"
             " data.development_source and data.development_target, or data.held_out, or leave"
@@ -124,27 +118,35 @@ def check_development(config: Config) -> None:
         )
 
 
-def with_default_evaluations(config: Config, named: set[str]) -> Config:
-    """Reset the options of the evaluations to their defaults if there is no development text.
+def files_of(data: DataConfig, value: str | Sequence[str] | None) -> list[str]:
+    """The paths of the files that an option names.
 
-    Args:
-        config: the configuration.
-        named: dotted names of options to keep.
+    Example:
+        >>> from rnnsearch_tf.config import DataConfig
+        >>> files_of(DataConfig(folder="corpus"), ("a.en", "b.en"))
+        ['corpus/a.en', 'corpus/b.en']
     """
-    unnamed = _idle_without_development_text(config, named)
-    return dataclasses.replace(config, training=dataclasses.replace(config.training, **unnamed))
+    names = (value,) if isinstance(value, str) else value or ()
+    return [os.path.join(data.folder or "", name) for name in names]
 
 
-def _idle_without_development_text(config: Config, named: set[str] | None = None) -> dict[str, Any]:
-    """{name: default} of the options of the evaluations that are set but have no effect, because
-    there is no development text; without `named`.
+def _open_files(data: DataConfig, source: Any, target: Any, names: Sequence[str]) -> Pairs:
+    """Open the pairs of one file, or of several, on each side; `names` are those of the two options
+    in messages.
     """
-    # the prepared corpus need not exist yet
-    if names_development_text(dataclasses.replace(config.data, prepared=None)):
-        return {}
-    if config.data.prepared is not None and open_corpus(config, "development") is not None:
-        return {}
-    return evaluation_defaults(config.training, named or set())
+    sides = [files_of(data, value) for value in (source, target)]
+    for name, paths in zip(names, sides):
+        for path in paths:
+            if not os.path.exists(path):
+                raise UserError(f"{name}: {path}: expected a text file, found none; check the path")
+    counts = [len(paths) for paths in sides]
+    if counts[0] != counts[1]:
+        raise UsageError(
+            f"{names[0]}, {names[1]}: expected the same number of files on both sides, got"
+            f" {counts[0]:,} and {counts[1]:,}; name the same parts of both"
+        )
+    files = [Pairs(*paths, data.on_bad_line) for paths in zip(*sides)]
+    return files[0] if len(files) == 1 else SeveralFiles(files)
 
 
 def _split(pairs: Pairs, size: int, part: str) -> Pairs:
@@ -162,5 +164,4 @@ def _split(pairs: Pairs, size: int, part: str) -> Pairs:
 
 def _corpus(data: DataConfig, corpus: CorpusConfig, number: int) -> Pairs:
     names = [f"data.corpora: entry {number}: {side}" for side in ("source", "target")]
-    pairs = open_files(data, corpus.source or "", corpus.target or "", names)
-    return SplitPairs(pairs, HeldOut(pairs, corpus.held_out), "train") if corpus.held_out else pairs
+    return _open_files(data, corpus.source or "", corpus.target or "", names)

@@ -18,16 +18,12 @@ from rnnsearch_tf.config import DataConfig
 from rnnsearch_tf.data import batching
 from rnnsearch_tf.data.batching import Batch, IdPair
 from rnnsearch_tf.data.mixture import mixed
-from rnnsearch_tf.data.prepared.batches import NumberedBatches
 from rnnsearch_tf.data.pairs import SIDES, Pairs, as_pairs
-from rnnsearch_tf.data.prepared.store import PreparedPairs
-from rnnsearch_tf.alignment.tokens import WordLinks
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text.pipeline import Text
 
 _LINES = 512  # lines tokenized at once
 _SIGNATURE = {name: tf.TensorSpec([None, None], tf.int32) for name in ("source_ids", "target_ids")}
-_LINKS = {"links": tf.TensorSpec([None, None, None], tf.float32)}
 
 
 def training_dataset(
@@ -49,39 +45,25 @@ def training_dataset(
         source_text, target_text: Text of each side.
         pairs: the training pairs, Pairs or what ``Pairs(pairs)`` takes; read and checked before
             this returns, unless done before. An epoch of MixedPairs follows the weights.
-            PreparedPairs are not read, and are ordered as in
-            :mod:`rnnsearch_tf.data.prepared.batches`.
         data: options of the data.
         seed: seed of the random order.
-        epoch: number of the first iteration's epoch, increased by one in each later iteration; or,
-            except for PreparedPairs, a callable that returns it at the start of each iteration.
-        on_epoch_size: callback(epoch, batches), called before an epoch's last batch is yielded; not
-            for PreparedPairs, whose number of batches is known beforehand.
+        epoch: number of the first iteration's epoch, increased by one in each later iteration; or a
+            callable that returns it at the start of each iteration.
+        on_epoch_size: callback(epoch, batches), called before an epoch's last batch is yielded.
 
     Returns:
         tf.data.Dataset, finite, of {"source_ids": int32 [B, J], "target_ids": int32 [B, I]},
-        right-padded with PAD_ID, every row ending with END_ID. With LinkedPairs also "links":
-        float32 [B, I, J], the share of source token j in the links of target token i.
+        right-padded with PAD_ID, every row ending with END_ID.
 
     Raises:
-        UsageError: PreparedPairs with a callable `epoch` or with `on_epoch_size`.
-        UserError: bad lines with on_bad_line "error", unreadable files, no pair within the length
-            limits, or links of words that do not exist.
+        UserError: bad lines with on_bad_line "error", unreadable files, or no pair within the length
+            limits.
     """
     pairs = as_pairs(pairs, data.on_bad_line)
-    if isinstance(pairs, PreparedPairs):
-        if callable(epoch) or on_epoch_size is not None:
-            raise UsageError(
-                "training_dataset: expected the number of an epoch, and no on_epoch_size, with a"
-                " prepared corpus, got a function; NumberedBatches has its number of batches"
-            )
-        pairs.check_texts((source_text, target_text))
-        return NumberedBatches(pairs, data, seed).epochs(epoch)
     pairs.check()
     encoded = [EncodedPairs(source_text, target_text, corpus, data) for corpus, _ in pairs.corpora]
     for corpus in encoded:
         corpus.check_not_empty()
-        corpus.check_links()
     next_epoch = epoch if callable(epoch) else itertools.count(epoch).__next__
 
     def batches() -> Iterator[Batch]:
@@ -99,9 +81,7 @@ def training_dataset(
             return batches
         return _with_size(batches, lambda size: on_epoch_size(this_epoch, size))
 
-    dataset = tf.data.Dataset.from_generator(
-        batches, output_signature=_SIGNATURE | (_LINKS if pairs.linked else {})
-    )
+    dataset = tf.data.Dataset.from_generator(batches, output_signature=_SIGNATURE)
     return batching.single_threaded(dataset.prefetch(2))
 
 
@@ -126,22 +106,8 @@ def scoring_batches(
     return list(batching.unsorted_batches(sorted(zip(*ids), key=batching.length), batch_size))
 
 
-def no_pair_fits(names: Sequence[str], limits: Sequence[int]) -> UserError:
-    """The error for a text without any pair within the length limits.
-
-    Args:
-        names: (source, target) names of the text.
-        limits: (source, target) length limits, in tokens.
-    """
-    return UserError(
-        f"{names[0]}, {names[1]}: expected pairs of at most {limits[0]} source and {limits[1]}"
-        " target tokens, got none; raise data.maximum_source_length or data.maximum_target_length"
-    )
-
-
 class EncodedPairs:
-    """Pairs as ids: iterating yields (source ids, target ids), int32 arrays ending with END_ID; for
-    LinkedPairs also the links of their tokens.
+    """Pairs as ids: iterating yields (source ids, target ids), int32 arrays ending with END_ID.
 
     After the first whole pass, up to data.shuffle_buffer pairs are kept in memory and not encoded
     again.
@@ -155,20 +121,18 @@ class EncodedPairs:
         self.limits = tf.constant(
             (data.maximum_source_length, data.maximum_target_length), tf.int32
         )
-        self.kept: list[Any] | None = None
-        self.first_pass: Iterator[Any] | None = None  # begun by check_not_empty
-        self.word_links = WordLinks((source_text, target_text)) if pairs.linked else None
+        self.kept: list[IdPair] | None = None
+        self.first_pass: Iterator[IdPair] | None = None  # begun by check_not_empty
         lines = tf.TensorSpec([None], tf.string)
-        links = (tf.TensorSpec([None, 2], tf.string),) if pairs.linked else ()
         # without AutoGraph, which is not needed and takes seconds
         encode = tf.autograph.experimental.do_not_convert(self._encode)
         self.dataset = batching.single_threaded(
-            tf.data.Dataset.from_generator(self._lines, output_signature=(lines, lines, *links))
+            tf.data.Dataset.from_generator(self._lines, output_signature=(lines, lines))
             .map(encode)
             .prefetch(1)
         )
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[IdPair]:
         if self.kept is not None:
             return iter(self.kept)
         first_pass = self.first_pass
@@ -182,25 +146,21 @@ class EncodedPairs:
         stream = iter(self)
         first = next(stream, None)
         if first is None:
-            raise no_pair_fits([*map(self.pairs.name, SIDES)], self.limits.numpy())
+            names = [self.pairs.name(side) for side in SIDES]
+            limits = self.limits.numpy()
+            raise UserError(
+                f"{names[0]}, {names[1]}: expected pairs of at most {limits[0]} source and"
+                f" {limits[1]} target tokens, got none; raise data.maximum_source_length or"
+                " data.maximum_target_length"
+            )
         self.first_pass = itertools.chain([first], stream)
 
-    def check_links(self) -> None:
-        """Read all links of LinkedPairs, so that a wrong link raises UserError before training
-        starts.
-        """
-        if self.word_links is not None:
-            for _ in self:
-                pass
-
-    def _stream(self) -> Iterator[Any]:
-        kept: list[Any] | None = []
+    def _stream(self) -> Iterator[IdPair]:
+        kept: list[IdPair] | None = []
         too_long = 0
-        for chunk in self.dataset.as_numpy_iterator():
-            source, target, *links, dropped = chunk
+        for source, target, dropped in self.dataset.as_numpy_iterator():
             too_long += int(dropped)
-            pairs = zip(_rows(*source), _rows(*target), *links)
-            for pair in itertools.starmap(self._linked, pairs) if links else pairs:
+            for pair in zip(_rows(*source), _rows(*target)):
                 if kept is not None:
                     kept.append(pair)
                     kept = None if len(kept) > self.keep_limit else kept
@@ -209,57 +169,34 @@ class EncodedPairs:
         if self.pairs.report is not None:
             self.pairs.report.too_long = too_long
 
-    def _linked(self, source: Any, target: Any, links: np.ndarray) -> tuple[Any, Any, np.ndarray]:
-        """The pair with its links, of tokens.
-
-        Args:
-            source, target: ids.
-            links: (file and line, links), bytes.
-        """
-        assert self.word_links is not None
-        where, line = (text.decode("utf-8") for text in links)
-        found = self.word_links.read(line, where, (source, target))
-        return source, target, self.word_links.token_links(found, (source, target))
-
     def _lines(self) -> Iterator[tuple[np.ndarray, ...]]:
-        pairs: Iterator[tuple[Any, ...]] = self.pairs.lines()
-        if self.word_links is not None:
-            pairs = ((each.source, each.target, each.links) for each in self.pairs.good())
+        pairs = self.pairs.lines()
         while group := list(itertools.islice(pairs, _LINES)):
             yield tuple(np.array(side, dtype=object) for side in zip(*group))
 
-    def _encode(
-        self, source_lines: tf.Tensor, target_lines: tf.Tensor, *links: tf.Tensor
-    ) -> tuple[Any, ...]:
+    def _encode(self, source_lines: tf.Tensor, target_lines: tf.Tensor) -> tuple[Any, ...]:
         """Encode lines and drop the pairs beyond the length limits.
 
         Args:
             source_lines, target_lines: string [L].
-            *links: string [L, 2] of a linked corpus.
 
         Returns:
-            (flat ids, row lengths) of the source side; the same of the
-            target side; the links, if any; the number of pairs dropped.
+            (flat ids, row lengths) of the source side; the same of the target side; the number of
+            pairs dropped.
         """
-        texts = (self.source_text, self.target_text)
-        lines = (source_lines, target_lines)
-        ids = [text.encode(side) for text, side in zip(texts, lines)]
+        ids = [self.source_text.encode(source_lines), self.target_text.encode(target_lines)]
         # [L, 2]
         lengths = tf.cast(tf.stack([side.row_lengths() for side in ids], axis=1), tf.int32)
         fits = tf.reduce_all(lengths - 1 <= self.limits, axis=1)  # END_ID is not counted
-        sides = []
-        for rows in ids:
-            rows = tf.ragged.boolean_mask(rows, fits)
-            sides.append((rows.flat_values, rows.row_lengths()))
+        kept = [tf.ragged.boolean_mask(side, fits) for side in ids]
         return (
-            *sides,
-            *(tf.boolean_mask(each, fits) for each in links),
+            *((side.flat_values, side.row_lengths()) for side in kept),
             tf.reduce_sum(tf.cast(~fits, tf.int32)),
         )
 
 
-def _rows(ids: np.ndarray, lengths: np.ndarray) -> Sequence[np.ndarray]:
-    """One side of the pairs, as arrays of ids."""
+def _rows(ids: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+    """The ids of each sentence of one side."""
     return np.split(ids, np.cumsum(lengths)[:-1]) if len(lengths) else []
 
 

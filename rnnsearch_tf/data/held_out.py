@@ -69,7 +69,6 @@ class SplitPairs(Pairs):
         self.pairs = pairs
         self.held_out = held_out
         self.part = part
-        self.linked = pairs.linked
 
     def name(self, side: str) -> str:
         return self.pairs.name(side)

@@ -26,7 +26,7 @@ from rnnsearch_tf.runtime.keras_internals import BuiltModel
 
 
 Batch: TypeAlias = dict[str, tf.Tensor]
-"""``source_ids`` [B, J], ``target_ids`` [B, I]; maybe ``links``, ``sample_weight``."""
+"""``source_ids`` [B, J], ``target_ids`` [B, I]; maybe ``sample_weight``."""
 
 
 class NonFiniteGradient(UserError):

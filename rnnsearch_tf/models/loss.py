@@ -19,21 +19,13 @@ class TranslationLoss(keras.losses.Loss):
     """The training objective: cross-entropy of the target tokens, without padding.
 
     The models compute it fused with the softmax (``layers/output.py``). A direct call with logits
-    computes the definition, without guided alignment.
+    computes the definition.
 
     Args:
         reduction: ``sum`` of the losses of all tokens of the batch, as in the authors' program;
             ``batch_mean``: divided by the number of sentences; ``token_mean``: divided by the
             number of tokens.
         label_smoothing: ε, share of probability spread evenly over the vocabulary, from 0 to 0.95.
-        guided_alignment_weight: w, at least 0. If above 0, ``fit`` adds w · D(A, α)_i to the loss
-            of target token i, see layers/guided_alignment.py:
-
-                loss = Σ_i (−log p(y_i) + w · D(A, α)_i),    reduced as above
-
-            (Chen et al. 2016, w_2 = 1, w_1 = w. Departure: they average the costs D over the words
-            of a sentence; here they are reduced like the other term.) Batches must then also have
-            ``links``, float32 [B, I, J]: A.
 
     Call arguments:
         target_ids: int32 [B, I], 0 is padding.
@@ -50,7 +42,6 @@ class TranslationLoss(keras.losses.Loss):
         self,
         reduction: str = "sum",
         label_smoothing: float = 0.0,
-        guided_alignment_weight: float = 0.0,
         name: str = "translation_loss",
     ) -> None:
         super().__init__(name=name, reduction="sum")
@@ -61,7 +52,6 @@ class TranslationLoss(keras.losses.Loss):
             )
         self.reduction = reduction
         self.label_smoothing = _checked("label_smoothing", label_smoothing)
-        self.guided_alignment_weight = _checked("guided_alignment_weight", guided_alignment_weight)
 
     def reduce(self, losses: tf.Tensor, sentences: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
         """Reduce the losses [N] of the tokens of a batch with ``sentences`` sentences and
@@ -96,7 +86,6 @@ class TranslationLoss(keras.losses.Loss):
         return {
             "reduction": self.reduction,
             "label_smoothing": self.label_smoothing,
-            "guided_alignment_weight": self.guided_alignment_weight,
             "name": self.name,
         }
 

@@ -25,7 +25,6 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers import WordEmbedding
 from rnnsearch_tf.layers.base import Block, as_tensor
 from rnnsearch_tf.layers.dropout import Dropout, dropout
-from rnnsearch_tf.layers.guided_alignment import guided_alignment_losses
 from rnnsearch_tf.layers.initializers import seed_stream
 from rnnsearch_tf.layers.output import OutputWeights, output_weights, softmax_loss, word_logits
 from rnnsearch_tf.models.keras_fit import (
@@ -202,7 +201,6 @@ class TranslationModel(KerasMethods):
             self._check_keras_batch(data)
             return super().train_step(data)
         inputs = batch_inputs(data)
-        self._require_links(inputs, self._loss_object())
         return self.update(inputs)
 
     def update(self, inputs: Batch) -> dict[str, tf.Tensor]:
@@ -211,12 +209,7 @@ class TranslationModel(KerasMethods):
         sentences, tokens = sum_counts(*batch_counts(inputs["target_ids"]))
         self.clear_losses()
         with tf.GradientTape() as tape:
-            losses, nll = self.token_losses(
-                inputs,
-                loss.label_smoothing,
-                training=True,
-                guided_alignment_weight=loss.guided_alignment_weight,
-            )
+            losses, nll = self.token_losses(inputs, loss.label_smoothing, training=True)
             weights = word_weights(inputs, losses.dtype)
             if weights is not None:
                 losses *= weights
@@ -285,14 +278,12 @@ class TranslationModel(KerasMethods):
         inputs: Batch,
         label_smoothing: float = 0.0,
         training: bool = False,
-        guided_alignment_weight: float = 0.0,
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Loss and negative log-likelihood of every real target token, without padding.
 
         Args:
-            inputs: a batch; with a guided_alignment_weight it needs ``links``, see
-                :class:`TranslationLoss`.
-            label_smoothing, guided_alignment_weight: see :class:`TranslationLoss`.
+            inputs: a batch.
+            label_smoothing: see :class:`TranslationLoss`.
             training: whether dropout is active.
 
         Returns:
@@ -300,15 +291,11 @@ class TranslationModel(KerasMethods):
             end symbols.
         """
         inputs = with_int32_ids(inputs)
-        ids = inputs["source_ids"], inputs["target_ids"]
-        if guided_alignment_weight:
-            pre_logits, alignments = self.attended_pre_logits(*ids, training)
-        else:
-            pre_logits = self.pre_logits(*ids, training)
+        pre_logits = self.pre_logits(inputs["source_ids"], inputs["target_ids"], training)
         real = tf.where(inputs["target_ids"] != PAD_ID)
         target_ids = tf.gather_nd(inputs["target_ids"], real)
         output = self.output_weights()
-        losses, nll = softmax_loss(
+        return softmax_loss(
             tf.gather_nd(pre_logits, real),
             output.matrix,
             output.bias,
@@ -317,11 +304,6 @@ class TranslationModel(KerasMethods):
             output.tied,
             output.dtype,
         )
-        if guided_alignment_weight:
-            losses += guided_alignment_weight * tf.gather_nd(
-                guided_alignment_losses(alignments, inputs["links"]), real
-            )
-        return losses, nll
 
     def call(self, inputs: Batch, training: bool = False) -> tf.Tensor:
         inputs = with_int32_ids(inputs)
@@ -480,22 +462,6 @@ class TranslationModel(KerasMethods):
     def _tolerates_non_finite_gradient(self) -> bool:
         """Whether the optimizer continues after a gradient that is not finite."""
         return getattr(self.optimizer, "non_finite_gradient", "error") != "error"
-
-    def _require_links(self, inputs: Batch, loss: TranslationLoss) -> None:
-        """Raise UsageError if guided alignment has no alignments or no links to compare."""
-        if loss.guided_alignment_weight and not self.has_attention:
-            raise UsageError(
-                f"{type(self).__name__}.compile: expected guided_alignment_weight=0 of a model"
-                f" without attention, got {loss.guided_alignment_weight}; leave it out, or use"
-                " RNNsearch or Luong's attention"
-            )
-        if loss.guided_alignment_weight and "links" not in inputs:
-            raise UsageError(
-                "fit: expected batches with links beside"
-                f" guided_alignment_weight={loss.guided_alignment_weight}, got {', '.join(inputs)};"
-                " training_dataset gives them for a corpus with data.train_alignments, and for the"
-                " built-in one"
-            )
 
     def _loss_object(self) -> TranslationLoss:
         if isinstance(self.loss, TranslationLoss):

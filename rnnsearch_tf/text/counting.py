@@ -12,15 +12,11 @@ from typing import IO
 
 import tensorflow as tf
 
-from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import naming
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text.vocabulary import batches
 
 _WORDS_IN_MEMORY = 500_000
-
-OPEN_AT_ONCE = 100
-"""Most open files of saved counts; most systems allow a process 1,024 open files."""
 
 Line = str | bytes
 _Counts = Iterable[tuple[bytes, int]]  # (word, count), by rising words
@@ -89,21 +85,6 @@ class TokenCounts:
                 else heapq.nsmallest(most, items, key=lambda item: (-item[1], item[0]))
             )
         )
-
-    def save(self, path: AnyPath) -> None:
-        """Write the counts to a file; UserError, which names the file, if that fails."""
-        with naming(path), open(path, "wb") as file:
-            _write(file, self._items())
-
-    def add_saved(self, path: AnyPath) -> None:
-        """Add the counts from a file that :meth:`save` wrote."""
-        self._files.append(open(path, "rb"))
-        if len(self._files) > OPEN_AT_ONCE:
-            read = self._files
-            self._files = []
-            self._move_to_file(_merged([*map(_read, read), sorted(self._counts.items())]))
-            for file in read:
-                file.close()
 
     def _move_to_file(self, items: _Counts) -> None:
         """Write counts to a temporary file, and clear the memory, whose counts they include."""

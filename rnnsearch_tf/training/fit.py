@@ -19,17 +19,14 @@ import tensorflow as tf
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, TrainingConfig, save_config
 from rnnsearch_tf.data.corpus import check_development, open_corpus
-from rnnsearch_tf.data.counting import build_corpus_texts
 from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.pairs import Pairs, Report, as_pairs
-from rnnsearch_tf.data.prepared.batches import NumberedBatches
-from rnnsearch_tf.data.prepared.store import PreparedPairs
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runtime.progress import say
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.text.pipeline import Text, load_texts
+from rnnsearch_tf.text.pipeline import Text, build_texts, load_texts
 from rnnsearch_tf.training import warm_start
 from rnnsearch_tf.training.arguments import check_arguments, listed_callbacks
 from rnnsearch_tf.training.callbacks import (
@@ -70,7 +67,7 @@ def train(
         resume: continue from RUN/checkpoints.
         start_from: path of another RUN folder, from whose best weights, vocabularies and
             SentencePiece models this training starts; optimizer, counters and best score are new.
-            ``config`` has that RUN's model and texts, see :func:`continued_config`.
+            ``config`` has that RUN's model and texts: it begins with ``base: RUN/config.yaml``.
         new_words: words of the new text to add to each vocabulary, at most.
         distribute: "mirrored": a replica of the model on each GPU of this machine, each with its
             share of every batch; the batches are those of a single replica.
@@ -246,24 +243,10 @@ class _Training:
         data = self.config.data
         seed = self.config.training.seed
         clock = self.clock
-        if not isinstance(pairs, PreparedPairs):
-            epochs = training_dataset(
-                *self.texts, pairs, data, seed, lambda: state.epoch, clock.set_epoch_size
-            )
-            return lambda: epochs.skip(state.place) if state.place else epochs
-        numbered = NumberedBatches(pairs, data, seed)
-        epochs = numbered.epochs()
-        size = numbered.batches_per_epoch
-
-        def rest_of_epoch() -> tf.data.Dataset:
-            clock.set_epoch_size(state.epoch, size)
-            if state.place:
-                done = min(size, state.place)  # an epoch of another text may have fewer
-                return numbered.dataset(state.epoch * size + done).take(size - done)
-            epochs.epoch.assign(state.epoch)
-            return epochs
-
-        return rest_of_epoch
+        epochs = training_dataset(
+            *self.texts, pairs, data, seed, lambda: state.epoch, clock.set_epoch_size
+        )
+        return lambda: epochs.skip(state.place) if state.place else epochs
 
     def _save(self) -> None:
         save_state(self.run, self.model, self.state, self.config)
@@ -306,18 +289,17 @@ def _prepare(
     if resume:
         pairs.check()  # a text that is refused must not change the RUN
     save_config(config, run.config)
-    if isinstance(pairs, PreparedPairs):
-        pairs.verify()
     if resume:
         model, state = load_state(run)
         texts = load_texts(run, config)
     else:
-        texts = texts or _build_texts(config, pairs)
+        if texts is None:
+            print("building the source and the target vocabulary", file=sys.stderr)
+            source, target = build_texts(config, pairs.lines())
+            texts = source, target
         _save_texts(run, texts)
     report_pairs(pairs.check())
     _check_weights(pairs)
-    if isinstance(pairs, PreparedPairs):
-        pairs.check_texts(texts)
     if resume:
         print(_resume_message(state, config.training), file=sys.stderr)
     else:
@@ -377,8 +359,6 @@ def _check_weights(pairs: Pairs) -> None:
 
 def _sizes(pairs: Pairs) -> Sequence[tuple[int, float]]:
     """(number of pairs, weight) of each corpus."""
-    if isinstance(pairs, PreparedPairs):
-        return pairs.sizes
     return [(corpus.check().kept, weight) for corpus, weight in pairs.corpora]
 
 
@@ -389,16 +369,6 @@ def report_pairs(report: Report, part: str = "training") -> None:
             f"{part} text: {report.skipped:,} bad lines left out; the first: {report.examples[0]}",
             file=sys.stderr,
         )
-
-
-def _build_texts(config: Config, pairs: Pairs) -> tuple[Text, Text]:
-    """(source Text, target Text) of the training text."""
-    if isinstance(pairs, PreparedPairs):
-        source, target = pairs.texts(config)
-    else:
-        print("building the source and the target vocabulary", file=sys.stderr)
-        source, target = build_corpus_texts(config, pairs)
-    return source, target
 
 
 def _save_texts(run: Run, texts: tuple[Text, Text]) -> None:

@@ -36,7 +36,7 @@ def naming_given(config: Config, run: Run, given: dict[str, Any], resume: bool) 
             " with: leave pairs and development out"
         )
     names = {
-        "train": ("train_source", "train_target", "corpora", "prepared", "train_alignments"),
+        "train": ("train_source", "train_target", "corpora"),
         "development": ("development_source", "development_target", "held_out"),
     }
     if isinstance(given["train"], Pairs):

@@ -25,19 +25,13 @@ def write_model_card(
             f"`{file}`" for file in ([files] if isinstance(files, str) else files or ())
         )
 
-    text = (
-        data.prepared
-        and f"the prepared corpus `{data.prepared}`"
-        or {
-            "phrasebook": "the built-in phrasebook",
-            "phrase_table": f"the distinct pairs of `{data.phrase_table}`",
-            "files": "; ".join(
-                f"{named(c.source)} and"
-                f" {named(c.target)}{'' if c.weight == 1 else f', weight {c.weight:g}'}"
-                for c in training_corpora(data)
-            ),
-        }[data.corpus]
-    )
+    text = "the built-in phrasebook"
+    if data.corpus == "files":
+        text = "; ".join(
+            f"{named(c.source)} and"
+            f" {named(c.target)}{'' if c.weight == 1 else f', weight {c.weight:g}'}"
+            for c in training_corpora(data)
+        )
     bleu = (
         "none"
         if state.best_bleu is None

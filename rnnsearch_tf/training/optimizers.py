@@ -210,9 +210,7 @@ def compile_model(model: TranslationModel, config: Config) -> None:
     training = config.training
     model.compile(
         optimizer=build_optimizer(training),
-        loss=TranslationLoss(
-            training.loss_reduction, training.label_smoothing, training.guided_alignment_weight
-        ),
+        loss=TranslationLoss(training.loss_reduction, training.label_smoothing),
     )
     # optimizer variables created during the first update would cause a second trace
     model.optimizer.build(model.trainable_variables)

@@ -58,7 +58,7 @@ def message(tmp_path, text, overrides=()):
         ),
         (
             "data:\n  corpus: null\n",
-            ["data.corpus", "expected one of files, phrasebook, phrase_table, got None"],
+            ["data.corpus", "expected one of files, phrasebook, got None"],
         ),
         ("source:\n  lowercase: 1\n", ["source.lowercase", "expected true or false", "got 1"]),
         (

@@ -181,7 +181,7 @@ def test_text_without_spaces_is_scored_by_characters(rnnsearch, tmp_path):
         "target.vocabulary_size=90",
     ]
     run = write_run(tmp_path / "run", settings, unknown_words=-4.0)
-    sources, references = phrasebook(23, 3, "test")
+    sources, references = phrasebook(23, "test")
     files = ["--source", write(tmp_path / "s", sources)]
     files += ["--reference", write(tmp_path / "r", references)]
     output = ["--output", tmp_path / "t"]

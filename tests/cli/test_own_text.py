@@ -50,7 +50,7 @@ def test_the_commands_lead_to_a_model_that_fits_a_small_corpus(tmp_path):
     """
     from rnnsearch_tf.models import build_model
 
-    for language, lines in zip(("en", "fr"), phrasebook(8000, 1, "train")):
+    for language, lines in zip(("en", "fr"), phrasebook(8000, "train")):
         (tmp_path / f"train.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
     said = run(tmp_path, readme("init"))
     assert (

@@ -30,8 +30,8 @@ def general(tmp_path_factory):
 
 
 @pytest.fixture
-def new_text(tmp_path):
-    words = []
+def new_text(general, tmp_path):
+    words = ["--config", str(general / "config.yaml"), "--set", "data.corpus=files"]
     for side, line in (("source", SOURCE), ("target", "Le zèbre voit une porte verte .")):
         (tmp_path / side).write_text(f"{line}\n" * 50, encoding="utf-8")
         words += ["--set", f"data.train_{side}={tmp_path / side}"]
@@ -101,56 +101,32 @@ def test_interrupted_and_resumed_without_the_run(general, new_text, tmp_path):
     )
 
 
-def test_one_text_does_not_replace_a_mixture_on_resuming(tmp_path, capsys):
-    saved = {"model": {"system": "cslm"}, "data": {"corpus": "files", "corpora": []}}
-    for name in "ab":
-        saved["data"]["corpora"].append({"source": f"{name}.en", "target": f"{name}.fr"})
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(saved))
-    (tmp_path / "mine.tsv").write_text("a cat\tun chat\n" * 3)
-    pairs = str(tmp_path / "mine.tsv")
-    assert run(["train", "--output", str(tmp_path), "--resume", "--pairs", pairs]) == 2
-    said = capsys.readouterr().err
-    assert f"several corpora, got {pairs}; leave it out" in said and "Traceback" not in said
-
-
 @pytest.mark.parametrize(
     "words, code, message",
     [
         (["--from", "RUN", "--resume"], 2, "expected --resume or --from, got both"),
-        (["--mix", "1", "--config", "cslm"], 2, "--mix: expected --from RUN with it, got none"),
         (
             ["--new-words", "1", "--config", "cslm"],
             2,
             "--new-words: expected --from RUN with it, got none",
         ),
         (
-            ["--from", "RUN", "--mix", "0"],
-            2,
-            "--mix: expected a number above 0, such as 0.5, got '0'",
-        ),
-        (
-            ["--from", "RUN", "--mix", "half"],
-            2,
-            "--mix: expected a number above 0, such as 0.5, got 'half'",
-        ),
-        (["--from", "RUN", "--mix", "1"], 2, "--mix: expected new text beside that of"),
-        (
             ["--from", "RUN", "--new-words", "-1"],
             2,
             "--new-words: expected a whole number, at least 0, got '-1'",
         ),
         (
-            ["--from", "RUN", "--set", "model.hidden_size=9"],
+            ["--from", "RUN", "--config", "RUN/config.yaml", "--set", "model.hidden_size=9"],
             2,
             "model.hidden_size: expected 8 as in",
         ),
         (
-            ["--from", "RUN/best"],
+            ["--from", "RUN/best", "--config", "cslm"],
             1,
             "expected a RUN folder that `rnnsearch train` wrote, got one without config.yaml",
         ),
         (
-            ["--from", "nowhere"],
+            ["--from", "nowhere", "--config", "cslm"],
             1,
             "nowhere: expected a RUN folder that `rnnsearch train` wrote, got nothing there",
         ),

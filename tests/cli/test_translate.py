@@ -115,7 +115,7 @@ def test_alignments_beside_the_text(rnnsearch, run_folder, source, translator):
 def test_unknown_words_are_replaced(rnnsearch, run_folder, translator, tmp_path):
     from rnnsearch_tf.data.phrasebook import phrasebook
 
-    lines = phrasebook(60, 2, "test")[0]
+    lines = phrasebook(60, "test")[0]
     found = [t for t in translator.translate(lines) if "<unk>" in t.tokens]
     assert len(found) > 3
     lines = [line for line, t in zip(lines, translator.translate(lines)) if "<unk>" in t.tokens]

@@ -1,14 +1,9 @@
-"""A text whose tokens are their own ids, so that what comes out of a dataset can be told by eye; a
-text in three parts, and its prepared corpus.
-"""
+"""A text whose tokens are their own ids, so that what comes out of a dataset can be told by eye."""
 
 import gzip
-import pathlib
-import shutil
 
 import pytest
 import tensorflow as tf
-from text_in_parts import configuration
 
 from rnnsearch_tf.config import END_ID, load_config
 
@@ -54,28 +49,3 @@ def write(tmp_path):
         return str(path)
 
     return make
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    """A folder with a text in three parts; the middle one is empty."""
-    folder = tmp_path_factory.mktemp("text")
-    for side in ("en", "fr"):
-        for part, count in enumerate((40, 0, 25)):
-            lines = [f"{side}{part} word{k % 7} {'x ' * (k % 5)}\n" for k in range(count)]
-            (folder / f"part.{part}.{side}").write_text("".join(lines))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def made(text):
-    """The folder of its prepared corpus."""
-    from rnnsearch_tf.data.prepared.writing import prepare
-
-    prepare(configuration(text), text / "prepared")
-    return text / "prepared"
-
-
-@pytest.fixture
-def copy(made, tmp_path):
-    return pathlib.Path(shutil.copytree(made, tmp_path / "copy"))

@@ -22,7 +22,7 @@ CAPTIONS = SHARED / "data" / "multi30k" / "train.de.gz"
 
 @pytest.fixture(scope="module")
 def sentences():
-    return phrasebook(300, 5, "train")
+    return phrasebook(300, "train")
 
 
 def test_it_is_that_of_init(sentences, tmp_path):

@@ -173,7 +173,7 @@ def test_files_are_read_no_further_than_the_buffer_asks(numbers, data_config, mo
             )
 
     monkeypatch.setattr(pairs, "scan", scan)
-    pairs.set_report(Report(kept=1_000_000))
+    pairs.report = Report(kept=1_000_000)
     data = data_config(batch_size=10, batches_read_ahead=5, shuffle_buffer=1000)
     batches = training_dataset(numbers, numbers, pairs, data, 1).as_numpy_iterator()
     for _ in range(20):

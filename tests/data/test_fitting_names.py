@@ -10,10 +10,9 @@ from rnnsearch_tf.data.inspection.fitting import language_of
     [
         ("train.en", "en"),
         ("a/train.fr.gz", "fr"),
-        ("train.en.xz", "en"),
-        ("train.pt-BR.bz2", "pt-BR"),
+        ("train.pt-BR", "pt-BR"),
         ("fr.txt", "fr"),
-        ("train.txt.xz", "und"),
+        ("train.txt.gz", "und"),
     ],
 )
 def test_the_language_of_a_name(name, language):

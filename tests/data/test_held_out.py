@@ -86,15 +86,6 @@ def test_the_first_of_several_corpora_gives_it_and_all_keep_out_of_it(write):
         assert not {pair[side] for pair in training} & {pair[side] for pair in held_out}
 
 
-def test_a_corpus_without_what_another_training_held_out(write, lines):
-    training, development = parts(write, lines)
-    entry = dict(source=training.source, target=training.target, held_out=200)
-    config = load_config(values={"data": {"corpora": [entry], "on_bad_line": "skip"}})
-    assert (
-        list(open_corpus(config)) == list(training) and open_corpus(config, "development") is None
-    )
-
-
 @pytest.mark.parametrize(
     "size, part, hint",
     [

@@ -9,7 +9,6 @@ import shlex
 import pytest
 from documents import DOCUMENTS, INLINE, code_blocks, prose
 
-from rnnsearch_tf.cli import prepare
 from rnnsearch_tf.cli.main import VERBS, run
 from rnnsearch_tf.config import Config, load_config, option_fields
 
@@ -131,20 +130,6 @@ def test_configurations_in_the_text_load(document, tmp_path):
             path = tmp_path / "config.yaml"
             path.write_text(code, encoding="utf-8")
             assert isinstance(load_config(path), Config)
-
-
-def test_the_command_after_prepare_suits_a_configuration_of_init():
-    """It holds text out, which is prepared already."""
-    [documented] = [
-        words
-        for words in commands("docs/guides/data.md")
-        if words[0] == "train" and "data.prepared=corpus.ids" in words
-    ]
-    for settings in (
-        [word for flag, word in zip(documented, documented[1:]) if flag == "--set"],
-        re.findall(r"--set (data\.\S+)", prepare.__doc__),
-    ):
-        assert load_config("your-own-text", settings).data.prepared
 
 
 def test_there_is_something_to_look_at():

@@ -32,7 +32,7 @@ EXPORTED = [*(name for name in ONE_OF_EACH if name in READ_THE_SOURCE), TOGETHER
 
 @pytest.fixture(scope="module")
 def texts():
-    source, target = phrasebook(100, 1, "train")
+    source, target = phrasebook(100, "train")
     return build_text(CONFIG.source, source), build_text(CONFIG.target, target)
 
 

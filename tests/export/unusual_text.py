@@ -22,7 +22,7 @@ SIGNS = [
 def lines() -> list[bytes]:
     """Sentences, tricky lines, and random ones of tricky signs and of random bytes."""
     rng = random.Random(1)
-    sentences = phrasebook(300, 3, "train")
+    sentences = phrasebook(300, "train")
     texts = [
         *sentences[0],
         *sentences[1],

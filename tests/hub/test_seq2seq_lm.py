@@ -61,7 +61,7 @@ def test_it_learns_from_raw_pairs_and_its_logits_are_those_of_training():
     config = load_config(
         "phrasebook", overrides=["model.hidden_size=48", "model.embedding_size=32"]
     )
-    sources, targets = map(list, phrasebook(20, 1, "train"))
+    sources, targets = map(list, phrasebook(20, "train"))
     source, target = (
         RNNSearchTokenizer(rnnsearch_tf.build_text(getattr(config, side), lines))
         for side, lines in (("source", sources), ("target", targets))
@@ -91,7 +91,7 @@ def test_it_learns_from_raw_pairs_and_its_logits_are_those_of_training():
 
 
 def test_a_tokenizer_says_what_its_text_says(run):
-    lines = phrasebook(50, 1, "train")[1]
+    lines = phrasebook(50, "train")[1]
     text = rnnsearch_tf.build_text(load_config(run / "config.yaml").target, lines)
     tokenizer = RNNSearchTokenizer(text)
     ids = tokenizer(lines[:3])

@@ -29,7 +29,7 @@ def test_perplexity_is_that_of_keras_nlp():
 
 
 def test_their_sentencepiece_tokenizer_gives_our_ids(tmp_path):
-    lines, _ = phrasebook(300, 1, "train")
+    lines, _ = phrasebook(300, "train")
     text = build_text(TextConfig(tokenization="sentencepiece", vocabulary_size=120), lines)
     text.save(tmp_path, "source")
     model = (tmp_path / "source.spm.model").read_bytes()

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.text import counting
 from rnnsearch_tf.text.counting import TokenCounts
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
@@ -37,15 +36,6 @@ def test_few_words_in_memory_count_as_many(lines, most):
     assert dict(small.total(most)) == expected(lines, most)  # again
 
 
-def test_saved_counts_add_up(lines, tmp_path):
-    for number, (begin, end) in enumerate([(0, 100), (100, 100), (100, 300)]):
-        counted(lines[begin:end], most_words=50).save(tmp_path / str(number))
-    saved = TokenCounts(tf.strings.split)
-    for number in range(3):
-        saved.add_saved(tmp_path / str(number))
-    assert dict(saved.total()) == expected(lines) and dict(saved.total(9)) == expected(lines, 9)
-
-
 def test_only_the_first_lines(lines):
     counts = counted(lines, most_lines=100, most_words=50)
     assert dict(counts.total()) == expected(lines[:100])
@@ -66,15 +56,3 @@ def test_words_with_spaces_inside_bytes_are_whole():
     counts = TokenCounts(lambda lines: tf.ragged.constant([["a\u00a0b", "a\u00a0b"]]), most_words=0)
     counts.add(["a line"])
     assert counts.total() == {"a\u00a0b": 2}
-
-
-def test_many_saved_counts_are_open_a_few_at_a_time(lines, tmp_path, monkeypatch):
-    monkeypatch.setattr(counting, "OPEN_AT_ONCE", 4)
-    added = TokenCounts(tf.strings.split)
-    added.add(lines[:10])
-    for number in range(10, 40):
-        counted(lines[number : number + 1]).save(tmp_path / str(number))
-        added.add_saved(tmp_path / str(number))
-        assert len(added._files) <= 4
-    added.add(lines[40:])
-    assert dict(added.total()) == expected(lines)

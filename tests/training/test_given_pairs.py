@@ -18,8 +18,8 @@ from rnnsearch_tf.training.fit import train
 from rnnsearch_tf.training.given_pairs import naming_given, write_given
 from rnnsearch_tf.translation.loading import load_run
 
-TRAIN = list(zip(*phrasebook(300, 1, "train")))
-DEVELOPMENT = list(zip(*phrasebook(20, 1, "development")))
+TRAIN = list(zip(*phrasebook(300, "train")))
+DEVELOPMENT = list(zip(*phrasebook(20, "development")))
 FILES = [setting for setting in TINY if not setting.startswith("data.phrasebook")]
 FILES += LANGUAGE_MODEL  # whose graph is traced in no time
 FILES += ["data.corpus=files", "training.maximum_updates=3", "training.evaluate_every=3"]

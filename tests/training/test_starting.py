@@ -13,7 +13,6 @@ from test_driver import TINY, config, records
 from tiny_run import write_run
 
 from rnnsearch_tf.config import UNKNOWN_ID, load_config, save_config
-from rnnsearch_tf.data.continuing import continued_config
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import build_model
@@ -82,7 +81,11 @@ def new_text(tmp_path):
 def name_files(folder, pairs):
     for name, lines in zip(("new.en", "new.fr"), zip(*pairs)):
         (folder / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    return [f"data.train_source={folder / 'new.en'}", f"data.train_target={folder / 'new.fr'}"]
+    return [
+        "data.corpus=files",
+        f"data.train_source={folder}/new.en",
+        f"data.train_target={folder}/new.fr",
+    ]
 
 
 def vectors(run):
@@ -114,7 +117,7 @@ def test_new_words_come_behind_the_old_and_change_nothing_for_them(tmp_path, new
         [*SPACES, *VARIANTS[variant], "training.precision=float64"],
         unknown_words=None,
     )
-    settings = continued_config(run, overrides=new_text)
+    settings = load_config(run / "config.yaml", overrides=new_text)
     old, *old_texts, _ = load_run(run)
     settings, texts, model, _ = start_from(run, settings, new_words=3)
     for side, text, before in zip((0, 1), texts, old_texts):
@@ -129,7 +132,7 @@ def test_new_words_come_behind_the_old_and_change_nothing_for_them(tmp_path, new
     sizes = [text.vocabulary.size for text in texts]
     ids = [
         text.encode(tf.constant(lines)).to_tensor()
-        for text, lines in zip(old_texts, phrasebook(10, 2, "train"))
+        for text, lines in zip(old_texts, phrasebook(10, "train"))
     ]
     inputs = dict(zip(("source_ids", "target_ids"), ids))
     before = old(inputs).numpy()
@@ -170,7 +173,11 @@ def test_new_words_of_the_new_text_alone(tmp_path, trained, new_text):
     run = shutil.copytree(trained, tmp_path / "run")
     path = run / "config.yaml"
     save_config(load_config(path, overrides=["data.corpus=files", *files]), path)
-    _, texts, *_ = start_from(run, continued_config(run, overrides=new_text, mix=2.0), new_words=10)
+    corpora = ", ".join(
+        f"{{source: {folder}/new.en, target: {folder}/new.fr}}" for folder in (tmp_path, old)
+    )
+    no_files = ["data.train_source=null", "data.train_target=null", f"data.corpora=[{corpora}]"]
+    _, texts, *_ = start_from(run, load_config(path, overrides=no_files), new_words=10)
     added = [
         text.vocabulary.tokens[load_run(run)[1 + side].vocabulary.size :]
         for side, text in enumerate(texts)
@@ -199,7 +206,7 @@ def test_a_new_word_is_learned(tmp_path, trained, untranslated):
     ]
     no_dropout = [f"model.{name}_dropout=0" for name in ("embedding", "hidden", "readout")]
     train(
-        continued_config(trained, overrides=[*options, *no_dropout]),
+        load_config(trained / "config.yaml", overrides=[*options, *no_dropout]),
         tmp_path / "run",
         start_from=trained,
         new_words=10,
@@ -228,7 +235,9 @@ def test_everything_but_the_weights_begins_anew_and_stands_by_itself(
     run = shutil.copytree(language_model, tmp_path / "general")
 
     def limit(number):
-        return continued_config(run, overrides=[*new_text, f"training.maximum_updates={number}"])
+        return load_config(
+            run / "config.yaml", overrides=[*new_text, f"training.maximum_updates={number}"]
+        )
 
     for name, number in (("whole", 5), ("parts", 2)):
         assert (
@@ -252,7 +261,9 @@ def test_everything_but_the_weights_begins_anew_and_stands_by_itself(
     )
     assert str(tmp_path / "new.en") in card
 
-    again = continued_config(tmp_path / "parts", overrides=["training.maximum_updates=1"])
+    again = load_config(
+        tmp_path / "parts" / "config.yaml", overrides=["training.maximum_updates=1"]
+    )
     train(again, tmp_path / "second", start_from=tmp_path / "parts")
     assert (
         load_state(tmp_path / "second")[1].began_from
@@ -263,8 +274,9 @@ def test_everything_but_the_weights_begins_anew_and_stands_by_itself(
 
 def test_the_new_text_may_be_pairs_in_python(tmp_path, language_model):
     """Read once for its new words, and once to write it."""
-    pairs = [*NEW * 9, *zip(*phrasebook(40, 2, "train"))]
-    settings = continued_config(language_model, None, ["training.maximum_updates=1"], pairs=pairs)
+    pairs = [*NEW * 9, *zip(*phrasebook(40, "train"))]
+    no_text = ["data.corpus=files", "data.held_out=9", "training.maximum_updates=1"]
+    settings = load_config(language_model / "config.yaml", overrides=no_text)
     run = Run(tmp_path / "run")
     train(settings, run, start_from=language_model, new_words=1, pairs=iter(pairs))
     assert records(run.path, "development")[0]["batches"] == 0  # the start is scored
@@ -279,8 +291,9 @@ def test_the_new_text_may_be_pairs_in_python(tmp_path, language_model):
 @pytest.mark.slow
 def test_weights_that_only_got_worse_are_not_kept(tmp_path, language_model):
     train(config(*LANGUAGE_MODEL, "training.maximum_updates=40"), tmp_path / "good")
-    settings = continued_config(
-        tmp_path / "good", overrides=["training.maximum_updates=2", "training.learning_rate=9"]
+    settings = load_config(
+        tmp_path / "good" / "config.yaml",
+        overrides=["training.maximum_updates=2", "training.learning_rate=9"],
     )
     train(settings, tmp_path / "run", start_from=tmp_path / "good")
     losses = [record["loss"] for record in records(tmp_path / "run", "development")]
@@ -333,7 +346,7 @@ def test_new_subwords_come_behind_the_old_the_missing_characters_first(tmp_path)
     limits = ["data.maximum_target_length=90", "data.held_out=0"]
     for number in (2, 12):
         text = start_from(
-            run, continued_config(run, overrides=[*files, *limits]), new_words=number
+            run, load_config(run / "config.yaml", overrides=[*files, *limits]), new_words=number
         )[1][1]
         assert text.vocabulary.tokens[: old.vocabulary.size] == old.vocabulary.tokens
         new = text.vocabulary.tokens[old.vocabulary.size :]
@@ -353,7 +366,7 @@ def test_new_subwords_come_behind_the_old_the_missing_characters_first(tmp_path)
 def test_subwords_stay_without_new_words(tmp_path, new_text):
     pieces = ["target.tokenization=sentencepiece", "target.vocabulary_size=90"]
     run = write_run(tmp_path / "run", [*TINY, *LANGUAGE_MODEL, *pieces], unknown_words=None)
-    settings = continued_config(run, overrides=[*new_text, "training.maximum_updates=1"])
+    settings = load_config(run / "config.yaml", overrides=[*new_text, "training.maximum_updates=1"])
     train(settings, tmp_path / "new", start_from=run)
     for name in ("vocabulary.target.txt", "target.spm.model"):
         assert (tmp_path / "new" / name).read_bytes() == (run / name).read_bytes()

@@ -1,1 +1,1 @@
-"""Looking at text before training: the engines of doctor, init and select."""
+"""Looking at text before training: the engines of doctor and init."""

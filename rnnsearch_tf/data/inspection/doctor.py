@@ -1,28 +1,39 @@
-"""Check training data for problems: the engine of `rnnsearch doctor`."""
+"""Check the text of a configuration in numbers: the engine of `rnnsearch doctor`."""
 
 from __future__ import annotations
 
+import collections
 import dataclasses
-import itertools
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 
-from rnnsearch_tf.config import Config, DataConfig, TextConfig
+import tensorflow as tf
+
+from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config
 from rnnsearch_tf.data.corpus import open_corpus
-from rnnsearch_tf.data.inspection.cleaning import refusal
-from rnnsearch_tf.data.inspection.counts import LANGUAGE_PAIRS, PLACES, Counts
-from rnnsearch_tf.data.inspection.fitting import LOSS, quantile
-from rnnsearch_tf.data.inspection.foreign import LIBRARY
-from rnnsearch_tf.data.inspection.rules import PAIRS, REMEMBERED_PAIRS, is_tokenized
-from rnnsearch_tf.data.inspection.swapped import swapped
+from rnnsearch_tf.data.inspection.fitting import LOST_SHARE, Lengths, quantile
 from rnnsearch_tf.data.pairs import SIDES, LinePair, Pairs
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.runtime.optional import install
-from rnnsearch_tf.text.pipeline import Text
+from rnnsearch_tf.runtime.progress import progress
+from rnnsearch_tf.text.pipeline import Text, build_texts
+from rnnsearch_tf.text.vocabulary import batches
 
-FOREIGN_SHARE = 0.01
-"""Share of lines in another language above which they are a warning: among names and code, one of
-some hundred right lines is called so.
-"""
+PLACES = 3
+"""Places named of each kind of problem."""
+
+REMEMBERED_PAIRS = 1_000_000
+"""Pairs checked for duplicates; a limit on memory."""
+
+PAIRS = {
+    "invalid": "are not UTF-8",
+    "empty": "are empty on one side or both",
+    "copy": "have the same text on both sides",
+    "unequal": "have one side more than three times as long as the other",
+    "duplicate": "are duplicates",
+}
+"""{kind: what pairs of this kind are}."""
+
+_LINES = 512
 
 Messages = Iterator[tuple[str, str]]
 """(severity, message) of each finding."""
@@ -46,26 +57,13 @@ class Finding:
         return f"{self.severity}: {self.part}: {self.message}"
 
 
-def check_data(
-    config: Config,
-    source_text: Text | None = None,
-    target_text: Text | None = None,
-    languages: bool = True,
-) -> list[Finding]:
-    """Read the training and development pairs of a configuration and report what is unusual.
+def check_data(config: Config) -> list[Finding]:
+    """Build the vocabularies, then read the training and the development pairs of a configuration
+    once, and report what is unusual.
 
     Findings: line counts, invalid UTF-8, empty lines, lengths, pairs beyond the length limits,
-    pairs of very unequal length, uncorrelated lengths (shifted lines), swapped sides, copies,
-    duplicates, markup, HTML entities, invisible characters, lines in another Unicode normal form,
-    tokenized text, lines in another language, development sentences in the training text, and, if
-    the Texts are given, the size and the coverage of the vocabularies.
-
-    Args:
-        config: the configuration.
-        source_text, target_text: Text of each side; None: lengths are in words separated by spaces,
-            and vocabularies are not checked.
-        languages: whether to look for lines in another language, among the first LANGUAGE_PAIRS
-            pairs; needs the extra `languages`.
+    pairs of very unequal length, uncorrelated lengths (shifted lines), copies, duplicates,
+    development sentences in the training text, and the size and the coverage of the vocabularies.
 
     Returns:
         The findings, training first. Memory does not grow with the training text.
@@ -76,20 +74,26 @@ def check_data(
         >>> check_data(config)[0].message
         '100 lines on both sides'
     """
+    lenient = config
+    if config.data.corpus == "files":
+        data = dataclasses.replace(config.data, on_bad_line="skip")
+        lenient = dataclasses.replace(config, data=data)
     findings: dict[str, list[Finding]] = {"train": [], "development": []}
+    try:
+        texts = build_texts(lenient, open_corpus(lenient, "train").lines())
+    except UserError as error:
+        return [Finding("error", "train", str(error))]
     sources: set[int] = set()  # hashes of the development sentences, looked for in the other text
     for part in ("development", "train"):
         try:
-            pairs = open_corpus(config, part)
+            pairs = open_corpus(lenient, part)
             if pairs is None:
                 message = (
                     "no development files are named: no BLEU while training, no best checkpoint"
                 )
                 findings[part].append(Finding("warning", part, message))
                 continue
-            listed = part == "train" and refusal(config) is None
-            looked_for = sources if part == "train" else None
-            counts = Counts(config, source_text, target_text, languages, listed, looked_for)
+            counts = Counts(config, texts, sources if part == "train" else None)
             counts.read(pairs)
         except UserError as error:
             findings[part].append(Finding("error", part, str(error)))
@@ -98,40 +102,147 @@ def check_data(
             Finding(severity, part, message)
             for severity, message in _findings(counts, pairs, config, part)
         ]
-        if languages and part == "train":
-            findings[part] += [Finding("note", part, message) for message in _unchecked(counts)]
         if part == "development":
             sources = counts.source_hashes
-        else:
-            findings["development"] += _leaks(len(counts.source_hashes), len(sources))
+        elif both := len(counts.source_hashes):
+            severity = "warning" if both > 0.02 * len(sources) else "note"
+            share = f"{_share(both, len(sources))} of the distinct source sentences"
+            message = f"{share} also occur in the training text"
+            findings["development"].append(Finding(severity, "development", message))
     return findings["train"] + findings["development"]
 
 
-def _held_out(data: DataConfig, part: str) -> str:
-    """An explanation why there are fewer lines than in the files."""
-    if not data.held_out:
-        return ""
-    return (
-        ", without the pairs that data.held_out takes out for development"
-        if part == "train"
-        else ", held out of the training text"
-    )
+class Counts:
+    """Counts of one pass over the pairs of one part.
+
+    Args:
+        config: the configuration.
+        texts: (source Text, target Text), which define tokens.
+        sources: hashes of the source sentences to look for; None: all are remembered.
+
+    Attributes:
+        lines, good, dropped: pairs; those with text on both sides; those longer than the limits.
+        found: {kind of problem: pairs or lines}.
+        places: {kind of problem: its first places}.
+        lengths: {tokens: lines} of each side.
+        tokens, unknown: of each side.
+        source_hashes: of those that were looked for, or of all.
+    """
+
+    def __init__(self, config: Config, texts: Sequence[Text], sources: set[int] | None = None):
+        self.texts = texts
+        self.sources = sources
+        self.limits = (config.data.maximum_source_length, config.data.maximum_target_length)
+        lines = tf.TensorSpec([None], tf.string)
+        self._encode = [
+            tf.function(text.encode, autograph=False, input_signature=[lines]) for text in texts
+        ]
+        self.lines = self.good = self.dropped = 0
+        self.found: collections.Counter[str] = collections.Counter()
+        self.places: dict[str, list[str]] = collections.defaultdict(list)
+        self.lengths: tuple[Lengths, Lengths] = (Lengths(), Lengths())
+        self.tokens = [0, 0]
+        self.unknown = [0, 0]
+        # sums of 1, x, y, xx, yy, xy over the lengths x, y of pairs within the limits
+        self._moments = [0] * 6
+        self._pair_hashes: set[int] = set()
+        self.source_hashes: set[int] = set()
+
+    def read(self, pairs: Pairs) -> None:
+        """Count all pairs."""
+        for group in batches(self._good(pairs), _LINES):
+            sides = zip(*(pair.texts for pair in group))
+            lengths = [self._lengths(side, lines) for side, lines in enumerate(sides)]
+            for counted in zip(group, *lengths):
+                self._count_pair(*counted)
+
+    def _good(self, pairs: Pairs) -> Iterator[LinePair]:
+        """Yield the good pairs, and count the bad ones."""
+        for pair in progress(pairs.scan(), doing="looking at the pairs", unit="lines"):
+            self.lines += pair.kind != "unpaired"
+            if pair.kind is None:
+                yield pair
+            else:
+                self._add(pair.kind, pair.problem, pair.lines)
+
+    def _lengths(self, side: int, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text; adds to the side's tokens and unknown tokens."""
+        ids = self._encode[side](tf.constant([line.encode("utf-8") for line in texts]))
+        flat = ids.flat_values.numpy()
+        self.tokens[side] += int((flat != END_ID).sum())
+        self.unknown[side] += int((flat == UNKNOWN_ID).sum())
+        return [int(length) - 1 for length in ids.row_lengths()]
+
+    def _count_pair(self, pair: LinePair, x: int, y: int) -> None:
+        """Count a good pair of x source and y target tokens."""
+        source, target = pair.texts
+        self.good += 1
+        self.lengths[0][x] += 1
+        self.lengths[1][y] += 1
+        if x > self.limits[0] or y > self.limits[1]:
+            self.dropped += 1
+        else:  # one line of thousands of words would dominate the sums
+            self._moments = [
+                total + term for total, term in zip(self._moments, (1, x, y, x * x, y * y, x * y))
+            ]
+        place = pair.places[0]
+        shorter, longer = sorted((x, y))
+        if longer > 3 * shorter and longer - shorter >= 6:
+            self._add("unequal", f"{place} ({x} and {y} tokens)")
+        if source == target:
+            self._add("copy", place)
+        if self.good <= REMEMBERED_PAIRS:
+            both = hash((source, target))  # 64 bits a pair
+            if both in self._pair_hashes:
+                self._add("duplicate", place)
+            self._pair_hashes.add(both)
+        source_hash = hash(source)
+        if self.sources is None or source_hash in self.sources:
+            self.source_hashes.add(source_hash)
+
+    def _add(self, kind: str, place: str, lines: int = 1) -> None:
+        self.found[kind] += lines
+        if len(self.places[kind]) < PLACES:
+            self.places[kind].append(place)
+
+    def correlation(self) -> float | None:
+        """Pearson correlation of the lengths of pairs within the limits; None if the lengths of a
+        side hardly vary.
+        """
+        number, *sums = self._moments
+        x, y, xx, yy, xy = (total / max(number, 1) for total in sums)
+        spread = (xx - x * x) * (yy - y * y)
+        return (xy - x * y) / math.sqrt(spread) if spread > 0.01 else None
+
+    def words(self, kind: str) -> str:
+        """How many pairs are of a kind, and where."""
+        total = self.good
+        if kind in ("invalid", "empty"):
+            total = self.lines
+        elif kind == "duplicate":
+            total = min(self.good, REMEMBERED_PAIRS)
+        among = f" among the first {total:,}" if total < self.good else ""
+        share = f"{_share(self.found[kind], total)} of the pairs{among}"
+        return f"{share} {PAIRS[kind]}: {'; '.join(self.places[kind])}"
 
 
 def _findings(counts: Counts, pairs: Pairs, config: Config, part: str) -> Messages:
     """All findings about one part."""
     data = config.data
     bad_line = "error" if data.on_bad_line == "error" else "warning"
-    if counts.found["unpaired"]:
-        for place in counts.places["unpaired"]:
-            yield bad_line, place
-    else:
-        yield "note", f"{counts.lines:,} lines on both sides{_held_out(data, part)}"
-    for kind in ("invalid", "empty", "malformed"):
+    for place in counts.places["unpaired"]:
+        yield bad_line, place
+    if not counts.found["unpaired"]:
+        held_out = {
+            "train": ", without the pairs that data.held_out takes out for development",
+            "development": ", held out of the training text",
+        }[part]
+        yield "note", f"{counts.lines:,} lines on both sides{held_out if data.held_out else ''}"
+    for kind in ("invalid", "empty"):
         if counts.found[kind]:
-            yield bad_line, _of_the_pairs(kind, counts, counts.lines)
-    lost = sum(counts.found[kind] for kind in ("invalid", "empty", "unpaired", "malformed"))
-    if data.on_bad_line == "skip" and lost > LOSS[part] * (counts.good + lost):
+            yield bad_line, counts.words(kind)
+    lost = sum(counts.found[kind] for kind in ("invalid", "empty", "unpaired"))
+    if data.on_bad_line == "skip" and lost > LOST_SHARE[part] * (counts.good + lost):
         share = _share(lost, counts.good + lost)
         yield "error", f"{share} of the pairs are lost to bad lines: correct the files"
     if not counts.good:
@@ -140,8 +251,8 @@ def _findings(counts: Counts, pairs: Pairs, config: Config, part: str) -> Messag
         return
     for side, lengths in zip(SIDES, counts.lengths):
         median, long = (quantile(lengths, share) for share in (0.5, 0.95))
-        found = f"median {median}, 95 % within {long}, longest {max(lengths)}"
-        yield "note", f"{side} lengths in {counts.unit}: {found}"
+        numbers = f"median {median}, 95 % within {long}, longest {max(lengths)}"
+        yield "note", f"{side} lengths in tokens: {numbers}"
     if part == "train" and counts.dropped:
         severity = "warning" if counts.dropped > 0.05 * counts.good else "note"
         if counts.dropped == counts.good:
@@ -149,40 +260,18 @@ def _findings(counts: Counts, pairs: Pairs, config: Config, part: str) -> Messag
         source, target = counts.limits
         limits = f"data.maximum_source_length={source} and data.maximum_target_length={target}"
         share = _share(counts.dropped, counts.good)
-        longer = f"{share} of the pairs are longer than {limits}, in {counts.unit}"
-        yield severity, f"{longer}, and left out of training"
+        yield severity, f"{share} of the pairs are longer than {limits}, and left out of training"
     yield from _oddities(counts)
-    yield from _lines(counts)
-    yield from _swapped_sides(pairs, counts)
     for side, text, unknown, tokens in zip(SIDES, counts.texts, counts.unknown, counts.tokens):
-        if text is not None:
-            severity = "warning" if unknown > 0.1 * tokens else "note"
-            found = f"{_share(unknown, tokens)} of the tokens are unknown"
-            yield severity, f"{side} vocabulary of {text.vocabulary.size:,}: {found}"
-
-
-def _swapped_sides(pairs: Pairs, counts: Counts) -> Messages:
-    """A finding about pairs whose sides are swapped."""
-
-    def good() -> Iterator[LinePair]:
-        return (pair for pair in pairs.scan() if pair.kind is None)
-
-    def numbered() -> Iterator[tuple[int, str, str]]:
-        return ((number, *pair.texts) for number, pair in enumerate(good()))
-
-    numbers = sorted({*swapped(numbered, REMEMBERED_PAIRS), *counts.crossed})
-    if numbers:
-        counts.found["swapped"] = len(numbers)
-        first = numbers[:PLACES]
-        lines = itertools.islice(good(), first[-1] + 1)
-        counts.places["swapped"] = [pair.places[0] for k, pair in enumerate(lines) if k in first]
-        yield "warning", _of_the_pairs("swapped", counts, min(counts.good, REMEMBERED_PAIRS))
+        severity = "warning" if unknown > 0.1 * tokens else "note"
+        share = f"{_share(unknown, tokens)} of the tokens are unknown"
+        yield severity, f"{side} vocabulary of {text.vocabulary.size:,}: {share}"
 
 
 def _oddities(counts: Counts) -> Messages:
     """Findings about pairs that are well-formed but look wrong."""
     if counts.found["unequal"]:
-        yield "warning", _of_the_pairs("unequal", counts, counts.good)
+        yield "warning", counts.words("unequal")
     correlation = counts.correlation()
     if counts.good >= 100 and correlation is not None and correlation < 0.3:
         message = (
@@ -192,89 +281,9 @@ def _oddities(counts: Counts) -> Messages:
         yield "warning", message
     for kind, many in (("copy", 0.01), ("duplicate", 0.05)):
         if counts.found[kind]:
-            pairs = min(counts.good, REMEMBERED_PAIRS) if kind == "duplicate" else counts.good
-            severity = "warning" if counts.found[kind] > many * pairs else "note"
-            yield severity, _of_the_pairs(kind, counts, pairs)
-    if counts.found["line ends"]:
-        contain = "contain a character that some programs treat as a line end"
-        places = "; ".join(counts.places["line ends"])
-        yield "note", f"{counts.found['line ends']:,} pairs {contain}: {places}"
-
-
-def _lines(counts: Counts) -> Messages:
-    """Findings about the lines of each side."""
-    for side, settings in counts.sides.items():
-        kinds = {change.kind: change.found for change in counts.changes[side]}
-        kinds["tokenized"] = "look tokenized"
-        kinds["language"] = f"are in another language than {settings.language}"
-        for kind, words in kinds.items():
-            count = counts.found[f"{kind} {side}"]
-            total = min(counts.good, LANGUAGE_PAIRS) if kind == "language" else counts.good
-            share = count / total
-            if not count or kind == "tokenized" and not is_tokenized(share, settings):
-                continue
-            severity, aside, advice = _advice(kind, side, settings, share)
-            found = f"{_share(count, total)} of the {side} lines{_among(total, counts)}"
-            places = _places(f"{kind} {side}", counts)
-            yield severity, f"{found} {words}{aside}: {places}{advice}"
-
-
-def _advice(kind: str, side: str, settings: TextConfig, share: float) -> tuple[str, str, str]:
-    """(severity, what becomes of such lines, what to do) for lines of a kind."""
-    match kind:
-        case "markup" | "entities":
-            them = "it" if kind == "markup" else "them"
-            return "warning", f", and translations will have {them} too", ""
-        case "spaces":
-            return "note", ", which is read as one space", ""
-        case "invisible":
-            return "note", ", which are removed", ""
-        case "form":
-            scored = "but other programs may score them differently"
-            return "note", "", f"; they are converted, {scored}"
-        case "tokenized":
-            spaced = f"{side}.tokenization=space"
-            return "warning", "", f"; --fix DIR detokenizes the training text; or set {spaced}"
-        case _:
-            return "warning" if share > FOREIGN_SHARE else "note", "", ""
-
-
-def _unchecked(counts: Counts) -> Iterator[str]:
-    """Why the languages of lines were not looked at."""
-    if counts.languages is None:
-        yield (
-            "the languages of the lines were not checked, which needs the package"
-            f" {LIBRARY}: {install(LIBRARY)}"
-        )
-    elif counts.languages.unchecked:
-        yield (
-            f"lines in another language than {', '.join(counts.languages.unchecked)} were not"
-            f" looked for, as {LIBRARY} does not know it"
-        )
-
-
-def _of_the_pairs(kind: str, counts: Counts, total: int) -> str:
-    """How many pairs are of a kind, and where."""
-    share = _share(counts.found[kind], total)
-    return f"{share} of the pairs{_among(total, counts)} {PAIRS[kind]}: {_places(kind, counts)}"
-
-
-def _among(total: int, counts: Counts) -> str:
-    return f" among the first {total:,}" if total < counts.good else ""
-
-
-def _places(kind: str, counts: Counts) -> str:
-    """The first places of a kind, and how to see the others."""
-    more = "; --fix DIR lists all" if counts.listed and counts.found[kind] > PLACES else ""
-    return "; ".join(counts.places[kind]) + more
-
-
-def _leaks(both: int, different: int) -> Iterator[Finding]:
-    """A finding about development sentences that also occur in the training text."""
-    if both:
-        severity = "warning" if both > 0.02 * different else "note"
-        sentences = f"{_share(both, different)} of the distinct source sentences"
-        yield Finding(severity, "development", f"{sentences} also occur in the training text")
+            total = min(counts.good, REMEMBERED_PAIRS) if kind == "duplicate" else counts.good
+            severity = "warning" if counts.found[kind] > many * total else "note"
+            yield severity, counts.words(kind)
 
 
 def _share(count: int, total: int) -> str:

@@ -20,15 +20,14 @@ from rnnsearch_tf.config.yaml_files import read_value
 from rnnsearch_tf.data.pairs import Pairs, Report, as_pairs
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.files.tables import split
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text import languages
 
 UNKNOWN_LANGUAGE = "und"
 """ISO 639 code of an undetermined language."""
 
-LOSS = {"train": 0.5, "development": 0.1}
-"""Share of lost pairs above which the loss is an error: training would be scored on another
+LOST_SHARE = {"train": 0.5, "development": 0.1}
+"""Share of lost pairs above which it is an error: training would be scored on another
 development text than intended.
 """
 
@@ -158,7 +157,7 @@ def inspect(
     """Read two files once and count their pairs and lengths.
 
     Args:
-        source, target: paths, or columns of a table such as ``fra.txt#2``.
+        source, target: paths.
         source_language, target_language: codes; None: taken from the file names.
 
     Raises:
@@ -168,7 +167,7 @@ def inspect(
     if pathlib.Path(source).resolve() == pathlib.Path(target).resolve():
         raise UserError(
             f"{source}: expected two files, a text and its translation, got one file twice; name"
-            " the other one, or, if it has both, --pairs"
+            " the other one, or, if it is a table of both, --pairs"
         )
     codes = (source_language or language_of(source), target_language or language_of(target))
     return _inspected(Pairs(str(source), str(target), on_bad_line="skip"), codes)
@@ -221,7 +220,7 @@ def _inspected(pairs: Pairs, codes: tuple[str, str]) -> Inspection:
             f"{source}, {target}: expected at least {MINIMUM_PAIRS} pairs of sentences, got"
             f" {report}; check the files"
         )
-    if report.skipped > LOSS["train"] * (report.kept + report.skipped):
+    if report.skipped > LOST_SHARE["train"] * (report.kept + report.skipped):
         raise UserError(
             f"{source}, {target}: expected a text and its translation, line by line, got"
             f" {report}; correct the files"
@@ -230,16 +229,14 @@ def _inspected(pairs: Pairs, codes: tuple[str, str]) -> Inspection:
 
 
 def language_of(path: AnyPath) -> str:
-    """The language code in the name of a file or a column: its last part that is a code.
+    """The language code in the name of a file: its last part that is a code.
 
     Example:
-        >>> names = "corpus/train.en.gz", "train.pt-BR.xz", "fr.txt", "a.jsonl#text.de", "a.tsv#1"
-        >>> [language_of(name) for name in names]
-        ['en', 'pt-BR', 'fr', 'de', 'und']
+        >>> [language_of(name) for name in ("corpus/train.en.gz", "train.pt-BR", "fr.txt", "a.tsv")]
+        ['en', 'pt-BR', 'fr', 'und']
     """
-    _, column = split(path)
-    for word in reversed((column or pathlib.PurePath(path).name).split(".")):
-        if re.fullmatch("[a-z]{2}([-_][A-Za-z]{2,4})?", word) and word not in ("gz", "xz"):
+    for word in reversed(pathlib.PurePath(path).name.split(".")):
+        if re.fullmatch("[a-z]{2}([-_][A-Za-z]{2,4})?", word) and word != "gz":
             return word
     return UNKNOWN_LANGUAGE
 

@@ -1,1 +1,0 @@
-"""Corpora larger than memory: written once as ids, read by pair number."""
