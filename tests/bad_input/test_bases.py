@@ -16,7 +16,6 @@ from rnnsearch_tf.config import (
     shipped_configs,
 )
 from rnnsearch_tf.config.text_checks import names_development_text
-from rnnsearch_tf.data.continuing import continued_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.profile import load_profile
 
@@ -261,20 +260,6 @@ def test_what_a_run_saves_is_complete(files):
     save_config(config, path)
     assert "base" not in yaml.safe_load(path.read_text())
     assert saved_config(path) == load_config(path) == config
-
-
-def test_a_training_that_goes_on_takes_what_a_base_sets(files, tmp_path):
-    """Another limit in a base takes the place of the RUN's."""
-    folder = tmp_path / "run"
-    (folder / "best").mkdir(parents=True)
-    for side in ("source", "target"):
-        (folder / f"vocabulary.{side}.txt").write_text("")
-    overrides = ["training.maximum_updates=7", "data.corpus=phrasebook"]
-    save_config(load_config(overrides=overrides), folder / "config.yaml")
-    training = continued_config(
-        folder, files(low="training: {maximum_minutes: 3}\n", c="base: low.yaml\n")
-    ).training
-    assert (training.maximum_minutes, training.maximum_updates) == (3.0, None)
 
 
 def test_a_shipped_configuration_says_what_it_is_and_holds_only_what_differs_from_its_base():
