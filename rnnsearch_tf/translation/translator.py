@@ -12,7 +12,7 @@ from typing import Any, overload
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig, check_value
+from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig
 from rnnsearch_tf.config.presets import ATTENDING
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models.ensemble import Ensemble
@@ -159,14 +159,12 @@ class Translator:
         self,
         sources: Iterable[Line],
         targets: Iterable[Line],
-        batch_size: int | None = None,
         tokenized: bool = False,
     ) -> list[ScoredPair]:
         """Score and align given pairs.
 
         Args:
             sources, targets: as many targets as sources.
-            batch_size: pairs in a batch; None takes search.batch_size.
             tokenized: the lines are Moses tokens already; see ``Text.split``.
 
         Returns:
@@ -174,8 +172,8 @@ class Translator:
             end symbol.
 
         Raises:
-            UsageError: `sources` or `targets` are not sentences, there are more of one than of the
-                other, or `batch_size` is below 1.
+            UsageError: `sources` or `targets` are not sentences, or there are more of one than of
+                the other.
         """
         sources = list_of_texts(sources, "sources")
         targets = list_of_texts(targets, "targets")
@@ -184,9 +182,6 @@ class Translator:
                 f"score_targets: expected as many targets as sources, {len(sources)}, got"
                 f" {len(targets)}; give one target for each source"
             )
-        if batch_size is None:
-            batch_size = self.config.search.batch_size
-        size = check_value("search.batch_size", batch_size, "batch_size")
         target_tokens, target_ids = self._target.tokens_and_ids(targets, tokenized)
         pairs = [
             (
@@ -202,7 +197,7 @@ class Translator:
         ]
         pairs.sort(key=lambda pair: (len(pair[0].ids), len(pair[1][1])))
         results: dict[int, ScoredPair] = {}
-        for batch in batches(pairs, size):
+        for batch in batches(pairs, self.config.search.batch_size):
             result = self._score(batch)
             for row, (source, (tokens, ids)) in enumerate(batch):
                 log_probabilities = result.log_probabilities[row, : len(ids)].astype(np.float64)
@@ -226,7 +221,6 @@ class Translator:
         self,
         sources: Iterable[Line],
         targets: Iterable[Line],
-        batch_size: int | None = None,
         tokenized: bool = False,
     ) -> list[float]:
         """Natural-log probability of each pair, including the end symbol; arguments as of
@@ -234,7 +228,7 @@ class Translator:
         """
         return [
             scored.log_probability
-            for scored in self.score_targets(sources, targets, batch_size, tokenized)
+            for scored in self.score_targets(sources, targets, tokenized)
         ]
 
     def search_config(self, **changes: Any) -> SearchConfig:

@@ -50,12 +50,6 @@ def test_what_is_no_sentence(translator, method, texts, message):
         getattr(translator, method)(texts, *more)
 
 
-@pytest.mark.parametrize("size", [0, -1, 1.5])
-def test_no_batch_size(translator, size):
-    with pytest.raises(UsageError, match=f"batch_size: expected .*, got {size}"):
-        translator.score(["a"], ["b"], batch_size=size)
-
-
 @pytest.mark.parametrize(
     "lengths, message",
     [
