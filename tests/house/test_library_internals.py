@@ -176,18 +176,6 @@ def test_gradients_by_the_functions_value():
         )
 
 
-def test_cudnn_takes_the_arguments():
-    """What it computes, tests/gpu_kernels.py compares on a GPU."""
-    require("tensorflow", tf.raw_ops, "CudnnRNNV3")
-    from rnnsearch_tf.runtime.tensorflow_internals import cudnn_rnn
-
-    given = {"input", "input_h", "input_c", "params", "sequence_lengths"}
-    given |= {"rnn_mode", "time_major", "is_training"}
-    assert given <= inspect.signature(cudnn_rnn).parameters.keys(), says(
-        "tensorflow", "CudnnRNNV3 has other arguments"
-    )
-
-
 @pytest.fixture
 def exported(tmp_path):
     """A SavedModel with a weight, a function of its own gradient and two signatures."""

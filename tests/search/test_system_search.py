@@ -40,7 +40,7 @@ def test_probabilities_of_all_outputs_sum_to_one(name):
     """Every output of up to three tokens, and every beginning of three tokens that has not ended;
     `<pad>` is made impossible.
     """
-    model = tiny_system(name, "float32", biases="all")
+    model = tiny_system(name, "float32")
     bias = model.output_layer.b_softmax
     bias.assign(np.concatenate([[-1e9], bias.numpy()[1:]]))
     words = range(END_ID + 1, TARGET_SIZE)
@@ -57,7 +57,7 @@ def test_probabilities_of_all_outputs_sum_to_one(name):
 
 @each_system
 def test_forced_scores_are_the_beams(name):
-    model = tiny_system(name, "float32", biases="all")
+    model = tiny_system(name, "float32")
     bias = model.output_layer.b_softmax
     bias.assign(bias.numpy() + 2.0 * (np.arange(TARGET_SIZE) == END_ID))  # so that some outputs end
     source_ids = padded([source for source, _ in PAIRS])
