@@ -114,11 +114,6 @@ def test_a_fixed_search_says_so(capsys, exported, source, words, message):
     assert not out and message in err
 
 
-def test_other_verbs_refuse_it(capsys, exported, source):
-    assert run(["score", "--model", str(exported), source, source]) == 1
-    assert "which only translate takes, one at a time" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_no_links_are_invented_where_nothing_is_aligned(
     capsys, exported, source, monkeypatch, form
