@@ -37,7 +37,6 @@ class Score:
     name: str
     score: float
     signature: str
-    details: str
 
     def __str__(self) -> str:
         return f"{self.name} {self.score:.2f}"
@@ -115,7 +114,7 @@ def bleu(
         lowercase: compare without case; the signature records it.
 
     Returns:
-        Score; `details` holds the n-gram precisions and the brevity penalty.
+        Score.
 
     Raises:
         UserError: the lists differ in length or are empty.
@@ -181,6 +180,4 @@ def _score(metric: Any, name: str, hypotheses: Sequence[str], references: Refere
     if not hypotheses:
         raise UserError("expected at least one sentence to evaluate, got none")
     result = metric.corpus_score(hypotheses, lists)
-    return Score(
-        name, result.score, str(metric.get_signature()), getattr(result, "verbose", "") or ""
-    )
+    return Score(name, result.score, str(metric.get_signature()))
