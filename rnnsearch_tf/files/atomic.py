@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import pathlib
 import shutil
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from rnnsearch_tf.errors import UserError, one_line
 from rnnsearch_tf.files import AnyPath
@@ -77,48 +75,6 @@ def new_folder(path: AnyPath) -> Iterator[pathlib.Path]:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-@contextlib.contextmanager
-def locked(
-    folder: AnyPath, name: object = None, waiting: Callable[[], object] | None = None
-) -> Iterator[bool]:
-    """Hold an exclusive lock on a folder, which is created if missing. Yield whether the lock was
-    obtained: False on a file system without locks.
-
-    The operating system releases the lock when the process ends, even by a kill.
-
-    Args:
-        folder: its path.
-        name: how messages name it; None: the path.
-        waiting: called before waiting for another process that holds the lock; None: a held lock is
-            an error.
-
-    Raises:
-        UserError: another process holds the lock, or the folder cannot be created.
-    """
-    with naming(folder):
-        descriptor = os.open(make_folder(folder), os.O_RDONLY)
-    try:
-        yield _lock(descriptor, name or folder, waiting)
-    finally:
-        os.close(descriptor)
-
-
-def _lock(descriptor: int, name: object, waiting: Callable[[], object] | None) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        if waiting is None:
-            raise UserError(
-                f"{name}: expected to be the only process that writes it, got another one; wait"
-                " until it ends"
-            ) from None
-        waiting()
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-    except OSError:
-        return False
-    return True
-
-
 def make_folder(path: AnyPath) -> pathlib.Path:
     """Create a folder and its parents if missing; UserError if it cannot be created."""
     path = pathlib.Path(path)
@@ -155,26 +111,6 @@ def sync(path: AnyPath) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-class NamedFile:
-    """A new binary file for a ``with`` block; a failed write is a UserError that names the file."""
-
-    def __init__(self, path: AnyPath) -> None:
-        self._path = path
-        with naming(path):
-            self._file = open(path, "wb")
-
-    def __enter__(self) -> NamedFile:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
-        with naming(self._path) if kind is None else contextlib.suppress(OSError):
-            self._file.close()  # writes what is still buffered
-
-    def write(self, data: bytes) -> None:
-        with naming(self._path):
-            self._file.write(data)
 
 
 @contextlib.contextmanager

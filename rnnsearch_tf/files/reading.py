@@ -17,15 +17,6 @@ log = logging.getLogger("rnnsearch_tf")
 _LINES = 1024  # lines read at once if the caller takes them one by one
 
 
-def state_of(path: object) -> tuple[float, int] | None:
-    """(time of the last change, size) of a file, to see whether it has changed; None for anything
-    that is no file.
-    """
-    if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):
-        return None
-    return os.path.getmtime(path), os.path.getsize(path)
-
-
 def read_raw(name: InputFile) -> Iterator[bytes]:
     """Yield the lines of a file one by one, as bytes without line feeds; argument and errors as in
     :func:`line_batches`.

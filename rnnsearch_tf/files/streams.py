@@ -40,18 +40,17 @@ would fill the memory.
 _GZIP = b"\x1f\x8b"  # first bytes
 
 
-def line_batches(name: InputFile, size: int, cut: bool = False) -> Iterator[list[bytes]]:
+def line_batches(name: InputFile, size: int) -> Iterator[list[bytes]]:
     """Yield lists of 1 to `size` lines as bytes, without their line feeds, as soon as they arrive.
 
     Args:
         name: a file, plain or .gz; None or ``-`` for standard input; an int for a file
             descriptor, which is closed at the end.
         size: most lines in a list. At most these and one chunk of the file are in memory.
-        cut: True: truncate a line longer than LONGEST_LINE, to more than LONGEST_LINE bytes.
 
     Raises:
-        UserError: the file is missing, is a folder, cannot be read, is truncated, or (without
-            `cut`) has a line longer than LONGEST_LINE.
+        UserError: the file is missing, is a folder, cannot be read, is truncated, or has
+            a line longer than LONGEST_LINE.
     """
     where = display_name(name)
     count = 0
@@ -65,7 +64,7 @@ def line_batches(name: InputFile, size: int, cut: bool = False) -> Iterator[list
                 chunk = chunk.removeprefix(codecs.BOM_UTF8)
                 started = True
             *complete, last = chunk.split(b"\n")
-            if not cut and held + len(chunk if not complete else complete[0]) > LONGEST_LINE:
+            if held + len(chunk if not complete else complete[0]) > LONGEST_LINE:
                 raise UserError(
                     f"{where}:{count + 1}: expected lines of at most {LONGEST_LINE:,} bytes,"
                     " got a longer one; break it, or take it out"
@@ -75,9 +74,8 @@ def line_batches(name: InputFile, size: int, cut: bool = False) -> Iterator[list
                 count = count + len(complete)
                 rest = []
                 held = 0
-            if held <= LONGEST_LINE:
-                rest.append(last)
-                held += len(last)
+            rest.append(last)
+            held += len(last)
             while len(lines) >= size:
                 yield lines[:size]
                 del lines[:size]

@@ -93,13 +93,6 @@ def whole_file(name: OutputFile) -> Iterator[Binary]:
 
 
 @contextlib.contextmanager
-def whole_files(names: Iterable[OutputFile]) -> Iterator[list[Binary]]:
-    """:func:`whole_file` of several files."""
-    with contextlib.ExitStack() as stack:
-        yield [stack.enter_context(whole_file(name)) for name in names]
-
-
-@contextlib.contextmanager
 def _named(name: OutputFile) -> Iterator[None]:
     """Turn an OSError inside the block into a UserError that names the file, except for standard
     output.

@@ -1,4 +1,4 @@
-"""A trained model on disk (a RUN): paths, checksums, weights, shipped models.
+"""A trained model on disk (a RUN): paths, weights, the shipped model.
 
 May import errors and files.
 """

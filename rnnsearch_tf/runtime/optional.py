@@ -15,6 +15,7 @@ PACKAGES = {
 }
 """{module: (package, extra)}"""
 
+
 def has(*modules: str) -> bool:
     """Whether all these modules can be imported."""
     return all(importlib.util.find_spec(module) for module in modules)
