@@ -128,8 +128,7 @@ class Experiment:
 
     def development(self, name: str, seed: int) -> list[dict]:
         """{"batches", "minutes", "bleu", "loss"} of every evaluation of a training."""
-        lines = self.run(name, seed).metrics.read_text(encoding="utf-8").splitlines()
-        records = map(json.loads, lines)
+        records = map(json.loads, read_all(self.run(name, seed).metrics))
         return [record for record in records if record["kind"] == "development"]
 
     def output(self, key: str, make: Callable[[], Sequence[str]]) -> list[str]:
@@ -226,13 +225,9 @@ def scored(texts, references, places) -> dict:
 
 @dataclasses.dataclass
 class Page:
-    """The results of an item.
-
-    Attributes:
-        title: its name in the paper.
-        ours, paper: tables, as lists of rows {column: value, or list of one value for each seed}.
-        text: paragraphs below the tables.
-        pictures: {name: matplotlib Figure}.
+    """The results of an item: tables as lists of rows
+    {column: value, or list of one value for each seed}, paragraphs below them, pictures
+    {name: matplotlib Figure}.
     """
 
     title: str
@@ -275,9 +270,7 @@ def table(rows: list[dict]) -> list[str]:
 
 def over_seeds(values: list):
     """A cell from one value for each seed: a single value, a list, or None if one is None."""
-    if None in values:
-        return None
-    return values[0] if len(values) == 1 else list(values)
+    return None if None in values else values[0] if len(values) == 1 else list(values)
 
 
 def shown(value) -> str:
@@ -305,12 +298,9 @@ def _cell(value):
 
 
 def curves_figure(panels: dict, label: str = "BLEU"):
-    """Plot curves side by side; systems with attention are solid, the others dashed.
-
-    Args:
-        panels: {label of the x axis: {system: (list of x values, list of values)}}; a value that is
-            a list, one for each seed, is drawn as its mean with its standard deviation.
-        label: of the y axis.
+    """Plot {label of the x axis: {system: (x values, values)}} side by side. A value that is a list,
+    one for each seed, is drawn as its mean with its standard deviation. Systems with attention are
+    solid, the others dashed.
     """
     import numpy as np
     from matplotlib.figure import Figure
