@@ -17,24 +17,33 @@ import zlib
 
 import numpy as np
 
+ATTENTION = dict(alignment_size=5)
+MAXOUT = dict(maxout_size=3, output_rank=None)
 SYSTEMS = {
-    "rnnsearch": dict(),
-    "rnnsearch-paper": dict(decoder_order="paper", output_rank=2),
-    "rnnsearch-update": dict(decoder_order="look_update_generate", biases="none"),
-    "rnnsearch-lstm": dict(unit="lstm", output_rank=2, tie_target_embeddings=False),
-    "rnnsearch-windows": dict(attention="gaussian_window", windows=2),
-    "rnnsearch-tied": dict(
-        tie_target_embeddings=True, scale_embeddings=True, output_rank=3, embedding_size=3
+    "rnnsearch": dict(**ATTENTION, **MAXOUT),
+    "rnnsearch-paper": dict(**ATTENTION, maxout_size=3, output_rank=2, decoder_order="paper"),
+    "rnnsearch-update": dict(
+        **ATTENTION, **MAXOUT, decoder_order="look_update_generate", biases="none"
     ),
-    "rnnencdec": dict(system="rnnencdec"),
-    "encoder_decoder": dict(system="encoder_decoder", output_rank=2),
+    "rnnsearch-lstm": dict(**ATTENTION, maxout_size=3, output_rank=2, unit="lstm"),
+    "rnnsearch-windows": dict(**MAXOUT, attention="gaussian_window", windows=2),
+    "rnnsearch-tied": dict(
+        **ATTENTION, **MAXOUT, tie_target_embeddings=True, scale_embeddings=True
+    ),
+    "rnnencdec": dict(system="rnnencdec", **MAXOUT),
+    "encoder_decoder": dict(system="encoder_decoder", maxout_size=3, output_rank=2),
     "deep_lstm": dict(system="deep_lstm", layers=3, reverse_source=True, peepholes=True),
     "stacked": dict(system="stacked", layers=3, unit="lstm"),
     "stacked-gru": dict(system="stacked", layers=2),
     "luong-dot": dict(system="luong", attention_score="dot", layers=2, unit="lstm"),
     "luong-general": dict(system="luong", input_feeding=True),
     "luong-concat": dict(
-        system="luong", attention_score="concat", input_feeding=True, layers=2, unit="lstm"
+        system="luong",
+        attention_score="concat",
+        **ATTENTION,
+        input_feeding=True,
+        layers=2,
+        unit="lstm",
     ),
     "cslm": dict(system="cslm", ngram_order=3, second_hidden_size=5, scale_embeddings=True),
 }
