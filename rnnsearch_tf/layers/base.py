@@ -440,14 +440,6 @@ def real_positions(values: tf.Tensor, mask: tf.Tensor | None = None) -> tf.Tenso
     return tf.fill(tf.shape(values)[:2], True) if mask is None else tf.cast(mask, tf.bool)
 
 
-def mean_of_words(vectors: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Mean over the real positions of each sentence: float [B, J, n], bool [B, J] → float [B, n];
-    zero for a sentence without real positions.
-    """
-    real = tf.cast(mask, vectors.dtype)[..., tf.newaxis]
-    return tf.math.divide_no_nan(tf.reduce_sum(vectors * real, axis=1), tf.reduce_sum(real, axis=1))
-
-
 def pad_bias(bias: tf.Tensor, size: int) -> tf.Tensor:
     """Append zeros to a bias of the first columns: [width] → [size]."""
     return bias if bias.shape[0] == size else tf.pad(bias, [[0, size - bias.shape[0]]])

@@ -21,7 +21,7 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import DeepOutput
-from rnnsearch_tf.layers.base import Block, State, mean_of_words
+from rnnsearch_tf.layers.base import Block, State
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
 from rnnsearch_tf.layers.summary import SummaryMatrices
@@ -44,6 +44,14 @@ class Summary(NamedTuple):
     output_term: tf.Tensor
     context_term: tf.Tensor
     mask: tf.Tensor
+
+
+def mean_of_words(vectors: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+    """Mean over the real positions of each sentence: float [B, J, m], bool [B, J] → float [B, m];
+    zero for a sentence without real positions.
+    """
+    real = tf.cast(mask, vectors.dtype)[..., tf.newaxis]
+    return tf.math.divide_no_nan(tf.reduce_sum(vectors * real, axis=1), tf.reduce_sum(real, axis=1))
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")

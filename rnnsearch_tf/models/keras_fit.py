@@ -52,10 +52,6 @@ class StopAtNonFiniteGradient(keras.callbacks.Callback):
         )
 
 
-EXPORT_FORMATS = ("tf_saved_model",)
-"""Formats of Keras's ``export`` that can run a system."""
-
-
 class KerasMethods(BuiltModel):
     """Keras's ``compile``, ``fit``, ``evaluate``, ``save`` and ``export``, adapted to the systems.
 
@@ -159,15 +155,6 @@ class KerasMethods(BuiltModel):
         refuse_class_weight("train_on_batch", class_weight)
         return super().train_on_batch(x, y, sample_weight, return_dict=return_dict)
 
-    def quantize(self, mode: Any, **keywords: Any) -> None:
-        """Raise UsageError: the layers have no quantized form. Exports and shipped models store
-        weights in fewer bits.
-        """
-        raise UsageError(
-            f"{type(self).__name__}.quantize: expected no quantization of a model in memory, got"
-            f" {mode!r}; rnnsearch export stores weights in fewer bits"
-        )
-
     def save(self, filepath: str | os.PathLike[str], *arguments: Any, **keywords: Any) -> None:
         """Keras's ``save``, to a ``.keras`` file."""
         if str(filepath).endswith((".h5", ".hdf5")):
@@ -180,7 +167,6 @@ class KerasMethods(BuiltModel):
     def export(
         self,
         filepath: str | os.PathLike[str],
-        format: str = "tf_saved_model",
         input_signature: Any = None,
         **keywords: Any,
     ) -> None:
@@ -188,24 +174,18 @@ class KerasMethods(BuiltModel):
         processing and beam search.
 
         Args:
-            filepath, format: see Keras's ``export``.
+            filepath: see Keras's ``export``.
             input_signature: see Keras's ``export``; None: ``source_ids`` and ``target_ids``, int32
                 [B, J] and [B, I].
             keywords: further arguments of Keras's ``export``.
         """
-        if format not in EXPORT_FORMATS:
-            raise UsageError(
-                f"{type(self).__name__}.export: expected format to be"
-                f" {' or '.join(EXPORT_FORMATS)}, got {format!r}, in which the model would not run;"
-                " rnnsearch export writes a SavedModel with text and beam search inside"
-            )
         if input_signature is None:
             ids = {
                 name: keras.InputSpec(shape=(None, None), dtype="int32", name=name)
                 for name in ("source_ids", "target_ids")
             }
             input_signature = [ids]
-        super().export(filepath, format=format, input_signature=input_signature, **keywords)
+        super().export(filepath, input_signature=input_signature, **keywords)
 
     def make_train_function(self, force: bool = False) -> None:
         """Keras's method, but build the optimizer first, which a replica cannot do, and measure

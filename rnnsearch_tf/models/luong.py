@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.attention import AttentionMemory
-from rnnsearch_tf.layers.base import Block, mean_of_words
+from rnnsearch_tf.layers.base import Block
 from rnnsearch_tf.layers.luong_attention import LuongAttention
 from rnnsearch_tf.layers.scan import scan
 from rnnsearch_tf.models.layered import LayeredModel, last_states, reverse_words
@@ -119,11 +119,6 @@ class LuongModel(LayeredModel):
         if self.config.input_feeding:
             state["attentional"] = tf.zeros_like(state["layers"][-1]["state"])
         return state, self.attention.memory(self.drop_hidden(annotations, training=training), mask)
-
-    def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
-        """A vector for each source sentence: the mean of its annotations, float [B, n]."""
-        _, memory = self.start(source_ids)
-        return mean_of_words(memory.values, memory.mask)
 
     def step_pre_logits(
         self, previous_ids: tf.Tensor, state: dict[str, Any], memory: AttentionMemory

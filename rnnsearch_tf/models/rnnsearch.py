@@ -23,7 +23,7 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import Decoder, DeepOutput, Encoder
-from rnnsearch_tf.layers.base import Block, State, mean_of_words
+from rnnsearch_tf.layers.base import Block, State
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 
@@ -170,11 +170,6 @@ class RNNSearch(TranslationModel):
         read = after if order == "look_update_generate" else state
         return self.output_layer.pre_logits(read["state"], previous, context_term), alignment, after
 
-    def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
-        """A vector for each source sentence: the mean of its annotations, float [B, 2n]."""
-        _, memory = self._encode(source_ids)
-        return mean_of_words(memory.values, memory.mask)
-
     def _encode(self, source_ids: tf.Tensor, training: bool = False) -> tuple[State, Nest]:
         """(first state, memory) of a batch of source sentences."""
         words, mask = self.source_words(source_ids, training)
@@ -216,8 +211,3 @@ class RNNEncDec(RNNSearch):
 
     def _attention(self) -> None:
         return None
-
-    def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
-        """A vector for each source sentence: the context →h_{T_x}, float [B, n]."""
-        _, memory = self._encode(source_ids)
-        return memory.values
