@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo lint test test-all gpu-check docs setup clean
+.PHONY: demo lint test test-all faults gpu-check docs setup clean
 demo: setup
 	$(BIN)/rnnsearch demo --output runs/demo
 
@@ -20,6 +20,10 @@ lint: setup
 # With those that take minutes each: long fuzzing, soaks.
 test-all: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Plants sixty known faults one by one; the tests must catch each.
+faults: setup
+	$(BIN)/python tests/faults.py
 
 # For whoever has a GPU: the tests that say something about one, and its speed.
 gpu-check: setup

@@ -1,0 +1,568 @@
+"""Sixty ways to get RNNsearch wrong: planted faults of meaning, each caught by one test.
+
+    python tests/faults.py [WORD …]     all, or those whose file or description has one of the words
+
+Each fault is planted in a copy of the package, where the named test must turn red. A fault whose
+text is no longer in its file counts as not caught: the list follows the code.
+"""
+
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+
+class Fault(NamedTuple):
+    """`old` occurs once in `file` of the package and becomes `new`; `test` must fail then."""
+
+    file: str
+    what: str
+    old: str
+    new: str
+    test: str
+
+
+FAULTS = [
+    Fault(
+        "layers/kernels/gru.py",
+        "Keras's polarity of the update gate",
+        "return state + z * (candidate - state)",
+        "return candidate + z * (state - candidate)",
+        "equations/test_layers.py::test_gated_unit_with_context",
+    ),
+    Fault(
+        "layers/kernels/gru.py",
+        "reset gate after the matrix, as cuDNN has it",
+        "times_U(r * state)",
+        "r * times_U(state)",
+        "equations/test_layers.py::test_gated_unit_with_context",
+    ),
+    Fault(
+        "layers/kernels/gru.py",
+        "padding moves the state",
+        "state + real[t] * (new_state - state)",
+        "new_state",
+        "equations/test_layers.py::test_encoder",
+    ),
+    Fault(
+        "layers/kernels/gru.py",
+        "the reset gate's gradient lacks its derivative",
+        "r_delta = sigmoid_gradient(y=r, dy=reset_state_gradient * state)",
+        "r_delta = reset_state_gradient * state * r",
+        "gradients/test_hand_written.py::test_gru",
+    ),
+    Fault(
+        "layers/kernels/gru.py",
+        "softmax gradient without its mean",
+        "energy_delta = weighted - alignment * tf.reduce_sum(weighted, axis=-1, keepdims=True)",
+        "energy_delta = weighted",
+        "gradients/test_hand_written.py::test_attending_gru",
+    ),
+    Fault(
+        "layers/kernels/gru.py",
+        "the gradient enters padded steps",
+        "            total * is_real, state, (z, r, candidate), U, dtype",
+        "            total, state, (z, r, candidate), U, dtype",
+        "gradients/test_hand_written.py::test_gru",
+    ),
+    Fault(
+        "layers/recurrent_unit.py",
+        "backward states left in reverse",
+        "return tf.nest.map_structure(turn, states)",
+        "return states",
+        "equations/test_layers.py::test_encoder",
+    ),
+    Fault(
+        "layers/recurrent_unit.py",
+        "the reset gate leaves the context alone",
+        "products = products if context_term is None else products + context_term",
+        "inputs = inputs if context_term is None else inputs + context_term",
+        "equations/test_systems.py::test_logits_and_losses",
+    ),
+    Fault(
+        "layers/decoder.py",
+        "s_0 from the forward half",
+        "annotations[:, 0, annotations.shape[-1] // 2 :]",
+        "annotations[:, 0, : annotations.shape[-1] // 2]",
+        "equations/test_layers.py::test_decoder_recurrence",
+    ),
+    Fault(
+        "layers/decoder.py",
+        "s_0 from the last position",
+        "annotations[:, 0, annotations.shape[-1] // 2 :]",
+        "annotations[:, -1, annotations.shape[-1] // 2 :]",
+        "equations/test_layers.py::test_decoder_recurrence",
+    ),
+    Fault(
+        "layers/attention.py",
+        "padding is attended",
+        "tf.nn.softmax(tf.where(mask, energies, lowest))",
+        "tf.nn.softmax(energies)",
+        "equations/test_layers.py::test_attention",
+    ),
+    Fault(
+        "layers/attention.py",
+        "a softmax without the shift",
+        "tf.nn.softmax(tf.where(mask, energies, lowest))",
+        "tf.exp(tf.where(mask, energies, lowest)) / tf.reduce_sum(tf.exp(tf.where(mask, energies, lowest)), -1, keepdims=True)",
+        "equations/test_layers.py::test_attention_at_large_energies",
+    ),
+    Fault(
+        "layers/attention.py",
+        "a sentence of padding alone is attended evenly",
+        "tf.nn.softmax(tf.where(mask, energies, lowest)) * tf.cast(mask, energies.dtype)",
+        "tf.nn.softmax(tf.where(mask, energies, lowest))",
+        "invariances/test_system_invariances.py::test_a_row_of_padding_gives_no_nan",
+    ),
+    Fault(
+        "layers/output.py",
+        "maxout over halves",
+        "tf.maximum(*tf.unstack(pairs, axis=-1))",
+        "tf.maximum(*tf.split(hidden, 2, axis=-1))",
+        "equations/test_layers.py::test_maxout_takes_adjacent_pairs",
+    ),
+    Fault(
+        "layers/output.py",
+        "the hidden term's bias added twice",
+        "hidden += context_term",
+        "hidden += context_term + (0.0 if self.b_o is None else tf.convert_to_tensor(self.b_o))",
+        "equations/test_layers.py::test_deep_output",
+    ),
+    Fault(
+        "layers/output.py",
+        "smoothing weighs the right word by 1 - e only",
+        "losses += label_smoothing * (target_logits - tf.reduce_mean(logits, axis=-1))",
+        "losses -= label_smoothing * tf.reduce_mean(logits, axis=-1)",
+        "equations/test_layers.py::test_softmax_loss",
+    ),
+    Fault(
+        "layers/embedding.py",
+        "the first word's term keeps the bias",
+        "return vectors * tf.cast(ids != PAD_ID, vectors.dtype)[..., tf.newaxis]",
+        "return vectors - tf.gather(self.E.value, ids) * tf.cast(ids == PAD_ID, vectors.dtype)[..., tf.newaxis]",
+        "equations/test_layers.py::test_word_embedding",
+    ),
+    Fault(
+        "layers/embedding.py",
+        "scaled by m",
+        "embedding_size**0.5 if self.scaled",
+        "embedding_size if self.scaled",
+        "equations/test_variance_preserving.py::test_scaled_embeddings",
+    ),
+    Fault(
+        "layers/initializers.py",
+        "W_a and U_a like the others",
+        'stddev=0.001 if role == "alignment" else 0.01',
+        "stddev=0.01",
+        "equations/test_initialization.py::test_every_weight_has_its_distribution",
+    ),
+    Fault(
+        "layers/initializers.py",
+        "recurrent matrices are Gaussian",
+        "np.linalg.svd(generator.normal(size=(size, size)))[0] for",
+        "generator.normal(size=(size, size)) * 0.01 for",
+        "equations/test_initialization.py::test_every_weight_has_its_distribution",
+    ),
+    Fault(
+        "layers/initializers.py",
+        "v_a is not zero",
+        "return keras.initializers.Zeros()",
+        "return keras.initializers.RandomNormal(stddev=0.01, seed=seed)",
+        "equations/test_initialization.py::test_every_weight_has_its_distribution",
+    ),
+    Fault(
+        "layers/luong_attention.py",
+        "W_a transposed",
+        "self.W_a, transpose=True)",
+        "self.W_a)",
+        "equations/test_systems.py::test_logits_and_losses",
+    ),
+    Fault(
+        "layers/luong_attention.py",
+        "W_c meets the state first",
+        "both = tf.concat([context, state], axis=-1)",
+        "both = tf.concat([state, context], axis=-1)",
+        "equations/test_systems.py::test_logits_and_losses",
+    ),
+    Fault(
+        "layers/recurrent_stack.py",
+        "skips only to the first layer",
+        "return tf.concat([values, below], axis=-1) if self.skips else below",
+        "return tf.concat([0 * values, below], axis=-1) if self.skips else below",
+        "equations/test_systems.py::test_logits_and_losses",
+    ),
+    Fault(
+        "layers/fixed_context.py",
+        "the context is the first state",
+        "ContextMemory(annotations[:, -1], mask)",
+        "ContextMemory(annotations[:, 0], mask)",
+        "equations/test_systems.py::test_steps_of_a_search",
+    ),
+    Fault(
+        "layers/gaussian_window.py",
+        "windows do not remember where they stood",
+        "location += step",
+        "location = step + 0 * location",
+        "equations/test_systems.py::test_steps_of_a_search",
+    ),
+    Fault(
+        "layers/scan.py",
+        "padding moves the state",
+        "tf.where(_expand_mask(real, new), new, old)",
+        "new",
+        "invariances/test_system_invariances.py::test_padding_neighbours_and_their_order_change_nothing",
+    ),
+    Fault(
+        "layers/kernels/lstm.py",
+        "the output gate's peephole has no gradient to the cell",
+        " + o_delta * p_output\n",
+        "\n",
+        "gradients/test_system_gradients.py::test_slope_along_a_direction_of_every_weight",
+    ),
+    Fault(
+        "models/translation_model.py",
+        "the target is not shifted",
+        "tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)",
+        "target_ids",
+        "invariances/test_system_invariances.py::test_the_future_never_reaches_the_past",
+    ),
+    Fault(
+        "models/rnnsearch.py",
+        "search updates even before the first word",
+        "lambda old, new: tf.where(first, old, new), before, updated",
+        "lambda old, new: new, before, updated",
+        "invariances/test_system_invariances.py::test_search_and_training_agree",
+    ),
+    Fault(
+        "models/rnnsearch.py",
+        "search keeps the old state",
+        'after = {**after, "projected_context": projected_context}',
+        'after = {**before, "projected_context": projected_context}',
+        "invariances/test_system_invariances.py::test_search_and_training_agree",
+    ),
+    Fault(
+        "models/rnnsearch.py",
+        "decoder states never dropped",
+        "states = self.drop_hidden(states, training=training)\n        return",
+        "return",
+        "equations/test_dropout_places.py::test_places",
+    ),
+    Fault(
+        "models/rnnsearch.py",
+        "s_0 from dropped annotations",
+        "        annotations = self.encoder(words, mask, training=training)\n",
+        "        annotations = self.drop_hidden(self.encoder(words, mask, training=training), training=training)\n",
+        "equations/test_dropout_places.py::test_places",
+    ),
+    Fault(
+        "models/encoder_decoder.py",
+        "the mean word counts padding",
+        "mean_of_words(words, mask)",
+        "mean_of_words(words, tf.ones_like(mask))",
+        "equations/test_systems.py::test_logits_and_losses",
+    ),
+    Fault(
+        "models/layered.py",
+        "the end symbol is reversed too",
+        "keepdims=True) - 1",
+        "keepdims=True)",
+        "equations/test_systems.py::test_logits_and_losses",
+    ),
+    Fault(
+        "models/luong.py",
+        "nothing is fed",
+        'words = tf.concat([words, state["attentional"]], axis=-1)',
+        'words = tf.concat([words, 0 * state["attentional"]], axis=-1)',
+        "equations/test_systems.py::test_logits_and_losses",
+    ),
+    Fault(
+        "models/cslm.py",
+        "the words before in reverse",
+        "for k in range(before)]",
+        "for k in reversed(range(before))]",
+        "equations/test_systems.py::test_logits_and_losses",
+    ),
+    Fault(
+        "models/ensemble.py",
+        "members are weighted by the size of their logits",
+        "tf.reduce_logsumexp(log_probabilities, axis=0)",
+        "tf.reduce_logsumexp(logits, axis=0)",
+        "model/test_ensemble.py::test_the_members_probabilities_are_averaged_word_by_word",
+    ),
+    Fault(
+        "models/loss.py",
+        "the mean is over sentences",
+        'count = sentences if self.reduction == "batch_mean" else tokens',
+        "count = sentences",
+        "equations/test_training_objective.py::test_an_update_follows_the_reference_gradient",
+    ),
+    Fault(
+        "models/translation_model.py",
+        "evaluation reports the smoothed loss",
+        "_, nll = self.token_losses(inputs)",
+        "nll, _ = self.token_losses(inputs, label_smoothing=0.2)",
+        "equations/test_training_objective.py::test_reported_numbers",
+    ),
+    Fault(
+        "search/beam.py",
+        "the end symbol allowed one step too early",
+        "(beam.time < sentences.minimum)",
+        "(beam.time + 1 < sentences.minimum)",
+        "search/test_beam.py::test_beam_of_one_is_greedy",
+    ),
+    Fault(
+        "search/beam.py",
+        "memory of other sentences after pruning",
+        "sentences = take(sentences)\n",
+        "sentences = take(sentences)._replace(memory=sentences.memory)\n",
+        "search/test_beam.py::test_a_sentence_alone_is_the_sentence_in_a_batch",
+    ),
+    Fault(
+        "search/beam.py",
+        "a shrinking beam gives places back",
+        "if rules.config.shrinking_beam\n        else finished.keys",
+        "if False else finished.keys",
+        "search/test_beam.py::test_beam_is_the_reference_beam",
+    ),
+    Fault(
+        "search/beam.py",
+        "the length penalty leaves the end symbol out",
+        "continuing, length, width, rules)\n    live",
+        "continuing, tf.maximum(beam.time, 1), places, rules)\n    live",
+        "search/test_beam.py::test_exhaustive_beam_is_brute_force",
+    ),
+    Fault(
+        "search/beam.py",
+        "a finished hypothesis loses probability at later steps",
+        "    continuing, finished = _prune_beam(beam.finished,",
+        "    fading = beam.finished._replace(keys=beam.finished.keys - 0.5, log_probabilities=beam.finished.log_probabilities - 0.5)\n    continuing, finished = _prune_beam(fading,",
+        "search/test_beam.py::test_a_finished_hypothesis_keeps_its_score",
+    ),
+    Fault(
+        "search/beam.py",
+        "unfinished hypotheses never returned",
+        "tf.where(any_finished, *pair)",
+        "tf.where(True, *pair)",
+        "search/test_beam.py::test_exhaustive_beam_is_brute_force",
+    ),
+    Fault(
+        "search/hypotheses.py",
+        "alignments of the next hypothesis",
+        "tf.where(inside, places, 0))  # [B, N, J]",
+        "tf.where(ends, places, 0))",
+        "search/test_beam.py::test_alignments_and_scores_follow_the_survivors",
+    ),
+    Fault(
+        "search/sampling.py",
+        "the temperature multiplies",
+        "log_probabilities / tf.cast(temperature",
+        "log_probabilities * tf.cast(temperature",
+        "search/test_sampling_and_scoring.py::test_frequencies_are_probabilities",
+    ),
+    Fault(
+        "search/sampling.py",
+        "the same noise at every step",
+        "noise[:, time]",
+        "noise[:, 0]",
+        "search/test_sampling_and_scoring.py::test_frequencies_are_probabilities",
+    ),
+    Fault(
+        "search/scoring.py",
+        "the target is not shifted",
+        "tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)",
+        "target_ids",
+        "search/test_sampling_and_scoring.py::test_forced_score_is_the_beams",
+    ),
+    Fault(
+        "training/optimizers.py",
+        "Adam's bias correction a step behind",
+        "steps = tf.cast(self.iterations + 1, dtype)",
+        "steps = tf.cast(self.iterations + 2, dtype)",
+        "equations/test_optimizers.py::test_adam",
+    ),
+    Fault(
+        "training/optimizers.py",
+        "each variable cut by itself",
+        "global_clipnorm=config.global_clipnorm",
+        "clipnorm=config.global_clipnorm",
+        "equations/test_optimizers.py::test_adadelta",
+    ),
+    Fault(
+        "training/learning_rate.py",
+        "halved every epoch",
+        "math.floor(2 * (epochs_done",
+        "math.floor(1 * (epochs_done",
+        "training/test_schedule.py::test_halving_every_half_epoch_after_five",
+    ),
+    Fault(
+        "data/batching.py",
+        "sorted by the source",
+        "return max(len(pair[0]), len(pair[1]))",
+        "return len(pair[0])",
+        "data/test_batching.py::test_paper_scheme_is_read_sort_cut",
+    ),
+    Fault(
+        "data/dataset.py",
+        "every epoch alike",
+        "[seed, epoch, purpose]",
+        "[seed, purpose]",
+        "data/test_dataset.py::test_order_depends_on_seed_and_epoch_alone",
+    ),
+    Fault(
+        "data/dataset.py",
+        "the end symbol is counted",
+        "lengths - 1 <= self.limits",
+        "lengths <= self.limits",
+        "data/test_dataset.py::test_length_limits_count_tokens_without_the_end_symbol",
+    ),
+    Fault(
+        "data/dataset.py",
+        "resuming begins again",
+        "itertools.count(epoch).__next__",
+        "itertools.count(0).__next__",
+        "data/test_dataset.py::test_order_depends_on_seed_and_epoch_alone",
+    ),
+    Fault(
+        "data/mixture.py",
+        "the same share in every epoch",
+        "if generator.random() < share:",
+        "if hash(str(pair[0])) % 100 < 100 * share:",
+        "data/test_mixture.py::test_weights_are_times_an_epoch",
+    ),
+    Fault(
+        "training/fit.py",
+        "a resumed epoch begins anew",
+        "epochs.skip(state.place)",
+        "epochs.skip(0)",
+        "training/test_driver.py::test_a_resumed_training_is_the_uninterrupted_one",
+    ),
+    Fault(
+        "training/callbacks.py",
+        "the means of a resumed epoch begin anew",
+        "            restore_means(self.model, self.state)",
+        "            pass",
+        "training/test_nothing_lost.py::test_two_kills",
+    ),
+    Fault(
+        "training/development.py",
+        "the last weights are the best",
+        "        if better:\n",
+        "        if True:\n",
+        "training/test_driver.py::test_best_weights_are_kept_and_patience_stops",
+    ),
+    Fault(
+        "training/development.py",
+        "patience without end",
+        "state.evaluations_since_best >= settings.patience",
+        "False",
+        "training/test_driver.py::test_best_weights_are_kept_and_patience_stops",
+    ),
+    Fault(
+        "training/development.py",
+        "a training resumes from the average",
+        "            weight.assign(value)\n",
+        "            pass\n",
+        "training/test_driver.py::test_the_average_is_kept_where_it_scores_better",
+    ),
+    Fault(
+        "layers/dropout.py",
+        "dropout begins anew",
+        "self.seed_generator.state.assign(state)",
+        "pass",
+        "training/test_driver.py::test_a_resumed_training_is_the_uninterrupted_one",
+    ),
+    Fault(
+        "alignment/links.py",
+        "target before source",
+        "sorted((int(row.argmax()), i) for i, row in",
+        "sorted((i, int(row.argmax())) for i, row in",
+        "evaluation/test_alignment_links.py::test_each_target_word_is_linked_to_its_largest_weight",
+    ),
+    Fault(
+        "export/check.py",
+        "answers are not compared",
+        "if (same or exact) and not near:",
+        "if False:",
+        "export/test_publishing.py::test_a_model_that_answers_otherwise_is_not_published",
+    ),
+    Fault(
+        "export/signatures.py",
+        "an empty source is translated",
+        "return source.lengths <= 1",
+        "return source.lengths < 1",
+        "export/test_served_answers.py::test_translate",
+    ),
+    Fault(
+        "export/signatures.py",
+        "n-best translations see another sentence's source",
+        "tf.repeat(tf.range(tf.size(source.lengths)), nbest)",
+        "tf.tile(tf.range(tf.size(source.lengths)), [nbest])",
+        "export/test_served_answers.py::test_nbest",
+    ),
+]
+
+
+def plant(fault, folder):
+    """Copy package and tests to a folder, with the fault in it; False if its text is not there."""
+    ignore = shutil.ignore_patterns("__pycache__")
+    for name in ("rnnsearch_tf", "configs", "tests", "export"):
+        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=ignore)
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    path = folder / "rnnsearch_tf" / fault.file
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(fault.old, fault.new), encoding="utf-8")
+    return text.count(fault.old) == 1
+
+
+def run_test(test, folder):
+    """Exit code of pytest in the copy; it prints to a file there."""
+    output = os.open(folder / "output.txt", os.O_WRONLY | os.O_CREAT)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    os.environ["PYTHONPATH"] = str(folder)  # for tests that start processes
+    import pytest
+
+    return pytest.main(["-q", "-x", "--tb=line", "-p", "no:cacheprovider", f"tests/{test}"])
+
+
+def in_a_child(function, *arguments):
+    """Exit code of a function in a fork of this process, which has imported TensorFlow already."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(int(function(*arguments)))
+        finally:
+            os._exit(70)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def main(words):
+    import keras  # noqa: F401  once, before the forks
+    import tensorflow_text  # noqa: F401
+
+    survivors = 0
+    for fault in FAULTS:
+        if words and not any(word in f"{fault.file} {fault.what}" for word in words):
+            continue
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            # pytest's exit code 1: tests ran, and some failed
+            caught = plant(fault, folder) and in_a_child(run_test, fault.test, folder) == 1
+        survivors += not caught
+        seconds = time.monotonic() - started
+        print(f"{'caught' if caught else 'SURVIVED'}  {fault.file}: {fault.what} ({seconds:.0f} s)")
+    print(f"{survivors} survived")
+    return bool(survivors)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    sys.exit(main(sys.argv[1:]))
