@@ -19,8 +19,6 @@ Conditions = Mapping[str, str | tuple[Any, ...]]
 FACTS = {
     "saved": "part of a saved model; cannot change when its training is resumed",
     "free_of_weights": "affects neither weights nor ids, though part of the model or its texts",
-    "makes_tokens": "affects how a text is cut into tokens",
-    "makes_vocabulary": "affects which tokens have an id",
 }
 """Facts that a field may declare about its option: {fact: meaning}."""
 

@@ -40,33 +40,25 @@ class TextConfig:
         " without any gets the common rules and English abbreviations; sentencepiece and space need"
         " none",
         pattern=LANGUAGE_CODE,
-        facts=("makes_tokens",),
     )
     tokenization: str = option(
         "moses",
         "moses: Moses rules; space: the text is tokenized already, tokens are separated by spaces;"
         " sentencepiece: subword pieces of the raw text",
         choices=("moses", "space", "sentencepiece"),
-        facts=("makes_tokens",),
     )
-    lowercase: bool = option(
-        False,
-        "lower-case the text; the papers keep case",
-        facts=("makes_tokens",),
-    )
+    lowercase: bool = option(False, "lower-case the text; the papers keep case")
     vocabulary_size: int = option(
         30_001,
         "entries, including the special tokens (the paper's shortlist: 30,001 symbols)",
         unit="tokens",
         minimum=4,
         only_with={"vocabulary": (None,)},
-        facts=("makes_vocabulary",),
     )
     vocabulary: str | None = option(
         None,
         "existing vocabulary file, one token a line, or a SentencePiece model; null: build it from"
         " the training text",
-        facts=("makes_vocabulary",),
     )
 
 

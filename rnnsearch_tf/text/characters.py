@@ -54,10 +54,7 @@ INVISIBLE = _bracket(_INVISIBLE)
 U+200D are not included: Persian, Indic scripts and emoji use them.
 """
 
-INVISIBLE_CHARACTERS = _characters(_INVISIBLE)
-"""The characters of INVISIBLE, as a str."""
-
-BLANK_CHARACTERS = _characters(_SPACE) + INVISIBLE_CHARACTERS
+BLANK_CHARACTERS = _characters(_SPACE) + _characters(_INVISIBLE)
 """White space and invisible characters: a line of them looks empty."""
 
 MARK = r"\p{M}" + _bracket("897 10d69-10d6d 113ce-113d0 1612f 1e5ee-1e5ef")

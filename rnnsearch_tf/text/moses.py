@@ -29,7 +29,6 @@ from rnnsearch_tf.text.characters import (
     NUMBER,
     SPACE,
 )
-from rnnsearch_tf.text.escapes import ESCAPES
 from rnnsearch_tf.text.languages import abbreviations, base
 
 _COMMAS = [
@@ -58,6 +57,21 @@ _APOSTROPHE["it"] = _APOSTROPHE["fr"]
 _APOSTROPHE_ALONE = [("'", " ' ")]  # in every other language
 
 _CLOSING = [(r"\.' *$", " . '")]  # the period before a closing quote is split off the last word
+
+ESCAPES = [  # in the order of detokenizer.perl
+    (" @-@ ", "-"),
+    ("&bar;|&#124;", "|"),
+    ("&lt;", "<"),
+    ("&gt;", ">"),
+    ("&bra;", "["),
+    ("&ket;", "]"),
+    ("&quot;", '"'),
+    ("&apos;", "'"),
+    ("&#91;", "["),
+    ("&#93;", "]"),
+    ("&amp;", "&"),
+]
+"""(regular expression, its replacement) of what Moses writes, whose files cannot contain ``|``."""
 
 
 def tokenize(texts: tf.Tensor, language: str) -> tf.RaggedTensor:

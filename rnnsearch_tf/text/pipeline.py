@@ -5,14 +5,12 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, Config, TextConfig
-from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
@@ -28,7 +26,6 @@ from rnnsearch_tf.text.moses import detokenize, tokenize
 from rnnsearch_tf.text.vocabulary import Vocabulary, batches
 
 _MOST_MARKS = 30
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Text(tf.Module):
@@ -112,12 +109,9 @@ class Text(tf.Module):
 
     def same_as(self, other: Text) -> bool:
         """Whether both give the same ids for every text, and the same text for all ids."""
-        settings = [
-            tuple(getattr(text.config, name) for name in names_with(TextConfig, "makes_tokens"))
-            for text in (self, other)
-        ]
+        names = "language", "tokenization", "lowercase"
         return (
-            settings[0] == settings[1]
+            all(getattr(self.config, name) == getattr(other.config, name) for name in names)
             and self.subword_model == other.subword_model
             and self.vocabulary.tokens == other.vocabulary.tokens
         )
@@ -245,11 +239,6 @@ def list_of_texts(texts: Iterable[Line], name: str) -> list[Line]:
             raise UsageError(
                 f"{name}[{number}]: expected a sentence as str, got {type(text).__name__} {text!r}"
             )
-        if isinstance(text, str) and _SURROGATE.search(text):
-            raise UsageError(
-                f"{name}[{number}]: expected a sentence in Unicode, got a lone surrogate in"
-                f" {text[:60]!r}; read the text as UTF-8"
-            )
     return texts
 
 
@@ -275,11 +264,11 @@ def build_text(config: TextConfig, training: AnyPath | Iterable[str]) -> Text:
     if isinstance(training, (str, os.PathLike)):
         where = str(training)
         training = read_lines(training)
-    counts = token_counts(config)
+    counts = _token_counts(config) if config.vocabulary is None else None
     if counts:
         for batch in batches(training):
             counts.add(batch)
-    return text_of_counts(config, counts, where)
+    return _text_of_counts(config, counts, where)
 
 
 def build_texts(config: Config, pairs: Iterable[tuple[Line, Line]]) -> list[Text]:
@@ -292,10 +281,13 @@ def build_texts(config: Config, pairs: Iterable[tuple[Line, Line]]) -> list[Text
         [source Text, target Text].
     """
     configs = {"source": config.source, "target": config.target}
-    counts = {side: token_counts(each) for side, each in configs.items()}
+    counts = {
+        side: _token_counts(each) if each.vocabulary is None else None
+        for side, each in configs.items()
+    }
     count_tokens(counts, pairs)
     return [
-        text_of_counts(each, counts[side], f"{side} training text")
+        _text_of_counts(each, counts[side], f"{side} training text")
         for side, each in configs.items()
     ]
 
@@ -316,7 +308,7 @@ def extend_texts(
         ``vocabulary_size`` has grown to the number of entries.
     """
     sides = dict(zip(("source", "target"), texts))
-    counts = {side: _word_counts(text.config) for side, text in sides.items()}
+    counts = {side: _token_counts(text.config) for side, text in sides.items()}
     count_tokens(counts, pairs)
     return [_extended(text, counts[side].total(), number) for side, text in sides.items()]
 
@@ -391,17 +383,9 @@ def _prepare(texts: tf.Tensor, config: TextConfig) -> tf.Tensor:
     return lower(texts) if config.lowercase else texts
 
 
-def token_counts(config: TextConfig, most_lines: int | None = None) -> TokenCounts | None:
-    """TokenCounts of the words from which a vocabulary or subwords are built; None if a vocabulary
-    is given.
-    """
-    return _word_counts(config, most_lines) if config.vocabulary is None else None
-
-
-def _word_counts(config: TextConfig, most_lines: int | None = None) -> TokenCounts:
+def _token_counts(config: TextConfig) -> TokenCounts:
     """TokenCounts of words; of strings between spaces for SentencePiece."""
-    if most_lines is None and config.tokenization == "sentencepiece":
-        most_lines = subwords.MOST_LINES
+    most_lines = subwords.MOST_LINES if config.tokenization == "sentencepiece" else None
     return TokenCounts(lambda texts: _tokenize(texts, config, None), most_lines)
 
 
@@ -423,9 +407,9 @@ def _extended(text: Text, counts: Mapping[str, int], number: int) -> Text:
     return Text(config, vocabulary, model)
 
 
-def text_of_counts(config: TextConfig, counts: TokenCounts | None, where: str) -> Text:
-    """Build a Text from the counts of :func:`token_counts`, or, if they are None, from the
-    vocabulary that the configuration names.
+def _text_of_counts(config: TextConfig, counts: TokenCounts | None, where: str) -> Text:
+    """Build a Text from counts of the training text, or, if they are None, from the vocabulary that
+    the configuration names.
     """
     if counts is None:
         assert config.vocabulary is not None
@@ -434,14 +418,7 @@ def text_of_counts(config: TextConfig, counts: TokenCounts | None, where: str) -
         model = _read_model(config.vocabulary)
         where = config.vocabulary
     elif config.tokenization != "sentencepiece":
-        return Text(
-            config,
-            Vocabulary.build(
-                counts.total(config.vocabulary_size + len(SPECIAL_TOKENS)),
-                config.vocabulary_size,
-                where,
-            ),
-        )
+        return Text(config, Vocabulary.build(counts.total(), config.vocabulary_size, where))
     else:
         if counts.is_cut:
             say(f"{where}: only its first {counts.most_lines:,} lines are used to learn subwords")

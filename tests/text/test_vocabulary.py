@@ -124,7 +124,7 @@ BAD_TEXTS = {
     "not gzip": (
         "train.gz",
         b"plain text\n",
-        r"train.gz:1: expected gzip data, got Not a gzipped file",
+        r"train.gz:1: expected gzip data, got: Not a gzipped file",
     ),
     "cut gzip": (
         "train.gz",
