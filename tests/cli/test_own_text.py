@@ -57,7 +57,7 @@ def test_the_commands_lead_to_a_model_that_fits_a_small_corpus(tmp_path):
         "rnnsearch doctor --config mine/config.yaml" in said
         and "rnnsearch train --config mine/config.yaml" in said
     )
-    run(tmp_path, readme("doctor", "--quick"))
+    run(tmp_path, readme("doctor"))
     config = load_config(tmp_path / "mine" / "config.yaml")
     assert f"--minutes {config.training.maximum_minutes:g} " in README
     assert build_model(config, 4000, 4000).count_params() < 6e6
