@@ -297,10 +297,9 @@ def _cell(value):
     return re.sub(r"([\[\]|*_`\\])", r"\\\1", text).replace("\n", " ")
 
 
-def curves_figure(panels: dict, label: str = "BLEU"):
-    """Plot {label of the x axis: {system: (x values, values)}} side by side. A value that is a list,
-    one for each seed, is drawn as its mean with its standard deviation. Systems with attention are
-    solid, the others dashed.
+def curves_figure(panels: dict):
+    """Plot BLEU of {label of the x axis: {system: (x values, values)}}. A value that is a list, one
+    for each seed, is drawn as its mean with its standard deviation.
     """
     import numpy as np
     from matplotlib.figure import Figure
@@ -308,7 +307,7 @@ def curves_figure(panels: dict, label: str = "BLEU"):
     figure = Figure(figsize=(6 * len(panels), 4), layout="constrained")
     frames = figure.subplots(1, len(panels), squeeze=False)[0]
     for axes, (below, curves) in zip(frames, panels.items()):
-        axes.set(xlabel=below, ylabel=label)
+        axes.set(xlabel=below, ylabel="BLEU")
         for name, (places, values) in curves.items():
             of_seeds = [np.atleast_1d(value) for value in values]
             spread = [np.std(each, ddof=1) if len(each) > 1 else 0 for each in of_seeds]

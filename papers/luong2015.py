@@ -5,7 +5,9 @@ feeding, and on Multi30k.
     python -m papers.luong2015 scores --data DATA --seeds 3
 
 The grammar of the built-in corpus knows the correct word alignment, so the alignment error rate is
-exact. To compare two forms: sacrebleu REFERENCE -i DIR/outputs/A.txt DIR/outputs/B.txt --paired-bs -f text.
+exact. To compare two forms:
+
+    sacrebleu REFERENCE -i DIR/outputs/A.txt DIR/outputs/B.txt --paired-bs -f text
 """
 
 from __future__ import annotations
