@@ -26,7 +26,7 @@ def check_training_text(data: DataConfig) -> None:
     for name in ("train_source", "train_target"):
         if data.corpora is not None and (value := getattr(data, name)):
             raise UsageError(
-                f"data.corpora: expected no data.{name} beside it, got {value}; put it into the"
+                f"data.corpora: expected no data.{name} beside it, got {value}; put them into the"
                 f" list, or set data.{name}=null"
             )
     for number, corpus in enumerate(data.corpora or (), start=1):
