@@ -1,4 +1,4 @@
-"""Pharaoh links under SentencePiece number words, as Moses and `aer` mean them. Against plain loops."""
+"""Pharaoh links under SentencePiece number words, as Moses and `aer` mean them; by plain loops."""
 
 import json
 
