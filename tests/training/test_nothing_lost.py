@@ -100,7 +100,7 @@ def assert_same(one, other):
 def killed(tmp_path_factory):
     """A folder with a training that ran through, and two that were killed several times."""
     folder = tmp_path_factory.mktemp("killed")
-    between = ",".join(f"replace:{number}" for number in (1, 3, 5, 11, 20))
+    between = ",".join(f"replace:{number}" for number in (1, 5, 11, 20))
     trained(folder, "whole", "twice=evaluate:1,save:5", f"between={between}", "--", *SMALL)
     return folder
 
@@ -112,7 +112,7 @@ def test_two_kills(killed):
 
 
 def test_kills_between_files(killed):
-    """Before the first, the third, … file takes its place: configuration, vocabularies,
+    """Before the first, the fifth, … file takes its place: configuration, vocabularies,
     checkpoints, weights.
     """
     assert_same(killed / "whole", killed / "between")
