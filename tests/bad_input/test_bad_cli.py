@@ -27,14 +27,15 @@ def hollow_run(tmp_path):
 
 
 def test_what_is_no_run(capsys, tmp_path, hollow_run):
-    (tmp_path / "file").write_text("")
+    text = tmp_path / "file"
+    text.write_text("a\n")
     for path, message in (
         (tmp_path / "no-run", "no-run: expected a RUN folder"),
-        (tmp_path / "file", "got a file"),
+        (text, "got a file"),
         (tmp_path, "without config.yaml, vocabulary.source.txt, vocabulary.target.txt, best"),
         (hollow_run, "training has not evaluated the model yet"),
     ):
-        assert message in fails(capsys, ["score", "--model", path, "s", "t"])
+        assert message in fails(capsys, ["score", "--model", path, text, text])
 
 
 def test_output_is_a_file_where_a_folder_is_meant(capsys, tmp_path):
