@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import pathlib
-from typing import Any
 
 from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.errors import UserError
@@ -18,7 +17,7 @@ from rnnsearch_tf.runs.folder import Run
 
 FILE = pathlib.PurePath("assets.extra", "about.json")
 MOST_EXAMPLES = 50
-"""The server's page reads a short file only, and offers a button for each example."""
+"""The server's page offers a button for each example."""
 
 
 def write_about(folder: pathlib.Path, run: Run) -> None:
@@ -28,33 +27,26 @@ def write_about(folder: pathlib.Path, run: Run) -> None:
         folder: path of the SavedModel.
         run: the RUN, or the first of an ensemble.
     """
-    path = folder / FILE
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(about(run), ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def about(run: Run) -> dict[str, Any]:
-    """The language codes of a RUN and its first examples, as values of JSON."""
     config = saved_config(run.config)
     examples = read_lines(run.examples) if run.examples.exists() else []
-    return {
+    values = {
         "source": config.source.language,
         "target": config.target.language,
         "examples": [line for line in examples if line.strip()][:MOST_EXAMPLES],
     }
+    path = folder / FILE
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(values, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_about(folder: AnyPath) -> dict[str, str]:
     """The language codes of an exported model, as {"source": "en", "target": "fr"}.
 
     Raises:
-        UserError: it names none, as the exports of old versions.
+        UserError: it names none.
     """
     path = pathlib.Path(folder, FILE)
-    try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        return {side: str(said[side]) for side in ("source", "target")}
-    except (OSError, ValueError, KeyError, TypeError):
-        raise UserError(
-            f"{path}: expected the languages of the model, found none; export it again"
-        ) from None
+    if not path.exists():
+        raise UserError(f"{path}: expected the languages of the model, found no file")
+    values = json.loads(path.read_text(encoding="utf-8"))
+    return {side: values[side] for side in ("source", "target")}

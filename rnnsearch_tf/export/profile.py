@@ -31,7 +31,7 @@ NBEST = 5
 
 ROWS_AT_ONCE = 64
 """Rows of a request that are computed in one batch, which limits the memory of a request beside its
-answer. An answer may have as many alignment weights as this number of the longest texts.
+answer.
 """
 
 
@@ -79,11 +79,6 @@ class Profile:
             raise UsageError(
                 f"signatures: expected translate among them, got {', '.join(self.signatures)}; add"
                 " translate, which is also serving_default"
-            )
-        if len(set(self.signatures)) != len(self.signatures):
-            raise UsageError(
-                f"signatures: expected each once, got {', '.join(self.signatures)}; leave the"
-                " repeated ones out"
             )
 
 

@@ -2,7 +2,6 @@
 
 ``export/contract.json`` specifies names, types, shapes and meanings. An answer depends on its own
 row only, and no output's width depends on other rows, so that a server may batch requests.
-Assertions in the graph check the requests; their messages name the input.
 
 Dimension letters: B texts, N translations of each, J source and I target positions.
 """
@@ -20,7 +19,6 @@ from rnnsearch_tf.export.profile import ROWS_AT_ONCE, Profile
 from rnnsearch_tf.export.weights import StoredWeights
 from rnnsearch_tf.search.beam import BeamResult
 from rnnsearch_tf.search.graphs import hoist_weights, search_model
-from rnnsearch_tf.search.hypotheses import maximum_lengths
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import score_targets
 from rnnsearch_tf.search.unknown import replace_unknown
@@ -81,56 +79,18 @@ class Served:
         return functions | {"serving_default": functions["translate"]}
 
     def _traced(self, name: str) -> Callable[..., Outputs]:
-        # The rank is unknown and asserted: a server does not check shapes, and with a known rank
-        # the assertion would be optimized away.
-        @tf.function(
-            autograph=False,
-            input_signature=[
-                tf.TensorSpec(None, dtype, name=name) for name, dtype in INPUTS[name].items()
-            ],
-        )
-        def function(*values: tf.Tensor) -> Outputs:
-            rows = _rows(dict(zip(INPUTS[name], values)))
-            if name == "translate_aligned":
-                rows = self._check_answer_size(*rows)
-            return _in_parts(part, rows)
+        specs = [tf.TensorSpec([None], dtype, name=input) for input, dtype in INPUTS[name].items()]
 
-        @tf.function(
-            autograph=False,
-            input_signature=[tf.TensorSpec([None], dtype) for dtype in INPUTS[name].values()],
-        )
+        @tf.function(autograph=False, input_signature=specs)
+        def function(*values: tf.Tensor) -> Outputs:
+            return _in_parts(part, _rows(dict(zip(INPUTS[name], values))))
+
+        @tf.function(autograph=False, input_signature=specs)
         def part(*values: tf.Tensor) -> Outputs:
             with hoist_weights(self.model.trainable_variables, self.weights.tensors()):
                 return getattr(self, name)(*values)
 
         return function.get_concrete_function()
-
-    def _check_answer_size(self, text: tf.Tensor) -> list[tf.Tensor]:
-        """The texts, after asserting that the alignment matrices of their longest possible
-        translations fit into an answer.
-        """
-        limit = self.profile.maximum_source_length
-        search = self.profile.search
-
-        def weights(lengths: tf.Tensor) -> tf.Tensor:
-            return tf.reduce_sum(
-                tf.cast(lengths, tf.int64) * tf.cast(maximum_lengths(lengths, search), tf.int64)
-            )
-
-        most = ROWS_AT_ONCE * weights(tf.constant([limit + 1]))
-        needed = weights(_read(self.source_text, text, limit).lengths)
-        message = (
-            "input text: expected at most as many alignment weights, target by source tokens, as"
-            f" of {ROWS_AT_ONCE} of the longest texts:"
-        )
-        with tf.control_dependencies(
-            [
-                tf.debugging.Assert(
-                    needed <= most, [message, most, "; got", needed, "; send fewer rows"]
-                )
-            ]
-        ):
-            return [tf.identity(text)]
 
     def translate(self, text: tf.Tensor) -> Outputs:
         """The best translation."""
@@ -251,23 +211,15 @@ class Served:
 
 
 def _rows(values: dict[str, tf.Tensor]) -> list[tf.Tensor]:
-    """The inputs, after asserting that they are vectors of the same length."""
-    first, *_ = values
-    for name, value in values.items():
-        message = f"input {name}: expected rank 1, one entry a row of the batch; got rank"
+    """The inputs, after asserting that they have the same length."""
+    first, *others = values
+    for name in others:
+        sizes = [tf.size(values[first]), tf.size(values[name])]
+        message = f"inputs {first} and {name}: expected as many entries in both; got"
         with tf.control_dependencies(
-            [tf.debugging.Assert(tf.rank(value) == 1, [message, tf.rank(value)])]
+            [tf.debugging.Assert(sizes[0] == sizes[1], [message, *sizes])]
         ):
-            # tf.ensure_shape would fail before the assertion
-            values[name] = tf.reshape(value, [-1])
-    for name, value in values.items():
-        if name != first:
-            sizes = [tf.size(values[first]), tf.size(value)]
-            message = f"inputs {first} and {name}: expected as many entries in both; got"
-            with tf.control_dependencies(
-                [tf.debugging.Assert(sizes[0] == sizes[1], [message, *sizes])]
-            ):
-                values[name] = tf.identity(value)
+            values[name] = tf.identity(values[name])
     return list(values.values())
 
 

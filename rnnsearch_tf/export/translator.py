@@ -14,7 +14,7 @@ import numpy as np
 
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError, UserError, one_line
-from rnnsearch_tf.export.profile import FILE as PROFILE, ROWS_AT_ONCE, read_profile
+from rnnsearch_tf.export.profile import FILE as PROFILE, read_profile
 from rnnsearch_tf.export.lazy_session import LazySession
 from rnnsearch_tf.search.topk import exists
 from rnnsearch_tf.text.counting import Line
@@ -120,26 +120,15 @@ class ExportedTranslator:
         texts = list_of_texts(texts, "texts")
         config = self.search_config(**search)
         signatures = self.profile.signatures
-        size = config.batch_size
         translate: Callable[[Sequence[Line], SearchConfig], Iterable[Translation]]
         if config.nbest == 1 and not self.prefer_nbest and "translate_aligned" in signatures:
             translate = self._aligned
-            size = min(size, ROWS_AT_ONCE)  # more of the longest texts would be refused
         elif config.nbest > 1 or "translate_nbest" in signatures:
             translate = self._nbest
         else:
             translate = self._plain
-        return [each for batch in batches(texts, size) for each in translate(batch, config)]
-
-    def texts(self, texts: Sequence[Line]) -> list[str | None]:
-        """Translate texts as one batch with ``translate``; return only their texts, None for a
-        source that is too long for the model.
-        """
-        answer = self._found(self._request("translate", text=texts))
-        return [
-            None if cut else text.decode()
-            for text, cut in zip(answer["translation"], answer["source_truncated"])
-        ]
+        parts = batches(texts, config.batch_size)
+        return [each for part in parts for each in translate(part, config)]
 
     def score_targets(self, sources: Sequence[Line], targets: Sequence[Line]) -> list[ScoredTarget]:
         """Score given translations with the signature ``score``."""

@@ -76,7 +76,6 @@ def export_model(
             # a server does not train
             options=tf.saved_model.SaveOptions(experimental_custom_gradients=False),
         )
-        finish_graph(folder)
         inputs = {name: INPUTS[name] for name in options.signatures} | {
             "serving_default": INPUTS["translate"]
         }
@@ -146,26 +145,3 @@ def card(runs: Sequence[Run], rows: Iterable[str]) -> str:
     return "\n".join(
         [trained or "# Model card", "", "## Export", "", *(f"- {row}" for row in rows), ""]
     )
-
-
-def finish_graph(folder: str | os.PathLike[str]) -> None:
-    """Declare in the signatures that every input is a vector, and remove the names of gradients,
-    which are not saved.
-
-    The graph asserts the rank. Were it declared there, TensorFlow would remove the assertion, so
-    only the signature declares it. The names of gradients would make ``tf.saved_model.load`` warn.
-    TensorFlow has no option for either. Tried with 2.21.0, and tested by
-    tests/house/test_library_internals.py.
-    """
-    from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
-
-    path = pathlib.Path(folder) / "saved_model.pb"
-    model = SavedModel.FromString(path.read_bytes())
-    for graph in model.meta_graphs:
-        for signature in graph.signature_def.values():
-            for tensor in signature.inputs.values():
-                tensor.tensor_shape.CopyFrom(tf.TensorShape([None]).as_proto())
-        for function in graph.graph_def.library.function:
-            for node in function.node_def:
-                node.attr.pop("_gradient_op_type", None)
-    path.write_bytes(model.SerializeToString(deterministic=True))

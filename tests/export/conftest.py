@@ -1,17 +1,10 @@
-"""A tiny RUN and its export, made once for all processes of the suite; the attention page of a
-server with scripted answers.
-"""
+"""A tiny RUN and its export, made once for all processes of the suite."""
 
 import fcntl
-import os
-import shutil
 
 import pytest
 from tiny_run import write_run
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
 NBEST = 3
 TARGET_LIMIT = 150  # not the source's, which is 200
 TEMPERATURE = 0.5
@@ -69,65 +62,3 @@ def translator(run_folder):
     from rnnsearch_tf.translation import Translator
 
     return Translator.load(run_folder)
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """A Chromium of the system; the test is skipped without it, or without what drives it."""
-    if CHROMIUM is None:
-        pytest.skip("expected a Chromium, found none")
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="expected the extra `browser`, which drives Chromium"
-    )
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def core():
-    from scripted_core import ScriptedCore
-
-    return ScriptedCore()
-
-
-@pytest.fixture(scope="module")
-def server(core):
-    server = core.serve()
-    yield server
-    server.stop(0)
-
-
-@pytest.fixture(scope="module")
-def pages(browser):
-    from attention_page import Pages
-
-    return Pages(browser)
-
-
-@pytest.fixture
-def open_page(pages, server):
-    """open_page(query, port, **context) → a page that is ready; afterwards: no error was logged,
-    and nothing left the host.
-
-    A page with options of its own is closed after the test.
-    """
-    own = []
-
-    def open_page(query="", port=None, **context):
-        if context:
-            own.append(page := pages.open(context))
-        else:
-            page = pages.shared = pages.shared or pages.open({})
-            page.mouse.move(2, 2)
-        page.goto(f"http://127.0.0.1:{port or server.rest_port}/{query}")
-        page.wait_for_selector("html[data-ready]")
-        return page
-
-    pages.errors.clear(), pages.hosts.clear()
-    yield open_page
-    for page in own:
-        page.context.close()
-    assert not pages.errors and pages.hosts == {"127.0.0.1"}

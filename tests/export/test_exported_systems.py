@@ -26,7 +26,7 @@ LINES = [
 CONFIG = Config(source=TextConfig(language="en"), target=TextConfig(language="fr"))
 TOGETHER = "rnnsearch and luong-general"
 # the others are left to ``make test-all``; the RUN of conftest.py is an RNNsearch
-OFTEN = (TOGETHER,)
+OFTEN = (TOGETHER, "rnnencdec")
 EXPORTED = [*(name for name in ONE_OF_EACH if name in READ_THE_SOURCE), TOGETHER]
 
 

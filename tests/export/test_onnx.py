@@ -8,16 +8,17 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+import searches
 from tiny_run import write_run
 
+from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.export.graph_check import compare
-from rnnsearch_tf.export.graph_export import GraphExport, export_graph
-from rnnsearch_tf.export.publishing import version_folder
+from rnnsearch_tf.extras.onnx import export
+from rnnsearch_tf.extras.onnx.check import compare
+from rnnsearch_tf.extras.onnx.export import export_onnx
 from rnnsearch_tf.extras.onnx.graph import search_onnx
 from rnnsearch_tf.extras.onnx.loops import hoist_constants
 from rnnsearch_tf.extras.onnx.weights import store_weights
-from rnnsearch_tf.extras.onnx.writer import ONNX
 from rnnsearch_tf.runs.folder import Run
 
 
@@ -34,17 +35,8 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def exported(run, tmp_path_factory):
-    return export_graph(
-        ONNX, run, tmp_path_factory.mktemp("onnx") / "served", overrides=["weights=int8"]
-    )
-
-
-def test_the_name_of_the_current_folder(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(run)
-    export = GraphExport("export", ONNX, ".", tmp_path, None, None, [], "probabilities")
-    assert export.settings["name"] == "run"
-    with pytest.raises(UserError, match=r"got a RUN; name another, such as served/run$"):
-        version_folder(".")
+    folder = tmp_path_factory.mktemp("onnx") / "served"
+    return export_onnx(run, folder, overrides=["weights=int8"])
 
 
 def test_a_run_becomes_a_version(exported):
@@ -55,7 +47,6 @@ def test_a_run_becomes_a_version(exported):
         "profile.yaml",
     ]
     assert exported.compared == 0  # small weights change answers
-    assert "without Moses's rules" in exported.left_out
 
 
 def test_the_file_has_the_text_settings(exported, run):
@@ -173,9 +164,9 @@ def test_weights_are_stored_as_the_profile_says(run, tmp_path, monkeypatch):
         seen.append(kind)
         raise UserError("enough")
 
-    monkeypatch.setattr("rnnsearch_tf.extras.onnx.weights.store_weights", noted)
+    monkeypatch.setattr(export, "store_weights", noted)
     with pytest.raises(UserError, match="enough"):
-        export_graph(ONNX, run, tmp_path / "served", overrides=["weights=float16"])
+        export_onnx(run, tmp_path / "served", overrides=["weights=float16"])
     assert seen == ["float16"]
 
 
@@ -205,8 +196,8 @@ def test_equal_weights_that_are_transposed_in_two_orders():
     ("setting", "says"),
     [
         ("weights=bfloat16", "expected float32, float16 or int8"),
-        ("precision=mixed_bfloat16", "precision: it has no effect on a file for ONNX Runtime"),
-        ("search.batch_size=8", "search.batch_size: it has no effect on a file for ONNX Runtime"),
+        ("precision=mixed_bfloat16", "precision: it has no effect on an ONNX file"),
+        ("search.batch_size=8", "search.batch_size: it has no effect on an ONNX file"),
         ("temperature=2.0", "temperature: it has no effect"),
         ("maximum_target_length=9", "maximum_target_length: it has no effect"),
         ("signatures=[translate]", "signatures: it has no effect"),
@@ -214,20 +205,18 @@ def test_equal_weights_that_are_transposed_in_two_orders():
 )
 def test_options_without_effect_are_refused(run, tmp_path, setting, says):
     with pytest.raises(UsageError, match=says):
-        export_graph(ONNX, run, tmp_path / "served", overrides=[setting])
+        export_onnx(run, tmp_path / "served", overrides=[setting])
 
 
 @pytest.mark.slow
 def test_a_wrong_answer_is_not_published(run, tmp_path, monkeypatch):
-    from rnnsearch_tf.extras.onnx import graph
-
     def wrong(model, config):
         longer = dataclasses.replace(config, length_penalty=0.0)
         return search_onnx(model, longer)
 
-    monkeypatch.setattr(graph, "search_onnx", wrong)
+    monkeypatch.setattr(export, "search_onnx", wrong)
     with pytest.raises(UserError, match="expected the Python model's answer"):
-        export_graph(ONNX, run, tmp_path / "served")
+        export_onnx(run, tmp_path / "served")
     assert not list((tmp_path / "served").glob("[0-9]*"))
 
 
@@ -263,6 +252,36 @@ def test_each_sentence_of_a_batch_is_compared_by_itself():
         )
 
     assert compare("file", [batch([[4, 1], [5, 6, 1]])], [batch([[4, 1], [7, 1]])]) == (2, 1)
-    nothing = batch([[], [5, 1]])
-    with pytest.raises(UserError, match="expected a hypothesis of the Python model, got none"):
-        compare("file", [nothing], [nothing])
+
+
+def assert_searched_alike(searched, config):
+    """ONNX Runtime's n-best lists are TensorFlow's."""
+    session = session_of(search_onnx(searched, config))
+    names = [output.name for output in session.get_outputs()]
+
+    def answer(ids):
+        return dict(zip(names, session.run(names, {"source_ids": ids})))
+
+    searches.assert_equal_searches(answer, searched, config, searches.BATCHES)
+
+
+def test_a_search_with_attention():
+    assert_searched_alike(*searches.model_of_many_lengths())
+
+
+def test_a_search_without_attention():
+    config = SearchConfig(beam_size=3, nbest=2, maximum_length_ratio=2.0)
+    assert_searched_alike(searches.model("rnnencdec"), config)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", searches.SEARCHES.values(), ids=searches.SEARCHES)
+def test_options_of_the_search(options):
+    config = SearchConfig(maximum_length_ratio=2.0, **options)
+    assert_searched_alike(searches.model("rnnsearch"), config)
+
+
+@pytest.mark.slow
+def test_an_ensemble():
+    config = SearchConfig(beam_size=3, nbest=2, maximum_length_ratio=2.0)
+    assert_searched_alike(searches.model(searches.TOGETHER), config)

@@ -3,20 +3,13 @@
 import collections
 import json
 import pathlib
-import types
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from absl import logging
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
-from rnnsearch_tf.config import SearchConfig, TextConfig
-from rnnsearch_tf.export import signatures
-from rnnsearch_tf.export.profile import Profile
-from rnnsearch_tf.export.signatures import ROWS_AT_ONCE, Served
-from rnnsearch_tf.text.pipeline import build_text
 
 CONTRACT = json.loads(
     (pathlib.Path(__file__).parents[2] / "export" / "contract.json").read_text(encoding="utf-8")
@@ -80,99 +73,6 @@ def test_names_types_and_shapes_are_the_contract(exported):
                 key: (p["dtype"], [{"B": -1, "N": NBEST}[d] for d in p["shape"]], False)
                 for key, p in promised[side].items()
             }
-
-
-TEXT = {"text": ("string", 1)}
-SCORES = {"score": ("float32", 1), "source_truncated": ("bool", 1)}
-PAIR = {"source": ("string", 1), "target": ("string", 1)}
-CUT = {"source_truncated": ("bool", 1), "target_truncated": ("bool", 1)}
-TABLE = {
-    "translate": (TEXT, {"translation": ("string", 1)} | SCORES),
-    "translate_nbest": (
-        TEXT,
-        {
-            "translation": ("string", 2),
-            "tokens": ("string", 2),
-            "score": ("float32", 2),
-            "log_probability": ("float32", 2),
-            "length": ("int32", 2),
-            "source_truncated": ("bool", 1),
-        },
-    ),
-    "translate_aligned": (
-        TEXT,
-        {
-            "translation": ("string", 1),
-            "source_tokens": ("string", 1),
-            "target_tokens": ("string", 1),
-            "alignment": ("string", 1),
-        }
-        | SCORES,
-    ),
-    "score": (
-        PAIR,
-        {
-            "log_probability": ("float32", 1),
-            "target_tokens": ("string", 1),
-            "token_log_probabilities": ("string", 1),
-        }
-        | CUT,
-    ),
-    "sample": (
-        TEXT | {"seed": ("int64", 1)},
-        {
-            "translation": ("string", 1),
-            "log_probability": ("float32", 1),
-            "source_truncated": ("bool", 1),
-        },
-    ),
-    "tokenize": (TEXT, {"tokens": ("string", 1), "length": ("int32", 1), "unknown": ("int32", 1)}),
-}
-"""Every signature's inputs and outputs, {name: (dtype, rank)} each, written out by hand."""
-
-
-def test_the_table_of_signatures(exported):
-    graph = SavedModel.FromString((exported / "saved_model.pb").read_bytes()).meta_graphs[0]
-    for name, sides in TABLE.items():
-        signature = graph.signature_def[name]
-        for tensors, expected in zip((signature.inputs, signature.outputs), sides):
-            found = {
-                key: (tf.as_dtype(tensor.dtype).name, len(tensor.tensor_shape.dim))
-                for key, tensor in tensors.items()
-            }
-            assert found == expected, name
-    assert TABLE.keys() == CONTRACT.keys()
-
-
-def test_the_table_of_limits():
-    """What a request meets unless the profile says otherwise; more texts are in
-    test_long_texts_are_cut.
-    """
-    profile = Profile()
-    assert (profile.maximum_source_length, profile.maximum_target_length, profile.temperature) == (
-        200,
-        200,
-        1.0,
-    )
-    assert (profile.warmup_requests, profile.precision, profile.weights) == (
-        2,
-        "float32",
-        "float32",
-    )
-    assert profile.signatures == tuple(TABLE)
-    assert ROWS_AT_ONCE == 64
-
-
-def test_no_gradient_is_missed(exported, monkeypatch):
-    """None is saved; where a function names one, ``tf.saved_model.load`` warns that it is not
-    there.
-    """
-    said = []
-    monkeypatch.setattr(
-        logging, "warning", lambda message, *arguments: said.append(message % arguments)
-    )
-    tf.saved_model.load(str(exported))
-    assert not [message for message in said if "gradient" in message]
 
 
 def test_translate(session, translations):
@@ -332,65 +232,6 @@ def test_parts_of_a_request_are_joined_in_their_order(session, name):
     expected = session(name, **few)
     for key, value in session(name, **{key: values * 50 for key, values in few.items()}).items():
         assert_same(key, value, np.concatenate([expected[key]] * 50))
-
-
-def test_more_alignment_weights_than_an_answer_may_have_are_refused(session):
-    """Before anything is translated; rows that are short are as many as ever."""
-    with pytest.raises(
-        tf.errors.InvalidArgumentError,
-        match="input text: expected at most as many alignment weights",
-    ) as error:
-        session("translate_aligned", text=["book " * 250] * (ROWS_AT_ONCE + 1))
-    # source tokens, with the end symbol, by one and a half times as many target tokens
-    longest = 201 * 301
-    assert (
-        f"[{ROWS_AT_ONCE * longest}]" in error.value.message
-        and f"[{(ROWS_AT_ONCE + 1) * longest}]" in error.value.message
-    )
-    assert "send fewer rows" in error.value.message
-    assert (
-        len(session("translate_aligned", text=["book"] * 8 * ROWS_AT_ONCE)["alignment"])
-        == 8 * ROWS_AT_ONCE
-    )
-
-
-def test_as_many_alignment_weights_as_an_answer_may_have(monkeypatch):
-    """By hand: a source of J tokens, the end symbol counted, has ⌊1.5 J⌋ target tokens at most; a
-    text without words has one.
-    """
-    monkeypatch.setattr(signatures, "ROWS_AT_ONCE", 2)
-    text = build_text(TextConfig(tokenization="space"), ["a"])
-    profile = Profile(maximum_source_length=3, search=SearchConfig(maximum_length_ratio=1.5))
-    served = types.SimpleNamespace(profile=profile, source_text=text)
-    # more than 3 tokens are cut
-    rows = {
-        "a a a a": 4 * 6,
-        "a a a": 4 * 6,
-        "a a": 3 * 4,
-        "a": 2 * 3,
-        "": 1,
-    }
-
-    def answered(*texts):
-        Served._check_answer_size(served, tf.constant(texts))
-        return sum(map(rows.get, texts))
-
-    most = 2 * 4 * 6
-    assert answered("a a a a", "a a a") == answered(*["a a"] * 4) == answered(*[""] * most) == most
-    for texts in (["a a a a", "a a a", ""], ["a a"] * 4 + [""], [""] * (most + 1)):
-        with pytest.raises(tf.errors.InvalidArgumentError, match="send fewer rows") as error:
-            answered(*texts)
-        assert f"\n{most}\n" in error.value.message and f"\n{most + 1}\n" in error.value.message
-
-
-@pytest.mark.parametrize("name", CONTRACT)
-@pytest.mark.parametrize("wrong", ["scalar", "matrix"])
-def test_a_wrong_rank_is_refused_by_name(session, name, wrong):
-    for key in CONTRACT[name]["inputs"]:
-        inputs = {k: np.array(v) for k, v in request(name, ["a", "b"]).items()}
-        inputs[key] = inputs[key][0] if wrong == "scalar" else inputs[key][:, np.newaxis]
-        with pytest.raises(tf.errors.InvalidArgumentError, match=f"input {key}: expected rank 1"):
-            session(name, **inputs)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,6 @@
 with.
 """
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -59,27 +56,3 @@ def test_substituted_weights_end_with_their_block(variables):
     with hoist_weights([matrix], [tf.zeros([ROWS, COLUMNS])]):
         assert not np.any(as_tensor(matrix))
     assert np.any(as_tensor(matrix))
-
-
-@pytest.mark.slow
-def test_an_export_in_eight_bits(run_folder, tmp_path):
-    """By its own process, as users run it; it has checked itself against the Python model with the
-    same weights.
-    """
-    settings = ["weights=int8", "signatures=[translate]", "warmup_requests=0"]
-    words = [word for setting in settings for word in ("--set", setting)]
-    command = [
-        sys.executable,
-        "-m",
-        "rnnsearch_tf.export",
-        "--model",
-        run_folder,
-        "--output",
-        tmp_path / "served",
-        *words,
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [str(tmp_path / "served" / "1")]
-    assert "answers checked" in done.stderr.splitlines()[-1]
-    assert not (tmp_path / "served" / "1" / "assets.extra" / "tf_serving_warmup_requests").exists()

@@ -9,7 +9,6 @@ from rnnsearch_tf.export.opening import open_translator
 from rnnsearch_tf.export.profile import read_profile
 from rnnsearch_tf.export.translator import ExportedTranslator
 from rnnsearch_tf.extras.server.client import Client
-from rnnsearch_tf.extras.server.flags import FREE, Flags
 from rnnsearch_tf.extras.server.server import Server
 from rnnsearch_tf.translation import TextTranslator, Translator
 
@@ -58,10 +57,10 @@ def test_three_translators_answer_the_same_question_alike(translator, exported):
     )
     expected = translator.translate(TEXTS)
     assert all(each.text for each, text in zip(expected, TEXTS) if text)
-    flags = Flags(
-        {"m": str(exported.parent)}, port=FREE, rest_api_port=0, enable_model_warmup=False
-    )
-    with Server(flags) as server, Client(f"127.0.0.1:{server.grpc_port}", "m") as client:
+    with (
+        Server("m", exported.parent, port=0, rest_api_port=0) as server,
+        Client(f"127.0.0.1:{server.port}", "m") as client,
+    ):
         for each in (translator, ExportedTranslator(exported), client):
             assert isinstance(each, TextTranslator)
             answers = each.translate(TEXTS)

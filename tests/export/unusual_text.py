@@ -51,8 +51,6 @@ CONFIGS = {
         tokenization="sentencepiece", vocabulary_size=500, lowercase=True
     ),
     "words": TextConfig(language="fr", tokenization="space", vocabulary_size=300),
-    "Moses": TextConfig(language="fr-CA", tokenization="moses", vocabulary_size=300),
-    "Moses, lower case": TextConfig(tokenization="moses", vocabulary_size=300, lowercase=True),
     "words, lower case": TextConfig(tokenization="space", lowercase=True),
 }
 
@@ -66,7 +64,3 @@ def text_of(name: str) -> Text:
         run = Run.open("tatoeba-en-fr")
         return load_texts(run, saved_config(run.config))[0]
     return build_text(CONFIGS[name], TRAINING)
-
-
-def is_moses(name: str) -> bool:
-    return name in CONFIGS and CONFIGS[name].tokenization == "moses"

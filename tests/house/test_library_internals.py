@@ -16,7 +16,6 @@ import warnings
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from rnnsearch_tf.runtime.backend import keras
 
@@ -212,23 +211,6 @@ def test_a_saved_model_is_loaded_by_signature(exported):
     session = LazySession(exported)
     answers = session("double", x=[3.0])["y"].tolist(), session("add", x=[3.0])["y"].tolist()
     assert answers == ([6.0], [5.0]), says("tensorflow", "SavedModels are stored otherwise")
-
-
-def test_a_saved_graph_is_finished(exported):
-    from rnnsearch_tf.export.writer import finish_graph
-
-    def read():
-        saved = SavedModel.FromString((exported / "saved_model.pb").read_bytes())
-        [graph] = saved.meta_graphs
-        nodes = [node for each in graph.graph_def.library.function for node in each.node_def]
-        x = graph.signature_def["double"].inputs["x"].tensor_shape
-        return x.unknown_rank, sum("_gradient_op_type" in node.attr for node in nodes) > 0
-
-    assert read() == (True, True), says("tensorflow", "finish_graph has nothing to do any more")
-    finish_graph(exported)
-    assert read() == (False, False)
-    loaded = tf.saved_model.load(str(exported))
-    assert loaded.signatures["double"](tf.constant([3.0]))["y"].numpy().tolist() == [6.0]
 
 
 # ---- tensorflow_text ----

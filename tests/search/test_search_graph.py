@@ -152,7 +152,6 @@ with tf.compat.v1.Session(graph=tf.Graph()) as session:
 """
 
 
-@pytest.mark.slow
 def test_saved_model_answers_without_the_package(module, tmp_path):
     """A fresh process with TensorFlow alone, through a session, as the stock server loads it."""
     tf.saved_model.save(
