@@ -102,8 +102,8 @@ def _configuration(arguments):
     """The configuration of a new training, or RUN's saved one, changed by --config and --set."""
     if arguments.start_from is None and arguments.new_words is not None:
         raise UsageError(
-            "--new-words: expected --from RUN with it, got none; it is for training that starts from"
-            " a trained model"
+            "--new-words: expected --from RUN with it, got none; it is for a training that starts"
+            " from a trained model"
         )
     if arguments.start_from is not None and arguments.resume:
         raise UsageError(

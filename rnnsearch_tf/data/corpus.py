@@ -145,7 +145,7 @@ def _open_files(data: DataConfig, source: Any, target: Any, names: Sequence[str]
             f"{names[0]}, {names[1]}: expected the same number of files on both sides, got"
             f" {counts[0]:,} and {counts[1]:,}; name the same parts of both"
         )
-    files = [Pairs(*paths, data.on_bad_line) for paths in zip(*sides)]
+    files = [Pairs(source, target, data.on_bad_line) for source, target in zip(*sides)]
     return files[0] if len(files) == 1 else SeveralFiles(files)
 
 

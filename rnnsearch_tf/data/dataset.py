@@ -56,8 +56,8 @@ def training_dataset(
         right-padded with PAD_ID, every row ending with END_ID.
 
     Raises:
-        UserError: bad lines with on_bad_line "error", unreadable files, or no pair within the length
-            limits.
+        UserError: bad lines with on_bad_line "error", unreadable files, or no pair within the
+            length limits.
     """
     pairs = as_pairs(pairs, data.on_bad_line)
     pairs.check()

@@ -1,10 +1,10 @@
-"""The built-in English–French corpus: ``phrasebook.tsv.xz``, drawn once from a hand-written grammar.
+"""The built-in English–French corpus: ``phrasebook.tsv.xz``, drawn from a hand-written grammar.
 
 The file has 40,000 pairs for training, 500 for development and 500 for test, which share no
-sentence. Some pairs of words (`red` with `coat`, `buys` with `flower`) are held out: a sentence that
-combines such a pair belongs to the development or the test part, all others to training. So the
-held-out parts test unseen combinations of words and patterns that the first 2,000 training pairs
-have. A line is English tokens, French tokens and gold links, separated by tabs. The grammar that
+sentence. Some pairs of words (`red` with `coat`, `buys` with `flower`) are held out: a sentence
+that combines such a pair belongs to the development or the test part, all others to training. So
+the held-out parts test unseen combinations of words and patterns that the first 2,000 training
+pairs have. A line is English tokens, French tokens and gold links, separated by tabs. The grammar that
 drew it is in commit ff94a411, ``rnnsearch_tf/data/phrasebook``, seed 1.
 """
 
@@ -60,10 +60,8 @@ def phrasebook_alignments(size: int, part: str) -> list[tuple[Link, ...]]:
 def _rows(size: int, part: str) -> list[list[str]]:
     """The columns of the first lines of a part."""
     if part not in PARTS or size > PARTS[part]:
-        raise UsageError(
-            f"phrasebook: expected at most {', '.join(f'{n:,} {name}' for name, n in PARTS.items())}"
-            f" pairs, got {size:,} {part}"
-        )
+        most = ", ".join(f"{count:,} {name}" for name, count in PARTS.items())
+        raise UsageError(f"phrasebook: expected at most {most} pairs, got {size:,} {part}")
     names = [*PARTS]
     start = sum(PARTS[name] for name in names[: names.index(part)])
     return [line.split("\t") for line in _lines()[start : start + size]]

@@ -8,7 +8,6 @@ from rnnsearch_tf.errors import UserError
 
 PACKAGES = {
     "matplotlib": ("matplotlib", "plots"),
-    "py3langid": ("py3langid", "languages"),
     "tf2onnx": ("tf2onnx", "onnx"),
     "onnx": ("onnx", "onnx"),
     "onnxruntime": ("onnxruntime", "onnx"),

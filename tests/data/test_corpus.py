@@ -162,9 +162,7 @@ def test_options_of_evaluations_need_a_development_text(write):
         check_development(
             load_config(values={"data": {"corpus": "phrasebook"}, "training": training})
         )
-    check_development(
-        load_config(values={"data": text, "training": {"evaluate_every": 5}})
-    )
+    check_development(load_config(values={"data": text, "training": {"evaluate_every": 5}}))
 
 
 @pytest.mark.parametrize(

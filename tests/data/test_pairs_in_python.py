@@ -31,7 +31,8 @@ def test_an_empty_text_is_a_bad_line():
     "given", [["a cat"], [("a",)], [("a", "b", "c")], [("a", 3)], "fra.txt", 5]
 )
 def test_what_are_no_pairs_is_refused(given):
-    with pytest.raises(UsageError, match="expected (a pair|pairs) .source, target.|expected a sentence"):
+    message = "expected (a pair|pairs) .source, target.|expected a sentence"
+    with pytest.raises(UsageError, match=message):
         Pairs(given)
 
 

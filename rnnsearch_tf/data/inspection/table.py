@@ -58,7 +58,7 @@ def write_columns(table: AnyPath, columns: Sequence[str], folder: AnyPath) -> li
                         file.write(re.sub("[\r\n]+", " ", row[place]).encode() + b"\n")
     except csv.Error as error:
         raise UserError(
-            f"{table}:{rows.line_num}: expected values separated by {'commas' if commas else 'tabs'}"
-            f", got: {error}; correct the line"
+            f"{table}:{rows.line_num}: expected values separated by"
+            f" {'commas' if commas else 'tabs'}, got: {error}; correct the line"
         ) from None
     return paths
