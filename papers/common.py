@@ -114,7 +114,7 @@ class Experiment:
         if not run.model_card.exists():  # written at the end of a training
             config = self.config(name, seed)
             text = pathlib.PurePath(config.data.train_source or "").parent.name
-            if text and text != "phrases":
+            if text.startswith(("captions", "up-to")):
                 self.lines(text, "train", "en")
             rt.train(config, run.path, resume=run.state.exists())
         return run

@@ -2,8 +2,8 @@
 fields stay the same, byte for byte.
 
 An n-best list has lines `id ||| text ||| features ||| score`; the id is the line number of the
-source, from 0. Each line gets `RNN= value` after its features: the natural logarithm of
-p(text | source), the end symbol included, not length-normalized. The list is printed.
+source, from 0; both are Moses tokens. Each line gets `RNN= value` after its features: the natural
+logarithm of p(text | source), the end symbol included, not length-normalized. The list is printed.
 
 A phrase table has lines `source ||| target ||| scores ||| …` of tokens. Each line gets two scores,
 of which Moses takes the logarithm:
@@ -26,15 +26,10 @@ from rnnsearch_tf.runtime.progress import progress
 def arguments(parser: ArgumentParser) -> None:
     flags.add_model(parser)
     parser.add_argument("--source", metavar="SOURCE", help="source sentences of the n-best list")
-    flags.add_switch(
-        parser,
-        "--tokenized",
-        "source and list are Moses tokens (default: tokenize them as for translating)",
-    )
     flags.add_switch(parser, "--phrase-table", "rescore the phrase table IN, and write OUT")
     parser.add_argument(
         "files",
-        nargs="+",
+        nargs="*",
         metavar="FILE",
         help="NBEST, or IN and OUT of a phrase table; plain or .gz",
     )
@@ -60,5 +55,5 @@ def run(arguments: Namespace) -> None:
     lists = progress(read_nbest(files[0], len(sources)), doing="rescoring", total=len(sources))
     translator = load_translator(arguments)
     with whole_file(None) as output:
-        for lines in rescored(translator, sources, lists, arguments.tokenized):
+        for lines in rescored(translator, sources, lists):
             output.writelines(lines)

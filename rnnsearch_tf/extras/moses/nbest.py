@@ -101,18 +101,16 @@ def rescored(
     translator: Translator,
     sources: Sequence[str],
     lists: Iterator[list[Entry]],
-    tokenized: bool = False,
 ) -> Iterator[list[bytes]]:
     """Yield the lines of each sentence with the natural logarithm of p(text | source) as a feature,
     the end symbol included.
 
     Args:
-        sources: the source sentences.
+        sources: the source sentences, Moses tokens as the lists.
         lists: of :func:`read_nbest`.
-        tokenized: the texts are Moses tokens.
     """
     for entries in lists:
         texts = list(dict.fromkeys(entry.text for entry in entries))  # each is scored once
         source = [sources[entries[0].sentence]] * len(texts)
-        scores = dict(zip(texts, translator.score(source, texts, tokenized=tokenized)))
+        scores = dict(zip(texts, translator.score(source, texts, tokenized=True)))
         yield [entry.with_feature(scores[entry.text]) for entry in entries]
