@@ -64,8 +64,7 @@ def tiny_model(options):
     from rnnsearch_tf.config import Config, ModelConfig
     from rnnsearch_tf.models import build_model
 
-    sizes = dict(embedding_size=3, hidden_size=4, alignment_size=5, maxout_size=3, output_rank=None)
-    config = Config(model=ModelConfig(**{**sizes, **options}))
+    config = Config(model=ModelConfig(embedding_size=3, hidden_size=4, **options))
     training = dataclasses.replace(config.training, precision="float64", seed=0)
     model = build_model(dataclasses.replace(config, training=training), 8, 7)
     weights = model.paper_weights()
