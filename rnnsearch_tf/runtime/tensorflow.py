@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import sys
+from collections.abc import Iterator
 
 
 def import_tensorflow() -> None:
     """Import TensorFlow and Keras without their messages, unless RNNSEARCH_DEBUG is set."""
-    if not os.environ.get("RNNSEARCH_DEBUG"):
+    quiet = not os.environ.get("RNNSEARCH_DEBUG")
+    if quiet:
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         # its deprecation warnings are for developers
         logging.getLogger("tensorflow").setLevel(logging.ERROR)
-    import tensorflow  # noqa: F401
-    import tensorflow_text  # noqa: F401
+    with _silent() if quiet else contextlib.nullcontext():
+        import tensorflow  # noqa: F401
+        import tensorflow_text  # noqa: F401
 
-    import rnnsearch_tf.runtime.backend  # noqa: F401  Keras
+        import rnnsearch_tf.runtime.backend  # noqa: F401  Keras
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Drop what is written to standard error: TensorFlow 2.21 writes four lines before it reads the
+    log level.
+    """
+    sys.stderr.flush()
+    before = os.dup(2)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)

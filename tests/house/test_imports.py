@@ -37,7 +37,7 @@ def imported_subpackages(path):
             assert not node.level, f"{path}: expected no relative import"
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         for name in names:
-            if name.startswith("rnnsearch_tf."):
+            if name.startswith("rnnsearch_tf.") and name != "rnnsearch_tf.__version__":
                 yield name.split(".")[1]
 
 

@@ -23,7 +23,6 @@ PACKAGE = pathlib.Path(__file__).parents[2] / "rnnsearch_tf"
 
 TAKEN_IN = {
     "cli/main.py": {"_actions"},
-    "evaluation/significance.py": {"_mean", "_ci"},
     "extras/hub/tokenizer.py": {"_add_special_token", "_update_special_token_ids"},
     "runtime/keras_internals.py": {
         "_aggregation",
