@@ -108,16 +108,16 @@ def take(chromium, address, path, text, scheme, size, follow):
     page = context.new_page()
     page.set_default_timeout(WAIT)
     page.goto(f"{address}?text={urllib.parse.quote(text)}")
-    page.locator(".translation .word").first.wait_for()
+    page.locator("#translation .word").first.wait_for()
     page.locator("h1").click()  # the field without its focus
     if follow is not None:
-        page.locator(".translation .word").nth(follow).hover()
+        page.locator("#translation .word").nth(follow).hover()
     page.screenshot(path=path, full_page=True)
     picture = PIL.Image.open(path).convert("RGB")
     picture.save(path, optimize=True)
     if path.stat().st_size >= LARGEST:
         picture.quantize(256, kmeans=3).save(path, optimize=True)
-    print(f"{path}: {page.locator('.translation').inner_text()} ({path.stat().st_size:,} bytes)")
+    print(f"{path}: {page.locator('#translation').inner_text()} ({path.stat().st_size:,} bytes)")
     context.close()
 
 
