@@ -4,8 +4,8 @@ The file has 40,000 pairs for training, 500 for development and 500 for test, wh
 sentence. Some pairs of words (`red` with `coat`, `buys` with `flower`) are held out: a sentence
 that combines such a pair belongs to the development or the test part, all others to training. So
 the held-out parts test unseen combinations of words and patterns that the first 2,000 training
-pairs have. A line is English tokens, French tokens and gold links, separated by tabs. The grammar that
-drew it is in commit ff94a411, ``rnnsearch_tf/data/phrasebook``, seed 1.
+pairs have. A line is English tokens, French tokens and gold links, separated by tabs. The grammar
+that drew it is in commit ff94a411, ``rnnsearch_tf/data/phrasebook``, seed 1.
 """
 
 from __future__ import annotations
