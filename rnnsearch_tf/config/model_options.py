@@ -143,7 +143,7 @@ class ModelConfig:
     biases: str = option(
         "groundhog",
         "groundhog: on the embeddings, the candidate states, s_0, the hidden term of the readout"
-        " and the softmax; an LSTM has one on every gate, and the systems of layers have none on the"
+        " and the softmax; an LSTM has one on every gate, and the systems of layers none on the"
         " embeddings; none: as the formulas are printed",
         choices=("groundhog", "none"),
     )
