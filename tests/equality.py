@@ -119,7 +119,7 @@ def write(path, *texts):
         results["shipped/translations"] = np.array([each.text for each in translations])
         results["shipped/scores"] = np.array([each.score for each in translations])
         scored = translator.score(sources, targets)
-        results["shipped/forced"] = np.array([each.log_probability for each in scored])
+        results["shipped/forced"] = np.array(scored)
     np.savez(path, **results)
 
 
