@@ -82,9 +82,10 @@ def test_no_translation_is_an_error_not_an_empty_line(exported, monkeypatch, opt
         return answer | {"score": np.full_like(answer["score"], -1e9)}
 
     monkeypatch.setattr(one, "_request", nothing_found)
-    for translate in (lambda texts: one.translate(texts, **options), one.texts):
-        with pytest.raises(UserError, match="expected a translation of sentence 1 .* got none"):
-            translate(TEXTS[:2])
+    with pytest.raises(
+        UserError, match="expected a translation of sentence 1 of a batch, got none"
+    ):
+        one.translate(["a"], **options)
 
 
 @pytest.mark.slow
