@@ -4,10 +4,10 @@
     PYTHONPATH=.     python tests/equality.py write this.npz  [SOURCE TARGET]
     python tests/equality.py compare other.npz this.npz
 
-`write` computes, with the rnnsearch_tf that Python finds, for a tiny float64 model of every system the
-loss of each word, the gradient of each weight by its letter, and 5-best lists; with SOURCE and TARGET (text files,
-plain or gzip), the translations and scores of their first 500 lines by the shipped model. `compare` prints what
-differs. It serves a rewrite and leaves the tree with it.
+`write` computes, with the rnnsearch_tf that Python finds, for a tiny float64 model of every system
+the loss of each word, the gradient of each weight by its letter, and 5-best lists; with SOURCE and
+TARGET (text files, plain or gzip), the translations and scores of their first 500 lines by the
+shipped model. `compare` prints what differs. It serves a rewrite and leaves the tree with it.
 """
 
 import dataclasses

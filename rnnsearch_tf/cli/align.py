@@ -28,7 +28,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    files = [arguments.source, arguments.target]
+    files = (arguments.source, arguments.target)
     check_inputs(files)
     with Output(arguments.output) as output:
         translator = load_translator(arguments)

@@ -2,8 +2,8 @@
 and an exit code.
 
 A command is a module in this folder with two functions: ``arguments(parser)`` declares its
-arguments, ``run(arguments)`` does the work. A module imports what needs TensorFlow inside ``run``, so that
-``--help`` and usage errors answer at once.
+arguments, ``run(arguments)`` does the work. A module imports what needs TensorFlow inside ``run``,
+so that ``--help`` and usage errors answer at once.
 """
 
 from __future__ import annotations

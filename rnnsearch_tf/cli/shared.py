@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def sigterm_raises() -> Iterator[None]:
-    """Raise KeyboardInterrupt at SIGTERM inside the block; training/interruption.py takes over while
-    a model is fitted.
+    """Raise KeyboardInterrupt at SIGTERM inside the block; training/interruption.py takes over
+    while a model is fitted.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -38,6 +38,7 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from typing import Any
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.cli import flags
@@ -247,7 +248,7 @@ def formatted(
             rounded = [[token, round(p, 4)] for token, p in tokens]
             fields |= {"probability": round(sentence, 4), "token_probabilities": rounded}
         return [json.dumps(fields, ensure_ascii=False)]
-    columns = [translation.text]
+    columns: list[Any] = [translation.text]
     if alignment:
         columns.append(alignment(translation, source))
     if sentence is not None:

@@ -154,7 +154,7 @@ def by_length(
     numbers = np.maximum(np.asarray(source_lengths) - 1, 0) // width
     groups = []
     for number in np.unique(numbers):
-        members = np.flatnonzero(numbers == number)
+        members = np.flatnonzero(numbers == number).tolist()
         chosen = [hypotheses[k] for k in members]
         theirs = [[lines[k] for k in members] for lines in lists]
         groups.append(

@@ -1,5 +1,5 @@
-"""The surroundings of TensorFlow: its quiet import, progress bars, optional packages, and the parts of
-TensorFlow and Keras that are not public.
+"""The surroundings of TensorFlow: its quiet import, progress bars, optional packages, and the parts
+of TensorFlow and Keras that are not public.
 
 May import errors.
 """

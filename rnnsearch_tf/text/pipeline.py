@@ -161,8 +161,8 @@ class Text(tf.Module):
         return self.detokenize(self.tokens(ids))
 
     def save(self, folder: AnyPath, side: str) -> None:
-        """Write ``vocabulary.SIDE.txt`` and, with subwords, ``SIDE.spm.model``; `side` is "source" or
-        "target".
+        """Write ``vocabulary.SIDE.txt`` and, with subwords, ``SIDE.spm.model``; `side` is "source"
+        or "target".
         """
         run = Run(folder)
         if self.subword_model is not None:

@@ -227,8 +227,7 @@ class Translator:
         `score_targets`.
         """
         return [
-            scored.log_probability
-            for scored in self.score_targets(sources, targets, tokenized)
+            scored.log_probability for scored in self.score_targets(sources, targets, tokenized)
         ]
 
     def search_config(self, **changes: Any) -> SearchConfig:

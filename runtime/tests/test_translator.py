@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("onnx")
 
-import tiny  # noqa: E402
-from rnnsearch_runtime import ModelError, Translator  # noqa: E402
+import tiny
+from rnnsearch_runtime import ModelError, Translator
 
 
 def test_translation(model: pathlib.Path) -> None:

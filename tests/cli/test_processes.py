@@ -59,8 +59,6 @@ def test_a_finished_line_in_is_a_finished_line_out(run_folder):
     assert errors.decode() == expected
 
 
-
-
 def test_ctrl_c_saves_and_resume_goes_on(tmp_path):
     config = tmp_path / "c.yaml"
     output = tmp_path / "run"

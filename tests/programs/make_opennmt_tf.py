@@ -8,8 +8,8 @@ The program: OpenNMT-tf 2.32.0 with TensorFlow 2.13.1, Python 3.10, on the CPU:
     ENV/bin/python make_opennmt_tf.py luong --text TEXT --output opennmt-tf-luong
 
 The model (the first argument) has the shape of LuongAttention in the program's catalogue, in small
-sizes; this script writes it as model.py for the program to read. Vocabularies are made by onmt-build-vocab; training is
-the program's Runner.train.
+sizes; this script writes it as model.py for the program to read. Vocabularies are made by
+onmt-build-vocab; training is the program's Runner.train.
 
 What OUTPUT receives: model.py (later formatted as the project is) and config.yml, both given to
 the program; ckpt-N.index,

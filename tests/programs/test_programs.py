@@ -5,8 +5,8 @@ A folder beside this file has what a program computed with a tiny model that it 
 model by our letters, for ids in our order; ``source_order`` and ``target_order`` are the program's
 ids (−1: it has no padding). They are the program's own numbers, but for OpenNMT-tf:
 
-- A begin symbol stands before its first word, with the embedding e; here zeros stand there. So e was
-  taken from all target embeddings, and e W added to the bias of each gate that reads them.
+- A begin symbol stands before its first word, with the embedding e; here zeros stand there. So e
+  was taken from all target embeddings, and e W added to the bias of each gate that reads them.
 - Its source embeddings have 8 values, here as many as the target's, 9: the last one is zero.
 """
 

@@ -1,5 +1,5 @@
-"""The server: deadlines, a stop that drains, versions, warm-up, REST's limits, the page's files, and
-`rnnsearch serve` as a process.
+"""The server: deadlines, a stop that drains, versions, warm-up, REST's limits, the page's files,
+and `rnnsearch serve` as a process.
 """
 
 import concurrent.futures

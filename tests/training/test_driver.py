@@ -426,7 +426,7 @@ def test_a_model_without_its_checkpoints_is_not_overwritten(tmp_path, name):
     (tmp_path / "best" / name).write_bytes(b"weights")
     with pytest.raises(
         UsageError,
-        match=f"expected a new folder, or that of a training, found best/{name}; choose another --output",
+        match=f"found best/{name}; choose another --output",
     ):
         train(language_model(), tmp_path)
     assert not (tmp_path / "config.yaml").exists()

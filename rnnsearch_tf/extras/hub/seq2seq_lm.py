@@ -94,15 +94,17 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
                 f"max_length: expected at least 2, the start symbol and a token, got {max_length}"
             )
         search = dataclasses.asdict(self.run_config().search)
+        one = False
         if isinstance(inputs, tf.data.Dataset):
             texts = [text for rows in inputs for text in np.ravel(rows).tolist()]
         else:
-            texts = np.asarray(inputs, object).tolist()
-        one = isinstance(texts, (str, bytes))
-        translations = self.translator.translate([texts] if one else texts, **search)
+            given = np.asarray(inputs, object)
+            one = given.ndim == 0
+            texts = np.atleast_1d(given).tolist()
+        translations = self.translator.translate(texts, **search)
         generated = [translation.text for translation in translations]
         if max_length is not None:
-            tokens = [translation.tokens[: max_length - 1] for translation in translations]
+            tokens = [(each.tokens or [])[: max_length - 1] for each in translations]
             cut = self.translator.target_text.detokenize(tf.ragged.constant(tokens, tf.string, 1))
             generated = [text.decode() for text in cut.numpy()]
         return generated[0] if one else generated

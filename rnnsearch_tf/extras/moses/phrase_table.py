@@ -43,8 +43,9 @@ def scored(translator: Translator, path: str | os.PathLike[str]) -> Iterator[byt
     while block := list(itertools.islice(lines, LINES_AT_ONCE)):
         rows = [_fields(path, *line) for line in block]
         phrases = list(dict.fromkeys((row[0], row[1]) for row in rows))  # each pair once
-        sides = [[pair[side].decode("utf-8", "replace") for pair in phrases] for side in (0, 1)]
-        scores = map(_columns, translator.score_targets(*sides, tokenized=True))
+        sources = [source.decode("utf-8", "replace") for source, _ in phrases]
+        targets = [target.decode("utf-8", "replace") for _, target in phrases]
+        scores = map(_columns, translator.score_targets(sources, targets, tokenized=True))
         columns = dict(zip(phrases, scores))
         for row in rows:
             scores_of_row = row[SCORES].rstrip() + columns[row[0], row[1]]
