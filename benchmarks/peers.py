@@ -10,14 +10,12 @@ of searches, and a ratio is the median of those of the rounds.
 
 All read the same batches. PAPER: 25 tokens in every sentence. SMALL: lengths as short captions have
 them, in random batches and in buckets of like length (of which Joey NMT has none: it is left out
-there); with --text the ids and lengths of two files, whose words are separated by spaces, the most
-frequent words first. Random weights, no dropout; Adam at SMALL, Adadelta at PAPER; OpenNMT-tf does
+there). Random weights, no dropout; Adam at SMALL, Adadelta at PAPER; OpenNMT-tf does
 not cut the gradient. RNNsearch has maxout before its softmax, which neither peer has. Search
 forbids the end symbol until every output has its length. Starting, loading and tracing are not
 counted.
 """
 
-import collections
 import contextlib
 import itertools
 import json
@@ -127,26 +125,6 @@ def random_pairs(size, number, varied):
     return pairs
 
 
-def text_pairs(texts, size, number):
-    """The first pairs of two lists of lines, words numbered by how often they come; rare ones are
-    unknown (2).
-    """
-    sides = []
-    for text in texts:
-        lines = [line.split() for line in text]
-        ranked = [
-            word
-            for word, _ in collections.Counter(word for line in lines for word in line).most_common(
-                size.vocabulary_size - 3
-            )
-        ]
-        ids = {word: number for number, word in enumerate(ranked, start=3)}
-        sides.append(
-            [np.array([*(ids.get(word, 2) for word in line), 1]) for line in lines[:number]]
-        )
-    return list(zip(*sides))
-
-
 def batches_of(pairs, size, bucketed):
     """Batches of the pairs as they come, or of those whose longer side is of like length (2
     tokens), in random order.
@@ -166,13 +144,12 @@ def batches_of(pairs, size, bucketed):
     return [(batch["source_ids"], batch["target_ids"]) for batch in batches]
 
 
-def write_all_batches(name, text, length, folder):
+def write_all_batches(name, length, folder):
     """{"random": path} of a size's batches, at SMALL "bucketed" too; ``length`` as the option."""
     size = sizes.with_lengths(sizes.SIZES[name], length, length)
     small = name == "SMALL"
     number = (100 if small else 4) * size.batch_size
-    texts = [pathlib.Path(path).read_text(encoding="utf-8").splitlines() for path in text or ()]
-    pairs = text_pairs(texts, size, number) if text else random_pairs(size, number, varied=small)
+    pairs = random_pairs(size, number, varied=small)
     paths = {
         batching: folder / f"{name}-{batching}.npz"
         for batching in (("random", "bucketed") if small else ("random",))
@@ -310,12 +287,6 @@ def main():
     parser.add_argument("--beams", type=int, nargs="*", default=[1, 5, 12])
     parser.add_argument("--batches", type=int, nargs="*", default=[1, 64])
     parser.add_argument(
-        "--text",
-        nargs=2,
-        metavar=("SOURCE", "TARGET"),
-        help="training text, for the lengths at SMALL",
-    )
-    parser.add_argument(
         "--length",
         type=int,
         help=(
@@ -363,7 +334,6 @@ def main():
         for name in arguments.sizes:
             every = write_all_batches(
                 name,
-                arguments.text if name == "SMALL" else None,
                 arguments.length,
                 pathlib.Path(place),
             )

@@ -1,8 +1,8 @@
 """The sizes and systems that are measured, and models, batches, texts and RUNs of them with random
 weights.
 
-SMALL is what a small corpus is trained with, PAPER the size of Bahdanau et al. 2015; MID lies
-between them, PHRASEBOOK is the demo's model; TINY serves --quick.
+SMALL is what a small corpus is trained with, PAPER the size of Bahdanau et al. 2015; TINY
+serves --quick.
 """
 
 from typing import NamedTuple
@@ -31,12 +31,6 @@ SIZES = {
         10_000, 256, 256, 256, layers=2, source_length=15, target_length=15, optimizer="adam"
     ),
     "PAPER": Size(30_000, 620, 1000, 500, layers=4),
-    "MID": Size(
-        20_000, 512, 512, 512, layers=2, source_length=20, target_length=20, optimizer="adam"
-    ),
-    "PHRASEBOOK": Size(
-        300, 64, 96, 64, layers=2, batch_size=40, source_length=8, target_length=8, optimizer="adam"
-    ),
     "TINY": Size(50, 8, 8, 8, layers=2, batch_size=4, source_length=5, target_length=5),
 }
 

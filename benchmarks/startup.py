@@ -7,7 +7,7 @@ line by a cold `rnnsearch translate`.
 Every measurement of --help, of loading and of the first translation is a fresh process. Loading is
 counted from the process's start, Python and TensorFlow included, and apart from them. A sentence is
 one of ten words, or one of FILE. A cold command stands beside a process that only imports
-TensorFlow and Keras, in turns, by itself and as a command does it; also of the same model exported.
+TensorFlow and Keras, in turns; also of the same model exported.
 """
 
 import json
@@ -24,7 +24,6 @@ IMPORTS = (
     "import gc; gc.set_threshold(50_000, 50, 50); import tensorflow, tensorflow_text, keras;"
     " gc.freeze()"
 )
-AS_A_COMMAND = "from rnnsearch_tf.runtime.tensorflow import import_tensorflow; import_tensorflow()"
 FRESH = """
 import json, sys, time
 import tensorflow
@@ -77,10 +76,7 @@ def cold(run, line, repeats, exported=None):
         name: (["-m", "rnnsearch_tf", "translate", "--model", str(model)], f"{line}\n")
         for name, model in models.items()
     }
-    commands |= {
-        "importing": (["-c", IMPORTS], ""),
-        "importing, as a command does it": (["-c", AS_A_COMMAND], ""),
-    }
+    commands |= {"importing": (["-c", IMPORTS], "")}
     times = {name: [] for name in commands}
     for _ in range(repeats + 1):
         for name, command in commands.items():
