@@ -25,6 +25,9 @@ from rnnsearch_tf.runs.eight_bit import is_small, quantize
 RUNTIME = "com.microsoft"
 """Domain of ONNX Runtime's own operations."""
 
+ZERO_POINT = 128
+"""What stands for 0 in the weights of a product, uint8."""
+
 
 def store_weights(model: onnx.ModelProto, storage: str) -> None:
     """Convert the weights of a model in place.
@@ -74,6 +77,7 @@ class _Quantizer:
             if array.dtype == np.float32 and not is_small(array)
         }
         self._stored: dict[tuple[str, str], tuple[str, str]] = {}
+        self._zero_point = add_constant(graph, "zero_point", np.array(ZERO_POINT, np.uint8))
 
     def replace_nodes(self, graph: onnx.GraphProto) -> None:
         """Replace products and lookups of weights in one graph."""
@@ -116,7 +120,7 @@ class _Quantizer:
         values, scale = self._quantized(node.input[1], "columns")
         return onnx.helper.make_node(
             "DynamicQuantizeMatMul",
-            [node.input[0], values, scale, "", bias],
+            [node.input[0], values, scale, self._zero_point, bias],
             [output],
             name=node.name,
             domain=RUNTIME,
@@ -135,12 +139,18 @@ class _Quantizer:
         ]
 
     def _quantized(self, name: str, by: str) -> tuple[str, str]:
-        """Names of the weight's values, int8, and of its scales: float32 [columns] or [rows, 1]."""
+        """Names of the weight's values, uint8 of a product and int8 of an embedding, and of its
+        scales: float32 [columns] or [rows, 1].
+        """
         if (name, by) not in self._stored:
             array = self._arrays[name]
             values, scale = quantize(array.T if by == "rows" else array)
             assert scale is not None  # the weight is large
-            values, scale = (values.T, scale.T) if by == "rows" else (values, scale[0])
+            if by == "rows":
+                values, scale = values.T, scale.T
+            else:
+                # unsigned: products of signed weights overflow 16 bits on processors without VNNI
+                values, scale = (values.astype(np.int16) + ZERO_POINT).astype(np.uint8), scale[0]
             self._stored[name, by] = (
                 add_constant(self._graph, f"{name}.int8.{by}", values),
                 add_constant(self._graph, f"{name}.scale.{by}", scale.astype(np.float32)),
