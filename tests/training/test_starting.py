@@ -339,9 +339,8 @@ def test_a_folder_cannot_begin_from_itself(tmp_path):
 def test_new_subwords_come_behind_the_old_the_missing_characters_first(tmp_path):
     pieces = ["target.tokenization=sentencepiece", "target.vocabulary_size=90"]
     run = write_run(tmp_path / "run", [*TINY, *LANGUAGE_MODEL, *pieces], unknown_words=None)
-    files = name_files(
-        tmp_path, [("The door.", "☃ la zébrure ☂"), ("The door is white.", "une zébrure")] * 20
-    )
+    targets = ["☃ la zébrure ☂", "une zébrure", "des zébrures zébrées", "zébrer les zébrés"]
+    files = name_files(tmp_path, [("The door.", target) for target in targets] * 20)
     old = load_text(Run(run), "target", load_config(run / "config.yaml").target)
     limits = ["data.maximum_target_length=90", "data.held_out=0"]
     for number in (2, 12):
