@@ -4,8 +4,7 @@ training eats.
     python benchmarks/input.py [--sizes SMALL PAPER]
     python benchmarks/input.py --config configs/multi30k-en-fr.yaml --set data.folder=DATA
 
-The first epoch reads, checks, tokenizes and numbers the text; what fits the shuffle buffer is kept
-as ids, and later epochs only shuffle and batch; a larger corpus is streamed in every epoch.
+The first epoch reads, checks, tokenizes and numbers the text; later epochs only shuffle and batch.
 Training of each size, in the same run, says how many pairs it eats. The corpus is the built-in
 phrasebook, or that of a configuration.
 """
@@ -24,7 +23,7 @@ def epochs(config, texts, number):
     batches.
     """
     from rnnsearch_tf.data.corpus import open_corpus
-    from rnnsearch_tf.data.dataset import training_dataset
+    from rnnsearch_tf.data.batches import training_dataset
 
     start = time.perf_counter()
     dataset = training_dataset(*texts, open_corpus(config, "train"), config.data, seed=1)
@@ -41,24 +40,17 @@ def pipeline_rows(config, repeats):
     from rnnsearch_tf.text.pipeline import build_texts
 
     pairs = open_corpus(config, "train")
-    texts = build_texts(config, pairs.lines())
+    texts = build_texts(config, pairs)
     for batching in ("paper", "bucketed", "unsorted"):
         measuring.say(batching)
-        kept = with_data(config, batching=batching)
-        streamed = with_data(config, batching=batching, shuffle_buffer=1000)
+        each = with_data(config, batching=batching)
         first = []
         later = []
         for _ in range(repeats):
-            one, two = epochs(kept, texts, 2)
+            one, two = epochs(each, texts, 2)
             first.append(one)
             later.append(two)
-        # the first also checks the files
-        again = [epoch for epoch in epochs(streamed, texts, 1 + repeats)][1:]
-        for name, values in (
-            ("first", first),
-            ("later, from memory", later),
-            ("later, streamed", again),
-        ):
+        for name, values in (("first", first), ("later", later)):
             yield [
                 batching,
                 name,

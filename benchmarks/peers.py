@@ -126,22 +126,17 @@ def random_pairs(size, number, varied):
 
 
 def batches_of(pairs, size, bucketed):
-    """Batches of the pairs as they come, or of those whose longer side is of like length (2
-    tokens), in random order.
-    """
-    from rnnsearch_tf.data import batching
+    """Batches of the pairs in random order, or of those whose longer side is of like length."""
+    from rnnsearch_tf.data.batches import Batches
+    from rnnsearch_tf.data.ids import Ids
 
-    generator = np.random.default_rng(2)
-    if bucketed:
-        batches = list(batching.bucketed_batches(pairs, size.batch_size, 2))
-        batches = [
-            batches[k]
-            for k in generator.permutation(len(batches))
-            if len(batches[k]["source_ids"]) == size.batch_size
-        ]
-    else:
-        batches = list(batching.unsorted_batches(pairs, size.batch_size))
-    return [(batch["source_ids"], batch["target_ids"]) for batch in batches]
+    sides = [*zip(*pairs)]
+    flat = tuple(np.concatenate(side) for side in sides)
+    offsets = tuple(np.cumsum([0, *map(len, side)]) for side in sides)
+    ids = Ids(flat, offsets, [len(pairs)], [1.0])
+    batches = Batches(ids, "bucketed" if bucketed else "unsorted", size.batch_size, seed=2)
+    found = [ids.batch(batches.rows(0, number)) for number in range(batches.per_epoch)]
+    return [batch for batch in found if len(batch[0]) == size.batch_size]
 
 
 def write_all_batches(name, length, folder):

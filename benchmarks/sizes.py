@@ -72,8 +72,8 @@ def configuration(size, system="rnnsearch", precision="float32", **search) -> Co
     )
     data = dict(
         batch_size=size.batch_size,
-        maximum_source_length=size.source_length,
-        maximum_target_length=size.target_length,
+        maximum_length=max(size.source_length, size.target_length),
+        variants=0.0,
     )
     return load_config(
         values=dict(

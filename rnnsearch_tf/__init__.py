@@ -42,7 +42,7 @@ _MODULE_OF = {
     "build_optimizer": "training.optimizers",
     "build_text": "text.pipeline",
     "build_texts": "text.pipeline",
-    "config_for_pairs": "data.inspection.fitting",
+    "config_for_pairs": "data.fitting",
     "export_model": "export.writer",
     "load_config": "config",
     "load_model": "translation.loading",
@@ -50,7 +50,7 @@ _MODULE_OF = {
     "open_translator": "export.opening",
     "split_sentences": "text.sentences",
     "train": "training.fit",
-    "training_dataset": "data.dataset",
+    "training_dataset": "data.batches",
 }
 """Where each public name is defined, under rnnsearch_tf."""
 

@@ -29,7 +29,6 @@ SETTINGS = [
     "data.phrasebook_size=60",
     "data.batch_size=10",
     "data.batching=bucketed",
-    "data.shuffle_batches=10",
     "model.embedding_size=6",
     "model.hidden_size=7",
     "model.initialization=variance_preserving",

@@ -11,7 +11,7 @@ SETTINGS = [
     "search.maximum_length_ratio=1.5",
     "data.corpus=phrasebook",
     "data.phrasebook_size=200",
-    "data.maximum_source_length=5",
+    "data.maximum_length=5",
 ]
 
 

@@ -1,9 +1,9 @@
 """Check the data of a configuration for problems before training.
 
 Prints one finding a line: `error` (training would fail or be useless), `warning` or `note`, the
-part of the data, and the finding, in numbers: bad lines, lengths in tokens, copies, duplicates,
-unknown words, development sentences in the training text. The exit code is 1 if there is an error.
-Writes nothing.
+part of the data, and the finding, in numbers: empty lines, lengths in tokens, copies, duplicates,
+unknown words, shifted lines, development sentences in the training text. The exit code is 1 if
+there is an error. Writes nothing.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -23,7 +23,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     config = load_config(arguments.config, overrides=arguments.set)
     import_tensorflow()
-    from rnnsearch_tf.data.inspection.doctor import check_data
+    from rnnsearch_tf.data.doctor import check_data
 
     findings = check_data(config)
     for finding in findings:

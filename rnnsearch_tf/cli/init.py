@@ -4,7 +4,7 @@ one translates line k of the other), or to one file of pairs:
   rnnsearch init mine --source train.en --target train.fr
   rnnsearch init mine --pairs fra.txt --columns 1,2 --source-language en --target-language fr
 
-It reads the text first: how many pairs, their lengths, bad lines. The languages are taken from the
+It reads the text first: how many pairs, and their lengths. The languages are taken from the
 names of the files, such as train.en and train.fr.gz. Of a table, tab-separated or .csv, the two
 columns become the files DIR/train.source and DIR/train.target. You may change anything in the
 configuration before training.
@@ -18,7 +18,7 @@ from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import flags
 from rnnsearch_tf.config import check_value
-from rnnsearch_tf.data.pairs import SIDES
+from rnnsearch_tf.data.pairs import SIDES, Pairs
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.atomic import make_folder, write_file
 
@@ -64,13 +64,13 @@ def run(arguments: Namespace) -> None:
         raise UserError(
             f"{path}: expected no configuration, found one; choose another DIR, or delete it"
         )
-    from rnnsearch_tf.data.inspection.fitting import (
+    from rnnsearch_tf.data.fitting import (
         UNKNOWN_LANGUAGE,
         configuration,
         inspect,
         language_of,
     )
-    from rnnsearch_tf.data.inspection.table import write_columns
+    from rnnsearch_tf.data.table import write_columns
 
     if arguments.pairs:
         make_folder(folder)
@@ -79,30 +79,30 @@ def run(arguments: Namespace) -> None:
         codes = [code or language_of(column) for code, column in zip(codes, columns)]
     else:
         source, target = arguments.source, arguments.target
-    found = inspect(source, target, *codes)
+    if pathlib.Path(source).resolve() == pathlib.Path(target).resolve():
+        raise UserError(
+            f"{source}: expected two files, a text and its translation, got one file twice; name"
+            " the other one, or, if it is a table of both, --pairs"
+        )
+    names = [language_of(path) for path in (source, target)]
+    codes = [code or name for code, name in zip(codes, names)]
+    inspection = inspect(Pairs(source, target), tuple(codes))
     # a path that is not UTF-8 is an error before there is a folder
-    text = configuration(found, source, target, arguments.minutes).encode("utf-8")
+    text = configuration(inspection, source, target, arguments.minutes).encode("utf-8")
     make_folder(folder)
     write_file(path, text)
     config = shlex.quote(str(path))
     trained = shlex.quote(str(folder / "run"))
-    print(found.report)
-    if found.report.unpaired:
-        print(
-            f"WARNING: one file is longer than the other by {found.report.unpaired:,} line(s). If a"
-            " line is missing in the middle, all following lines are paired with the wrong ones,"
-            " and nothing can be learned from them: look at the last lines of both files",
-            file=sys.stderr,
-        )
-    for side, code, named in zip(SIDES, found.languages, map(language_of, (source, target))):
-        if named not in (code, UNKNOWN_LANGUAGE):
+    print(inspection.report)
+    for side, code, name in zip(SIDES, codes, names):
+        if name not in (code, UNKNOWN_LANGUAGE):
             print(
-                f"WARNING: the {side} file's name says {named}, --{side}-language says {code}:"
+                f"WARNING: the {side} file's name says {name}, --{side}-language says {code}:"
                 " check that the files are not swapped",
                 file=sys.stderr,
             )
     print(f"written: {path}; edit it as you like")
-    for side, code in zip(SIDES, found.languages):
+    for side, code in zip(SIDES, codes):
         if code == UNKNOWN_LANGUAGE:
             print(
                 f"no name tells the language of the {side}: write its code into {path}, as"

@@ -11,7 +11,7 @@ import re
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli.shared import wrapped, yaml_value
-from rnnsearch_tf.config import CorpusConfig, default_of, option_fields, shipped_configs
+from rnnsearch_tf.config import default_of, option_fields, shipped_configs
 from rnnsearch_tf.config.option import LIMITS
 from rnnsearch_tf.errors import UsageError
 
@@ -72,14 +72,9 @@ def _explain(name, shipped):
 
 
 def _entries():
-    """Yield (name, dataclass field, default) of every option; those of an entry of data.corpora
-    stand after it.
-    """
+    """Yield (name, dataclass field, default) of every option."""
     for name, field in option_fields():
         yield name, field, default_of(name)
-        if name == "data.corpora":
-            for of_entry, its_field in option_fields(CorpusConfig, "data.corpora[]."):
-                yield of_entry, its_field, its_field.default
 
 
 def _limits(metadata):

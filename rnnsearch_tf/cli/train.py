@@ -68,9 +68,9 @@ def run(arguments: Namespace) -> None:
     output_folder = pathlib.Path(arguments.output)
     if output_folder.exists() and not output_folder.is_dir():
         raise UserError(f"--output {output_folder}: expected a folder, got a file")
-    if not arguments.resume:
+    if not arguments.resume:  # which needs no training text
         Run(output_folder).refuse_training()
-    check_files(config)  # fail before the slow import of TensorFlow
+        check_files(config)  # fail before the slow import of TensorFlow
     # Keras writes its progress bar to standard output
     with sigterm_raises(), contextlib.redirect_stdout(sys.stderr):
         import_tensorflow()

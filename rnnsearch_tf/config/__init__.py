@@ -17,7 +17,7 @@ from rnnsearch_tf.config.loading import (
     option_fields,
     default_of,
 )
-from rnnsearch_tf.config.data_options import CorpusConfig, DataConfig
+from rnnsearch_tf.config.data_options import DataConfig
 from rnnsearch_tf.config.model_options import ModelConfig
 from rnnsearch_tf.config.options import (
     Config,
@@ -33,7 +33,6 @@ from rnnsearch_tf.config.presets import PRESETS
 
 __all__ = [
     "Config",
-    "CorpusConfig",
     "DataConfig",
     "END_ID",
     "ModelConfig",

@@ -5,30 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 from rnnsearch_tf.config.option import option
-from rnnsearch_tf.errors import UsageError
-
-
-@dataclasses.dataclass(frozen=True)
-class CorpusConfig:
-    """One of several training texts."""
-
-    source: str | tuple[str, ...] | None = option(
-        None, "source side: a file or a list of files, like train_source"
-    )
-    target: str | tuple[str, ...] | None = option(None, "target side")
-    weight: float = option(
-        1.0,
-        "how often an epoch reads it; 0.25: a quarter of the pairs, sampled anew for each epoch",
-        above=0.0,
-    )
-
-    def __post_init__(self) -> None:
-        for side in ("source", "target"):
-            if getattr(self, side) is None and (self.source or self.target):
-                raise UsageError(
-                    f"{side}: expected a text file, got none; every corpus has a source and a"
-                    " target"
-                )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,11 +32,11 @@ class DataConfig:
         "training text, target side; as many files",
         only_with={"corpus": ("files",)},
     )
-    corpora: tuple[CorpusConfig, ...] | None = option(
+    train_weights: tuple[float, ...] | None = option(
         None,
-        "instead of train_source and train_target: a list of several training texts, each with"
-        " source, target and weight, such as {source: back-translated.en.gz, target: news.de.gz,"
-        " weight: 0.5}",
+        "how often an epoch reads each of several files, such as [1, 0.25]; 0.25: a quarter of the"
+        " pairs, drawn anew for each epoch; null: once",
+        above=0.0,
         only_with={"corpus": ("files",)},
     )
     development_source: str | None = option(
@@ -76,10 +52,23 @@ class DataConfig:
     held_out: int = option(
         0,
         "if no development files are named: approximate number of pairs to take out of the training"
-        " text, or of the first of corpora, for development; training sees none of their sentences;"
-        " 0: none",
+        " text for development, out of its first file if files have weights; training sees none of"
+        " their sentences; 0: none",
         unit="pairs",
         minimum=0,
+    )
+    variants: float = option(
+        0.2,
+        "share of the pairs that are learned a second time as people type them: without final"
+        " punctuation, in another case, with other digits",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    cache: str | None = option(
+        None,
+        "folder in which trainings with the same text and vocabularies share their ids; null: each"
+        " RUN has its own",
+        only_with={"corpus": ("files",)},
     )
     phrasebook_size: int = option(
         4_000,
@@ -89,56 +78,17 @@ class DataConfig:
         maximum=40_000,
         only_with={"corpus": ("phrasebook",)},
     )
-    maximum_source_length: int = option(
+    maximum_length: int = option(
         50,
-        "longer sentences are left out of training; the end symbol does not count",
+        "pairs with a longer sentence on a side are left out of training; the end symbol does not"
+        " count",
         unit="tokens",
         minimum=1,
-    )
-    maximum_target_length: int = option(
-        50,
-        "the same for the target side",
-        unit="tokens",
-        minimum=1,
-    )
-    on_bad_line: str = option(
-        "error",
-        "for invalid UTF-8, an empty line, or a line without a partner: error: stop; skip: skip,"
-        " count and report it",
-        choices=("error", "skip"),
-        only_with={"corpus": ("files",)},
     )
     batching: str = option(
         "paper",
-        "paper: read 20 batches of pairs, sort them by length, cut them, shortest first; bucketed:"
-        " pairs of similar length; unsorted: in the order that they are read",
+        "paper: 20 batches of random pairs are sorted by length and cut, shortest first; bucketed:"
+        " pairs of similar length together, the batches in random order; unsorted: random pairs",
         choices=("paper", "bucketed", "unsorted"),
     )
     batch_size: int = option(80, "sentence pairs per update", unit="pairs", minimum=1)
-    batches_read_ahead: int = option(
-        20,
-        "batches sorted together with batching: paper",
-        unit="batches",
-        minimum=1,
-        only_with={"batching": ("paper",)},
-    )
-    bucket_width: int = option(
-        2,
-        "number of lengths that share a bucket with batching: bucketed",
-        unit="tokens",
-        minimum=1,
-        only_with={"batching": ("bucketed",)},
-    )
-    shuffle_buffer: int = option(
-        200_000,
-        "pairs held in memory to shuffle an epoch; 0: keep the order of the files",
-        unit="pairs",
-        minimum=0,
-    )
-    shuffle_batches: int = option(
-        0,
-        "batches held to shuffle their order after sorting; 0: keep it, as the authors' program"
-        " did",
-        unit="batches",
-        minimum=0,
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 _FAITHFUL: dict[str, dict[str, Any]] = {
-    "data": dict(batching="paper", batch_size=80, batches_read_ahead=20, shuffle_batches=0),
+    "data": dict(batching="paper", batch_size=80, variants=0.0),
     "model": dict(
         unit="gru",
         embedding_size=620,
@@ -49,7 +49,7 @@ PRESETS = {
         {"source": _PHRASES, "target": _PHRASES}
         | _GROUNDHOG
         | {
-            "data": _GROUNDHOG["data"] | dict(batch_size=64, batches_read_ahead=10),
+            "data": _GROUNDHOG["data"] | dict(batch_size=64),
             "model": (
                 _GROUNDHOG["model"] | dict(system="rnnencdec", embedding_size=100, output_rank=100)
             ),

@@ -13,7 +13,7 @@ def names_development_text(data: DataConfig) -> bool:
 
 
 def check_training_text(data: DataConfig) -> None:
-    """Raise UsageError if the options name training text in two ways."""
+    """Raise UsageError if the options name development text in two ways."""
     if data.held_out and (
         data.corpus != "files" or data.development_source or data.development_target
     ):
@@ -23,14 +23,3 @@ def check_training_text(data: DataConfig) -> None:
             f" development files are named; got data.corpus={data.corpus}, data.development_{side}="
             f"{getattr(data, f'development_{side}')}; set data.held_out=0"
         )
-    for name in ("train_source", "train_target"):
-        if data.corpora is not None and (value := getattr(data, name)):
-            raise UsageError(
-                f"data.corpora: expected no data.{name} beside it, got {value}; put them into the"
-                f" list, or set data.{name}=null"
-            )
-    for number, corpus in enumerate(data.corpora or (), start=1):
-        if corpus.source is None:
-            raise UsageError(
-                f"data.corpora: entry {number}: expected source and target, got neither"
-            )

@@ -7,10 +7,9 @@ from __future__ import annotations
 import dataclasses
 import os
 
-from rnnsearch_tf.config import Config, CorpusConfig
-from rnnsearch_tf.config.data_options import DataConfig
+from rnnsearch_tf.config import Config, DataConfig
 from rnnsearch_tf.config.option import names_with
-from rnnsearch_tf.data.corpus import files_of, open_corpus, training_corpora
+from rnnsearch_tf.data.corpus import open_corpus, training_files
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runs.folder import Run
@@ -37,21 +36,17 @@ def check_continues(config: Config, before: Config, run: Run | str) -> None:
                 )
 
 
-def new_pairs(config: Config, before: Config) -> list[Pairs]:
-    """The corpora of a training that a RUN, whose Config is `before`, was not trained on; all of
-    them if there are none.
+def new_pairs(config: Config, before: Config) -> Pairs:
+    """The files of a training that a RUN, whose Config is `before`, was not trained on; the whole
+    training text if there are none.
     """
-    corpora = open_corpus(config, "train").corpora
-    known = {_paths(before.data, corpus) for corpus in training_corpora(before.data)}
-    new = [
-        pairs
-        for (pairs, _), corpus in zip(corpora, training_corpora(config.data))
-        if _paths(config.data, corpus) not in known
+    known = {*_absolute(before.data)}
+    new = [files for files in _absolute(config.data) if files not in known]
+    return Pairs(*zip(*new)) if new else open_corpus(config, "train")
+
+
+def _absolute(data: DataConfig) -> list[tuple[str, str]]:
+    return [
+        (os.path.abspath(source), os.path.abspath(target))
+        for source, target in training_files(data)
     ]
-    return new or [pairs for pairs, _ in corpora]
-
-
-def _paths(data: DataConfig, corpus: CorpusConfig) -> tuple[tuple[str, ...], ...]:
-    """The absolute paths of the files of each side of a corpus; they need not exist."""
-    sides = (files_of(data, getattr(corpus, side)) for side in ("source", "target"))
-    return tuple(tuple(map(os.path.abspath, paths)) for paths in sides)

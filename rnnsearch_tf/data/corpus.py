@@ -2,44 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal, overload
+from collections.abc import Sequence
+from typing import Literal, overload
 
 from rnnsearch_tf.config import Config, DataConfig
-from rnnsearch_tf.config.data_options import CorpusConfig
 from rnnsearch_tf.config.effects import evaluation_defaults
 from rnnsearch_tf.config.text_checks import names_development_text
-from rnnsearch_tf.data.held_out import HeldOut, SplitPairs
-from rnnsearch_tf.data.mixture import MixedPairs
-from rnnsearch_tf.data.pairs import LinePair, Pairs
+from rnnsearch_tf.data.pairs import Pairs, held_out
 from rnnsearch_tf.data.phrasebook import PARTS, phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
-
-
-class SeveralFiles(Pairs):
-    """The pairs of several files, one after the other; bad lines are reported with their file."""
-
-    def __init__(self, files: Sequence[Pairs]):
-        super().__init__(None, None, files[0].on_bad_line)
-        self.files = files
-
-    def name(self, side: str) -> str:
-        first, last = (self.files[k].name(side) for k in (0, -1))
-        return f"{first} … {last} ({len(self.files):,} files)"
-
-    def scan(self) -> Iterator[LinePair]:
-        """Yield every line of every file; line numbers start from 1 in each."""
-        return itertools.chain.from_iterable(pairs.scan() for pairs in self.files)
-
-
-def training_corpora(data: DataConfig) -> tuple[CorpusConfig, ...]:
-    """The training texts in files: those of data.corpora, or the one of data.train_source and
-    data.train_target.
-    """
-    return data.corpora or (CorpusConfig(data.train_source or "", data.train_target or ""),)
 
 
 @overload
@@ -67,30 +39,38 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
     data = config.data
     if data.corpus == "phrasebook":
         size = data.phrasebook_size if part == "train" else PARTS.get(part, 0)
-        return Pairs(*phrasebook(size, part), data.on_bad_line)
+        return Pairs(zip(*phrasebook(size, part)))
     if part not in ("train", "development"):
         raise UsageError(
             f"data: expected part train or development of a corpus in files, got {part!r}; only"
             " the phrasebook has a part test"
         )
     if data.held_out:
-        whole = dataclasses.replace(config, data=dataclasses.replace(data, held_out=0))
-        return _split(open_corpus(whole, "train"), data.held_out, part)
-    if data.corpora is not None and part == "train":
-        numbered = enumerate(data.corpora, start=1)
-        return MixedPairs((_corpus(data, each, number), each.weight) for number, each in numbered)
-    names = [f"{part}_source", f"{part}_target"]
-    paths = [getattr(data, name) for name in names]
-    if part == "development" and paths == [None, None]:
+        training, development = held_out(_training_pairs(data), data.held_out)
+        return training if part == "train" else development
+    if part == "train":
+        return _training_pairs(data)
+    names = "development_source", "development_target"
+    if not any(getattr(data, name) for name in names):
         return None
-    for name, path in zip(names, paths):
-        if path is None:
-            others = ", data.corpora" if part == "train" else ""
-            raise UsageError(
-                f"data.{name}: expected a text file, got none; set it{others}, or"
-                " data.corpus=phrasebook"
-            )
-    return _open_files(data, paths[0], paths[1], [f"data.{name}" for name in names])
+    source, target = (_paths(data, name) for name in names)
+    return Pairs(source, target)
+
+
+def training_files(data: DataConfig) -> list[tuple[str, str]]:
+    """The paths of the training text, (source, target) of each pair of files; they need not exist.
+
+    Example:
+        >>> training_files(DataConfig(folder="mine", train_source="a.en", train_target="a.fr"))
+        [('mine/a.en', 'mine/a.fr')]
+    """
+    return [*zip(files_of(data, data.train_source), files_of(data, data.train_target))]
+
+
+def files_of(data: DataConfig, value: str | Sequence[str] | None) -> list[str]:
+    """The paths of the files that an option names."""
+    names = (value,) if isinstance(value, str) else value or ()
+    return [os.path.join(data.folder or "", name) for name in names]
 
 
 def check_files(config: Config) -> None:
@@ -102,8 +82,9 @@ def check_files(config: Config) -> None:
         UsageError: as for :func:`open_corpus`.
     """
     if config.data.corpus == "files":
-        for part in ("train", "development"):
-            open_corpus(config, part)
+        _training_pairs(config.data)
+        if not config.data.held_out:
+            open_corpus(config, "development")
 
 
 def check_development(config: Config) -> None:
@@ -118,50 +99,21 @@ def check_development(config: Config) -> None:
         )
 
 
-def files_of(data: DataConfig, value: str | Sequence[str] | None) -> list[str]:
-    """The paths of the files that an option names.
-
-    Example:
-        >>> from rnnsearch_tf.config import DataConfig
-        >>> files_of(DataConfig(folder="corpus"), ("a.en", "b.en"))
-        ['corpus/a.en', 'corpus/b.en']
-    """
-    names = (value,) if isinstance(value, str) else value or ()
-    return [os.path.join(data.folder or "", name) for name in names]
+def _training_pairs(data: DataConfig) -> Pairs:
+    source, target = _paths(data, "train_source"), _paths(data, "train_target")
+    return Pairs(source, target, data.train_weights)
 
 
-def _open_files(data: DataConfig, source: Any, target: Any, names: Sequence[str]) -> Pairs:
-    """Open the pairs of one file, or of several, on each side; `names` are those of the two options
-    in messages.
-    """
-    sides = [files_of(data, value) for value in (source, target)]
-    for name, paths in zip(names, sides):
-        for path in paths:
-            if not os.path.exists(path):
-                raise UserError(f"{name}: {path}: expected a text file, found none; check the path")
-    counts = [len(paths) for paths in sides]
-    if counts[0] != counts[1]:
+def _paths(data: DataConfig, name: str) -> list[str]:
+    """The existing files that an option of data names."""
+    paths = files_of(data, getattr(data, name))
+    if not paths:
         raise UsageError(
-            f"{names[0]}, {names[1]}: expected the same number of files on both sides, got"
-            f" {counts[0]:,} and {counts[1]:,}; name the same parts of both"
+            f"data.{name}: expected a text file, got none; set it, or data.corpus=phrasebook"
         )
-    files = [Pairs(source, target, data.on_bad_line) for source, target in zip(*sides)]
-    return files[0] if len(files) == 1 else SeveralFiles(files)
-
-
-def _split(pairs: Pairs, size: int, part: str) -> Pairs:
-    """A part of the training text. In a mixture, the development text is taken from the first
-    corpus, and its sentences are left out of all.
-    """
-    first, _ = pairs.corpora[0]
-    held_out = HeldOut(first, size)
-    if part == "development" or not isinstance(pairs, MixedPairs):
-        return SplitPairs(first, held_out, part)
-    return MixedPairs(
-        (SplitPairs(corpus, held_out, part), weight) for corpus, weight in pairs.corpora
-    )
-
-
-def _corpus(data: DataConfig, corpus: CorpusConfig, number: int) -> Pairs:
-    names = [f"data.corpora: entry {number}: {side}" for side in ("source", "target")]
-    return _open_files(data, corpus.source or "", corpus.target or "", names)
+    for path in paths:
+        if not os.path.exists(path):
+            raise UserError(
+                f"data.{name}: {path}: expected a text file, found none; check the path"
+            )
+    return paths

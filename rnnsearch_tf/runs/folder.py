@@ -6,6 +6,8 @@
     RUN/vocabulary.source.txt    one token a line, line number = id
     RUN/vocabulary.target.txt
     RUN/source.spm.model         the SentencePiece model of a side with subwords
+    RUN/ids/                     the training text as ids
+    RUN/development.jsonl        the development sentences, unless they are in files of their own
     RUN/best/                    the weights with the best score on the development set; of a model
                                  that comes with the package, in eight bits
     RUN/evaluated/               the weights of the last evaluations, with training.average
@@ -22,6 +24,7 @@ import hashlib
 import json
 import pathlib
 import shlex
+import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -47,9 +50,9 @@ class Run:
 
     Attributes:
         path: pathlib.Path of the folder.
-        config, best_weights, eight_bit_weights, evaluated, checkpoints, state,
-        previous_state, metrics, model_card, examples: pathlib.Path of each file or folder in it,
-            which may not exist. `examples` is written by people: sentences to try, one a line,
+        config, ids, development, best_weights, eight_bit_weights, evaluated, checkpoints,
+        state, previous_state, metrics, model_card, examples: pathlib.Path of each file or folder in
+            it, which may not exist. `examples` is written by people: sentences to try, one a line,
             which an export shows on the server's page.
 
     Example:
@@ -60,6 +63,8 @@ class Run:
     def __init__(self, path: AnyPath) -> None:
         self.path: pathlib.Path = path.path if isinstance(path, Run) else pathlib.Path(path)
         self.config = self.path / "config.yaml"
+        self.ids = self.path / "ids"
+        self.development = self.path / "development.jsonl"
         self.best_weights = self.path / "best" / "model.weights.h5"
         self.eight_bit_weights = self.path / "best" / "model.weights.int8.npz"
         self.evaluated = self.path / "evaluated"
@@ -152,6 +157,8 @@ class Run:
         make_folder(self.checkpoints)
         for path in [*self.checkpoints.iterdir(), *self.text_files()]:
             path.unlink()
+        self.development.unlink(missing_ok=True)
+        shutil.rmtree(self.ids, ignore_errors=True)
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -163,10 +170,6 @@ class Run:
     def resume_command(self) -> str:
         """The command that resumes its training."""
         return f"rnnsearch train --output {shlex.quote(str(self))} --resume"
-
-    def given_text(self, part: str, side: str) -> pathlib.Path:
-        """The file of pairs that were given in Python; part "train" or "development"."""
-        return self.path / "text" / f"{part}.{side}.txt"
 
     def vocabulary(self, side: str) -> pathlib.Path:
         """The vocabulary file of a side, "source" or "target"."""

@@ -59,11 +59,6 @@ class Clock(keras.callbacks.Callback):
         super().__init__()
         self.state = state
         self._last = time.monotonic()
-        self._epoch_sizes: dict[int, int] = {}  # known before the last batch of an epoch
-
-    def set_epoch_size(self, epoch: int, batches: int) -> None:
-        """Set the number of batches of an epoch."""
-        self._epoch_sizes[epoch] = batches
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
         if self.state.batches_of_epoch:
@@ -73,16 +68,13 @@ class Clock(keras.callbacks.Callback):
         state = self.state
         state.batches += 1
         state.batches_of_epoch += 1
-        state.epoch_read = state.place == self._epoch_sizes.get(state.epoch)
         self.tick()
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         state = self.state
-        if state.epoch_read or not self.model.stop_training:
+        if state.batches_of_epoch == state.epoch_size:
             state.epoch += 1
             state.batches_of_epoch = 0
-            state.shift = 0
-            state.epoch_read = False
 
     def tick(self) -> None:
         """Add the time since the last call."""

@@ -51,11 +51,7 @@ class TrainingState:
         batches: batches trained on, over all epochs.
         epoch: current epoch, from 0.
         batches_of_epoch: batches of the current epoch already trained on.
-        batch_size: data.batch_size of these batches.
-        shift: batches that the place in the epoch is further than batches_of_epoch, which were
-            larger or smaller.
-        epoch_read: True if all batches of the epoch are trained on, and only the work at its end is
-            left.
+        epoch_size: batches in an epoch.
         means: {name: [total, count]} of the metrics averaged over the epoch so far.
         seconds: training time so far, including evaluations.
         best_bleu: best development BLEU so far, or None.
@@ -73,9 +69,7 @@ class TrainingState:
     batches: int = 0
     epoch: int = 0
     batches_of_epoch: int = 0
-    batch_size: int = 0
-    shift: int = 0
-    epoch_read: bool = False
+    epoch_size: int = 0
     means: dict[str, list[float]] = dataclasses.field(default_factory=dict)
     seconds: float = 0.0
     best_bleu: float | None = None
@@ -88,10 +82,13 @@ class TrainingState:
     metrics_bytes: int = NOT_COUNTED
     judged_by: list[str] = dataclasses.field(default_factory=list)
 
-    @property
-    def place(self) -> int:
-        """Batches of the epoch, of the present size, that were read."""
-        return self.batches_of_epoch + self.shift
+    def set_epoch_size(self, size: int) -> None:
+        """Set the number of batches in an epoch. If it has changed, with data.batch_size or the
+        text, as many of its pairs count as read.
+        """
+        if self.epoch_size:
+            self.batches_of_epoch = self.batches_of_epoch * size // self.epoch_size
+        self.epoch_size = size
 
 
 def save_state(
@@ -113,7 +110,6 @@ def save_state(
         ]
         for metric in epoch_means(model)
     }
-    state.batch_size = config.data.batch_size
     path = _unused(make_folder(run.checkpoints), state.batches)
     with replacing(path) as partial:
         model.save(partial)
@@ -184,9 +180,6 @@ def _load(run: Run, path: pathlib.Path) -> tuple[TranslationModel, TrainingState
             f" ({error}); resume with the version that started the training, or start a new"
             " training in another folder"
         ) from None
-    # data.batch_size may have changed; as many pairs were read
-    place = state.place * state.batch_size // config.data.batch_size
-    state.shift = place - state.batches_of_epoch
     _check_configuration(path, saved, config, run)
     sizes = (Vocabulary.load(run.vocabulary(side)).size for side in ("source", "target"))
     model = build_model(config, *sizes)

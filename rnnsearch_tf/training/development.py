@@ -7,12 +7,12 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.data.dataset import scoring_batches
+from rnnsearch_tf.data.batches import scoring_batches
 from rnnsearch_tf.evaluation.bleu import bleu_of_model
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.progress import say
@@ -21,10 +21,8 @@ from rnnsearch_tf.training.callbacks import Clock, Logs, MetricsLog
 from rnnsearch_tf.training.checkpoint import TrainingState
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.learning_rate import reached_limit
+from rnnsearch_tf.training.training_text import Sides
 from rnnsearch_tf.translation import Translator
-
-Sides = tuple[Sequence[str], Sequence[str]]
-"""(source sentences, reference translations) of a development text."""
 
 
 def is_lower(loss: float, best: float | None) -> bool:

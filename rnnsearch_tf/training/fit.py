@@ -11,16 +11,15 @@ import dataclasses
 import functools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, TrainingConfig, save_config
-from rnnsearch_tf.data.corpus import check_development, open_corpus
-from rnnsearch_tf.data.dataset import training_dataset
-from rnnsearch_tf.data.pairs import Pairs, Report, as_pairs
+from rnnsearch_tf.data.batches import Batches
+from rnnsearch_tf.data.corpus import check_development
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -38,13 +37,20 @@ from rnnsearch_tf.training.callbacks import (
     SaveState,
     Schedule,
 )
-from rnnsearch_tf.training.development import Development, Sides
-from rnnsearch_tf.training.given_pairs import naming_given, write_given
+from rnnsearch_tf.training.development import Development
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.learning_rate import reached_limit
 from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.checkpoint import TrainingState, load_state, save_state
+from rnnsearch_tf.training.training_text import (
+    Sides,
+    check_given,
+    open_text,
+    read_text,
+    with_given_development,
+    write_text,
+)
 from rnnsearch_tf.translation import Translator
 
 
@@ -71,10 +77,8 @@ def train(
         new_words: words of the new text to add to each vocabulary, at most.
         distribute: "mirrored": a replica of the model on each GPU of this machine, each with its
             share of every batch; the batches are those of a single replica.
-        pairs: the training text; ``config`` must then name none. Pairs, or what ``Pairs(pairs)``
-            takes, such as a list of (source, target). It is written to RUN/text, so that
-            ``resume`` needs no pairs. Corpora with weights are refused: name them in
-            data.corpora.
+        pairs: the training text; ``config`` must then name none. Pairs, or an iterable of
+            (source, target) strings. RUN keeps its ids, so that ``resume`` needs no pairs.
         development: the development text, likewise.
         callbacks: further Keras callbacks: a list of them, or one. They see the
             training's metrics, but no development scores.
@@ -102,9 +106,8 @@ def train(
         )
     keras.utils.set_random_seed(config.training.seed)
     run = Run(output)
-    given = {"train": pairs, "development": development}
     with strategy.scope():
-        training = _prepare(run, config, resume, start_from, new_words, given)
+        training = _prepare(run, config, resume, start_from, new_words, pairs, development)
         return training.run_to_end(not resume, given_callbacks)
 
 
@@ -128,7 +131,8 @@ class _Training:
     run: Run
     config: Config
     texts: tuple[Text, Text]  # source, target
-    pairs: Pairs
+    batches: Batches
+    sentences: Sides | None  # of the development text
     model: TranslationModel  # compiled
     state: TrainingState
 
@@ -188,12 +192,11 @@ class _Training:
         state = self.state
         translator = Translator(self.model, *self.texts, config)
         log = MetricsLog(run.metrics, state)
-        sentences = _development_text(config)
-        if sentences is not None and self.model.reads_source:
+        if self.sentences is not None and self.model.reads_source:
             # opens the files of the search, so that a missing one does not wait for an evaluation
             translator.translate([], beam_size=config.training.evaluate_beam_size, nbest=1)
         development = Development(
-            run, state, self.clock, translator, sentences, log, self.interruption
+            run, state, self.clock, translator, self.sentences, log, self.interruption
         )
         return development, [
             self.finite_gradient,
@@ -211,17 +214,17 @@ class _Training:
         """Call ``model.fit`` for one epoch after the other, first for the rest of the epoch in
         which a resumed training stopped.
 
-        (Within one ``fit``, Keras gives every epoch the number of batches of the first, but with
-        sampled pairs their number varies.)
+        (Within one ``fit``, Keras gives every epoch the number of batches of the first, which is
+        smaller when a training is resumed.)
         """
         model = self.model
         state = self.state
         model.stop_training = False
         if reached_limit(state, self.config.training):
             return
-        rest_of_epoch = self._batches()
+        rest_of_epoch = self.batches.dataset(lambda: (state.epoch, state.batches_of_epoch))
         # training stopped after the epoch's last batch: only the end of the epoch is left
-        if state.epoch_read:
+        if state.batches_of_epoch == state.epoch_size:
             epoch = state.epoch
             logs = model.get_metrics_result()
             for callback in callbacks:
@@ -229,24 +232,12 @@ class _Training:
         print("building the graph of an update; the first one takes longer", file=sys.stderr)
         while not model.stop_training and not reached_limit(state, self.config.training):
             model.fit(
-                rest_of_epoch(),
+                rest_of_epoch,
                 initial_epoch=state.epoch,
                 epochs=state.epoch + 1,
                 callbacks=callbacks,
                 verbose=0,
             )
-
-    def _batches(self) -> Callable[[], tf.data.Dataset]:
-        """A function that returns the current epoch's remaining batches."""
-        pairs = self.pairs
-        state = self.state
-        data = self.config.data
-        seed = self.config.training.seed
-        clock = self.clock
-        epochs = training_dataset(
-            *self.texts, pairs, data, seed, lambda: state.epoch, clock.set_epoch_size
-        )
-        return lambda: epochs.skip(state.place) if state.place else epochs
 
     def _save(self) -> None:
         save_state(self.run, self.model, self.state, self.config)
@@ -268,59 +259,51 @@ def _prepare(
     resume: bool,
     start_from: str | os.PathLike[str] | None,
     new_words: int,
-    given: dict[str, Any],
+    pairs: Any,
+    development: Any,
 ) -> _Training:
     """Start or resume a training, and write the files that RUN has before the first update."""
     check_arguments(run, config, resume, start_from, new_words)
-    config = naming_given(config, run, given, resume)
-    if not resume:  # a resumed training may have been started by an earlier version
-        check_development(config)
-    texts = initial_model = origin = None
-    if start_from is not None:
-        if given["train"] is not None:  # read before it is written
-            given["train"] = as_pairs(given["train"], config.data.on_bad_line)
-        config, texts, initial_model, origin = warm_start.start_from(
-            start_from, config, new_words, given["train"]
+    if resume and (pairs is not None or development is not None):
+        raise UsageError(
+            f"train: expected resume or pairs, got both; {run} has the pairs that it was started"
+            " with: leave pairs and development out"
         )
-    if not resume:
-        run.clear()
-        write_given(run, given, config.data.on_bad_line)
-    pairs = open_corpus(config, "train")
+    check_given(config, pairs, development)
+    config = with_given_development(config, run, development, resume)
+    texts: tuple[Text, Text] | None = None
     if resume:
-        pairs.check()  # a text that is refused must not change the RUN
-    save_config(config, run.config)
-    if resume:
-        model, state = load_state(run)
         texts = load_texts(run, config)
+        ids, sentences = read_text(run, config, texts)
+        save_config(config, run.config)
+        model, state = load_state(run)
     else:
+        if development is None:
+            check_development(config)
+        training, of_development = open_text(config, pairs, development)
+        initial_model = origin = None
+        if start_from is not None:
+            config, texts, initial_model, origin = warm_start.start_from(
+                start_from, config, new_words, None if pairs is None else training
+            )
+        run.clear()
+        save_config(config, run.config)
         if texts is None:
             print("building the source and the target vocabulary", file=sys.stderr)
-            source, target = build_texts(config, pairs.lines())
+            source, target = build_texts(config, training)
             texts = source, target
         _save_texts(run, texts)
-    report_pairs(pairs.check())
-    _check_weights(pairs)
+        ids, sentences = write_text(run, config, texts, training, of_development)
+        model = initial_model or build_model(config, *(text.vocabulary.size for text in texts))
+        compile_model(model, config)
+        state = TrainingState(began_from=origin)
+    data = config.data
+    batches = Batches(ids, data.batching, data.batch_size, config.training.seed)
+    state.set_epoch_size(batches.per_epoch)
     if resume:
         print(_resume_message(state, config.training), file=sys.stderr)
-    else:
-        model = initial_model or build_model(config, *(text.vocabulary.size for text in texts))
-        state = TrainingState(began_from=origin)
-        compile_model(model, config)
     print(f"{type(model).__name__}: {model.count_params():,} parameters", file=sys.stderr)
-    return _Training(run, config, texts, pairs, model, state)
-
-
-def _development_text(config: Config) -> Sides | None:
-    """The first sentences of the development text; None if there is no development text."""
-    pairs = open_corpus(config, "development")
-    if pairs is None:
-        return None
-    first = [
-        pair for number, pair in enumerate(pairs) if number < config.training.evaluate_sentences
-    ]
-    sources, references = zip(*first)
-    report_pairs(pairs.check(), "development")
-    return sources, references
+    return _Training(run, config, texts, batches, sentences, model, state)
 
 
 def _not_evaluated(run: Run) -> str:
@@ -344,31 +327,6 @@ def _resume_message(state: TrainingState, settings: TrainingConfig) -> str:
             f"raise it, for example with --set training.{name}={2 * limit}"
         )
     return f"resuming after {position}"
-
-
-def _check_weights(pairs: Pairs) -> None:
-    """Raise UserError if the weights of the corpora leave no pair in an epoch."""
-    sizes = _sizes(pairs)
-    if not any(round(size * weight) for size, weight in sizes):
-        found = " + ".join(f"{weight:g} of {size:,}" for size, weight in sizes)
-        raise UserError(
-            f"data.corpora: expected weights that give an epoch at least one pair, got {found}"
-            " pairs; choose larger ones"
-        )
-
-
-def _sizes(pairs: Pairs) -> Sequence[tuple[int, float]]:
-    """(number of pairs, weight) of each corpus."""
-    return [(corpus.check().kept, weight) for corpus, weight in pairs.corpora]
-
-
-def report_pairs(report: Report, part: str = "training") -> None:
-    """Print how many lines of a text were left out because they are bad."""
-    if report.skipped:
-        print(
-            f"{part} text: {report.skipped:,} bad lines left out; the first: {report.examples[0]}",
-            file=sys.stderr,
-        )
 
 
 def _save_texts(run: Run, texts: tuple[Text, Text]) -> None:

@@ -21,13 +21,8 @@ def share_done(state: TrainingState, config: TrainingConfig) -> float:
 
 
 def epochs_done(state: TrainingState) -> float:
-    """Number of passes over the training text so far, fractions included from the second on: the
-    first one shows how many batches an epoch has.
-    """
-    in_whole_epochs = state.batches - state.batches_of_epoch
-    if not in_whole_epochs:
-        return 0.0
-    return state.epoch + min(1.0, state.batches_of_epoch * state.epoch / in_whole_epochs)
+    """Number of passes over the training text so far, fractions included."""
+    return state.epoch + state.batches_of_epoch / max(1, state.epoch_size)
 
 
 def learning_rate(state: TrainingState, config: TrainingConfig) -> float:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
 
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.data.corpus import training_corpora
+from rnnsearch_tf.data.corpus import training_files
 from rnnsearch_tf.evaluation.bleu import tokenizer_for
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
@@ -20,18 +20,14 @@ def write_model_card(
     data = config.data
     training = config.training
 
-    def named(files: str | Sequence[str] | None) -> str:
-        return ", ".join(
-            f"`{file}`" for file in ([files] if isinstance(files, str) else files or ())
-        )
-
     text = "the built-in phrasebook"
     if data.corpus == "files":
+        weights = data.train_weights or itertools.repeat(1)
         text = "; ".join(
-            f"{named(c.source)} and"
-            f" {named(c.target)}{'' if c.weight == 1 else f', weight {c.weight:g}'}"
-            for c in training_corpora(data)
+            f"`{source}` and `{target}`{'' if weight == 1 else f', weight {weight:g}'}"
+            for (source, target), weight in zip(training_files(data), weights)
         )
+        text = text or "pairs given in Python"
     bleu = (
         "none"
         if state.best_bleu is None

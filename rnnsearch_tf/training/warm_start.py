@@ -9,7 +9,6 @@ last tenth of the old vocabulary, the rarest words. All other weights are exactl
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import os
 import sys
 
@@ -39,7 +38,7 @@ def start_from(
         config: Config of the new training, with the RUN's model, source and target sections.
         new_words: words to add to each vocabulary, at most, from text that the RUN was not trained
             on.
-        given: the new text, if ``config`` names files that are not written yet.
+        given: the new text, if ``config`` names none.
 
     Returns:
         (Config with the new vocabulary sizes, (source Text, target Text), model, not compiled,
@@ -54,11 +53,10 @@ def start_from(
     check_continues(config, before, run)
     source, target = load_texts(run, config)
     sizes = [text.vocabulary.size for text in (source, target)]
-    corpora = new_pairs(config, before) if given is None else [given]
+    pairs = new_pairs(config, before) if given is None else given
     if new_words:
         print("looking for new words", file=sys.stderr)
-        lines = itertools.chain.from_iterable(pairs.lines() for pairs in corpora)
-        source, target = extend_texts((source, target), lines, new_words)
+        source, target = extend_texts((source, target), pairs, new_words)
         config = dataclasses.replace(config, source=source.config, target=target.config)
     added = [text.vocabulary.size - size for text, size in zip((source, target), sizes)]
     model = build_model(config, source.vocabulary.size, target.vocabulary.size)

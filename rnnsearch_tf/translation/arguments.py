@@ -46,17 +46,13 @@ def checked_lengths(config: Config, lengths: Mapping[str, int] | None) -> dict[s
     Raises:
         UsageError: a name is no side, or a number below 1.
     """
-    checked = {
-        side: OVERLONG * getattr(config.data, f"maximum_{side}_length")
-        for side in ("source", "target")
-    }
+    checked = {side: OVERLONG * config.data.maximum_length for side in ("source", "target")}
     for side, length in (lengths or {}).items():
         if side not in checked:
             raise UsageError(
                 f"maximum_lengths: expected 'source' and 'target', got {side!r}; correct the name"
             )
-        option = f"data.maximum_{side}_length"
-        checked[side] = check_value(option, length, f"maximum_lengths[{side!r}]")
+        checked[side] = check_value("data.maximum_length", length, f"maximum_lengths[{side!r}]")
     return checked
 
 

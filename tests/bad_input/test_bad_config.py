@@ -92,29 +92,14 @@ def message(tmp_path, text, overrides=()):
             ["model.tie_target_embeddings", "620", "got 10"],
         ),
         (
-            "data:\n  corpora: [{source: a}]\n",
-            ["data.corpora: entry 1", "target: expected a text file, got none"],
+            "data: {train_weights: [1, 0]}\n",
+            ["data.train_weights", "expected more than 0.0, got 0.0"],
         ),
         (
-            "data:\n  corpora: [{weight: 2}]\n",
-            ["data.corpora: entry 1: expected source and target, got neither"],
+            "data: {corpus: phrasebook, train_weights: [1]}\n",
+            ["data.train_weights: has no effect with data.corpus=phrasebook; set data.corpus"],
         ),
-        (
-            "data:\n  corpora: [{source: a, target: b, wieght: 2}]\n",
-            ["entry 1: unknown option wieght", "did you mean weight?"],
-        ),
-        (
-            "data:\n  corpora: [{source: a, target: b, weight: 0}]\n",
-            ["entry 1: weight: expected more than 0.0, got 0.0"],
-        ),
-        (
-            "data:\n  train_source: c\n  corpora: [{source: a, target: b}]\n",
-            ["no data.train_source", "put them into the list"],
-        ),
-        (
-            "data:\n  corpus: phrasebook\n  corpora: [{source: a, target: b}]\n",
-            ["data.corpora: has no effect with data.corpus=phrasebook; set data.corpus=files"],
-        ),
+        ("data: {variants: 2}\n", ["data.variants: expected at most 1.0, got 2.0"]),
         (
             "data:\n  held_out: 9\n  development_source: a\n",
             ["data.held_out", "data.development_source=a", "set data.held_out=0"],

@@ -63,7 +63,7 @@ def test_a_maximum_length_that_is_not_given_is_the_default(translator):
     sides = translator.source_text, translator.target_text
     config = translator.config
     one = Translator(translator.model, *sides, config, maximum_lengths={"source": 20})
-    expected = {"source": 20, "target": 10 * config.data.maximum_target_length}
+    expected = {"source": 20, "target": 10 * config.data.maximum_length}
     assert one.maximum_lengths == expected
     assert one.score(["a"], ["b"]) == translator.score(["a"], ["b"])
 

@@ -10,8 +10,8 @@ import pytest
 
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data.fitting import has_bfloat16, language_of
 from rnnsearch_tf.data.pairs import Pairs
-from rnnsearch_tf.data.inspection.fitting import language_of
 from rnnsearch_tf.data.phrasebook import phrasebook
 
 PAIRS = 600
@@ -20,7 +20,7 @@ PAIRS = 600
 @pytest.fixture
 def files(tmp_path):
     """Two files with CRLF, a byte-order mark, an empty line, a line of 9,000 words, decomposed
-    letters, a last line without partner.
+    letters.
     """
     source, target = map(list, phrasebook(PAIRS, "train"))
     source[10] = ""
@@ -30,7 +30,7 @@ def files(tmp_path):
         for number, line in enumerate(target)
     ]
     paths = [tmp_path / "my text.en", tmp_path / "train.fr"]
-    for path, lines in zip(paths, (source, [*target, "seul"])):
+    for path, lines in zip(paths, (source, target)):
         path.write_bytes(b"\xef\xbb\xbf" + "".join(f"{line}\r\n" for line in lines).encode("utf-8"))
     return list(map(str, paths))
 
@@ -45,12 +45,15 @@ def test_the_configuration_fits_and_its_data_is_found_good(files, tmp_path, caps
     path = tmp_path / "mine" / "config.yaml"
     config = load_config(path)
     assert (config.source.language, config.target.language) == ("en", "fr")
-    assert config.data.on_bad_line == "skip" and "bad lines: 2" in path.read_text(encoding="utf-8")
     assert config.training.maximum_minutes == 3 and config.data.held_out == (PAIRS - 1) // 20
-    assert config.data.maximum_target_length < 9000
+    assert config.data.maximum_length < 9000
+    assert config.training.precision == ("mixed_bfloat16" if has_bfloat16() else "float32")
+    assert "base: your-own-text" in path.read_text() and config.data.batching == "bucketed"
     assert f"rnnsearch train --config {path}" in said
-    assert f"{PAIRS - 1:,} pairs kept" in written and f"written: {path};" in written
-    assert "WARNING: one file is longer than the other by 1 line(s)" in said
+    assert (
+        f"{PAIRS - 1:,} pairs; left out: 1 with an empty line" in written
+        and f"written: {path};" in written
+    )
     assert run(["doctor", "--config", str(path)]) == 0, capsys.readouterr().out
 
 
@@ -101,11 +104,19 @@ def test_what_is_no_table_or_no_column(tmp_path, capsys, words, code, message):
     assert message in said and said.count("\n") == 1
 
 
-def test_more_lost_than_kept_is_an_error_as_for_doctor(files, tmp_path, capsys):
+def test_unequal_numbers_of_lines_are_an_error(files, tmp_path, capsys):
     (tmp_path / "short.fr").write_text("un mot\n" * 150)
     assert init(tmp_path / "mine", [files[0], str(tmp_path / "short.fr")]) == 1
-    assert "line by line, got 149 pairs kept; left out: " in capsys.readouterr().err
+    assert f"{files[0]}:151: expected as many lines as in" in capsys.readouterr().err
     assert not (tmp_path / "mine").exists()
+
+
+def test_bfloat16_is_used_where_the_processor_has_it(tmp_path):
+    path = tmp_path / "cpuinfo"
+    for flags, expected in (("avx2 avx512_bf16", True), ("amx_bf16", True), ("avx512f", False)):
+        path.write_text(f"flags\t\t: fpu {flags}\n")
+        assert has_bfloat16(path) == expected
+    assert not has_bfloat16(tmp_path / "none")
 
 
 def test_nothing_is_written_over(files, tmp_path, capsys):
@@ -179,6 +190,7 @@ def test_too_little_text_is_an_error_in_words(tmp_path, capsys):
         ("corpus.pt-BR.txt", "pt-BR"),
         ("train.txt", "und"),
         ("a", "und"),
+        ("train.txt.gz", "und"),
     ],
 )
 def test_languages_by_file_name(name, language):

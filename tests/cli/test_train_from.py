@@ -62,7 +62,7 @@ def test_interrupted_and_resumed_without_the_run(general, new_text, tmp_path):
         "--set",
         "training.evaluate_every=5",
         "--set",
-        "data.maximum_source_length=50",
+        "data.maximum_length=50",
     ]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         started = time.monotonic()

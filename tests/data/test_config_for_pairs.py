@@ -39,7 +39,7 @@ def test_it_is_that_of_init(sentences, tmp_path):
 
 
 def test_it_trains_on_the_pairs(sentences, tmp_path):
-    pairs = rt.Pairs(*sentences)
+    pairs = rt.Pairs(zip(*sentences))
     config = rt.config_for_pairs(pairs, "en", "fr")
     assert config.data.held_out == 20
     model = dict.fromkeys(("embedding_size", "hidden_size", "alignment_size", "maxout_size"), 8)
@@ -55,9 +55,10 @@ def test_it_trains_on_the_pairs(sentences, tmp_path):
 
 def test_words_are_characters_where_there_are_no_spaces():
     pairs = [("日" * 60, "word " * 60)] * 100
-    limits = rt.config_for_pairs(pairs, "ja", "en").data
-    assert limits.maximum_source_length == limits.maximum_target_length == 180
-    assert rt.config_for_pairs(pairs, "en", "en").data.maximum_source_length == 50
+    assert rt.config_for_pairs(pairs, "ja", "en").data.maximum_length == 180
+    only = [("日" * 60, "a word")] * 100
+    assert rt.config_for_pairs(only, "ja", "en").data.maximum_length == 180
+    assert rt.config_for_pairs(only, "en", "en").data.maximum_length == 50
 
 
 def test_characters_are_counted_in_the_form_that_training_reads():
@@ -77,7 +78,7 @@ def test_the_length_limits_keep_the_long_sentences():
     lines = [" ".join(captions[k : k + 3]) for k in range(0, 900, 3)]
     config = rt.config_for_pairs([(line, line) for line in lines], "de", "de")
     rows = rt.build_text(config.source, lines).tokenize(lines).row_lengths().numpy()
-    assert 0.95 < np.mean(rows <= config.data.maximum_source_length)
+    assert 0.95 < np.mean(rows <= config.data.maximum_length)
 
 
 def test_too_few_pairs_and_codes_that_are_none_are_refused(sentences):

@@ -40,10 +40,7 @@ def test_a_base_has_the_settings_of_the_run(run):
 
 def test_new_words_come_from_new_text(run):
     before = load_config(run / "config.yaml")
-    corpora = "[{source: new.en, target: new.fr}, {source: old.en, target: old.fr, weight: 0.5}]"
-    names = "train_source: null, train_target: null, held_out: 0"
-    config = configuration(run, f"data: {{{names}, corpora: {corpora}}}")
-    [pairs] = new_pairs(config, before)
-    assert pairs.source.endswith("new.en")
-    [pairs] = new_pairs(configuration(run, "data: {held_out: 0}"), before)
-    assert pairs.source.endswith("old.en")
+    names = "train_source: [new.en, old.en], train_target: [new.fr, old.fr]"
+    config = configuration(run, f"data: {{{names}, train_weights: [1, 0.5], held_out: 0}}")
+    assert new_pairs(config, before).name.endswith("new.fr")
+    assert new_pairs(configuration(run, "data: {held_out: 0}"), before).name.endswith("old.fr")

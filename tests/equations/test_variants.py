@@ -81,7 +81,7 @@ def test_the_preset_for_phrases_is_the_authors_state():
     config = load_config(overrides=["preset=groundhog_phrases"])
     assert (config.source.vocabulary_size, config.target.vocabulary_size) == (15_001, 15_001)
     data = config.data
-    assert (data.batching, data.batch_size, data.batches_read_ahead) == ("paper", 64, 10)
+    assert (data.batching, data.batch_size, data.variants) == ("paper", 64, 0)
     assert (config.model.embedding_size, config.model.output_rank) == (100, 100)
     with tf.device("cpu"):
         model = build_model(config, 15_001, 15_001)

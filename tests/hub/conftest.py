@@ -8,8 +8,7 @@ keras_nlp = pytest.importorskip("keras_nlp")
 SETTINGS = [
     "source.tokenization=sentencepiece",
     "source.vocabulary_size=60",
-    "data.maximum_source_length=40",
-    "data.maximum_target_length=12",
+    "data.maximum_length=40",
 ]
 
 

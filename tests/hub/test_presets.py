@@ -42,8 +42,7 @@ def test_a_run_goes_to_a_preset_and_back(run, tmp_path, capsys):
     for letter, value in after.model.paper_weights().items():
         np.testing.assert_array_equal(value, weights[letter])
     assert texts(after.translate(TEXTS)) == texts(before.translate(TEXTS))
-    data = after.config.data
-    assert (data.maximum_source_length, data.maximum_target_length) == (40, 12)
+    assert after.config.data.maximum_length == 40
     card = (tmp_path / "preset" / "README.md").read_text(encoding="utf-8")
     assert "from_preset" in card
     assert 'language: ["en", "fr"]\n' in card  # YAML reads a bare no, Norwegian, as False

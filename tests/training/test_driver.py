@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.data.corpus import open_corpus
-from rnnsearch_tf.data.dataset import scoring_batches
+from rnnsearch_tf.data.batches import scoring_batches
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -40,7 +40,6 @@ TINY = [
     "data.phrasebook_size=60",
     "data.batch_size=10",
     "data.batching=bucketed",
-    "data.shuffle_batches=10",
     "training.optimizer=adam",
     "training.learning_rate=0.01",
     "training.evaluate_sentences=3",

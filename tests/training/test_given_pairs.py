@@ -1,6 +1,6 @@
 """A training whose pairs are held in Python is that of the same pairs in files."""
 
-import dataclasses
+import json
 import shutil
 
 import keras
@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 from test_driver import LANGUAGE_MODEL, TINY, config, language_model
 
-from rnnsearch_tf.config import load_config, save_config, saved_config
-from rnnsearch_tf.data.mixture import MixedPairs
-from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.config import load_config, saved_config
 from rnnsearch_tf.data.phrasebook import phrasebook
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.training.fit import train
-from rnnsearch_tf.training.given_pairs import naming_given, write_given
 from rnnsearch_tf.translation.loading import load_run
 
 TRAIN = list(zip(*phrasebook(300, "train")))
@@ -59,31 +56,19 @@ def test_pairs_in_python_train_as_the_same_pairs_in_files(tmp_path):
     for expected, found in zip(*weights, strict=True):
         np.testing.assert_array_equal(expected, found)
     given = Run(tmp_path / "given")
-    text = given.given_text("train", "source").read_text()
-    assert text.splitlines() == [source for source, _ in TRAIN]
 
     with pytest.raises(UsageError, match="expected resume or pairs, got both; .*given has the pai"):
         train(load_config(given.config), given, resume=True, pairs=TRAIN)
     more = load_config(given.config, ["training.maximum_updates=4"])
     assert train(more, given, resume=True)["batches"] == 4
-    # the configuration that it was started with names no text
+    # also in another place, and with the configuration that it was started with
+    copied = shutil.copytree(given.path, tmp_path / "copied")
     same = load_config(overrides=[*FILES, "training.maximum_updates=5"])
-    assert train(same, given, resume=True)["batches"] == 5
-    data = saved_config(given.config).data
-    assert data.train_target == str(given.given_text("train", "target"))
-    assert data.development_source == str(given.given_text("development", "source"))
-    # also in another place, whatever is left in the first
-    shutil.copytree(given.path, tmp_path / "copied")
-    for path in (tmp_path / "given" / "text").iterdir():
-        path.write_text("another text\n")
-    copied = Run(tmp_path / "copied")
-    for updates, found in ((6, saved_config(copied.config)), (7, same)):
-        settings = dataclasses.replace(found.training, maximum_updates=updates)
-        found = dataclasses.replace(found, training=settings)
-        assert train(found, copied, resume=True)["batches"] == updates
-    assert saved_config(copied.config).data.train_source == str(
-        copied.given_text("train", "source")
-    )
+    assert train(same, copied, resume=True)["batches"] == 5
+    records = (copied / "metrics.jsonl").read_text().splitlines()
+    assert sum('"development"' in record for record in records) == 3
+    with pytest.raises(UsageError, match="data.train_source: expected a text file, got none"):
+        train(load_config(overrides=[*FILES, "data.maximum_length=9"]), copied, resume=True)
 
 
 def test_the_epochs_are_one_fit_of_the_callbacks(tmp_path):
@@ -132,48 +117,29 @@ def test_callbacks_that_a_training_cannot_obey(tmp_path, callbacks, message):
 
 
 @pytest.mark.slow
-def test_given_development_pairs_take_the_place_of_held_out_ones(tmp_path, untranslated, capsys):
+def test_given_development_pairs_take_the_place_of_held_out_ones(tmp_path, untranslated):
     """The options of evaluation stay, which are reset where no development text is named."""
     options = ["training.patience=7", "training.evaluate_sentences=3", "training.average=2"]
     held_out = load_config(overrides=[*FILES, "data.held_out=1", *options])
     train(held_out, tmp_path / "run", pairs=TRAIN, development=DEVELOPMENT)
-    assert "data.held_out=1 is not used, as development is given" in capsys.readouterr().err
     kept = saved_config(tmp_path / "run" / "config.yaml")
-    assert kept.data.held_out == 0 and kept.data.development_source.endswith("source.txt")
+    assert kept.data.held_out == 0
+    lines = Run(tmp_path / "run").development.read_text().splitlines()
+    assert [tuple(json.loads(line)) for line in lines] == DEVELOPMENT
+    more = [*FILES, "data.held_out=1", *options, "training.maximum_updates=4"]
+    train(load_config(overrides=more), tmp_path / "run", resume=True)
     settings = kept.training
     assert (settings.patience, settings.evaluate_sentences, settings.average) == (7, 3, 2)
-
-
-@pytest.mark.parametrize("path", ["run", "notebooks/../run"])
-def test_a_resumed_training_has_the_text_that_it_was_started_with(tmp_path, path, capsys):
-    """With the configuration of the first call, which holds some out; the path may have `..`."""
-    (tmp_path / "notebooks").mkdir()
-    run = Run(tmp_path / path)
-    config = load_config(overrides=[*FILES, "data.held_out=20"])
-    given = {"train": TRAIN, "development": DEVELOPMENT}
-    begun = naming_given(config, run, given, resume=False)
-    write_given(run, given, "error")
-    save_config(begun, run.config)
-    capsys.readouterr()
-    assert naming_given(config, run, {"train": None, "development": None}, resume=True) == begun
-    assert begun.data.held_out == 0 and begun.data.development_source is not None
-    assert "data.held_out=20 is not used, as development is given" in capsys.readouterr().err
 
 
 def test_text_twice_and_bad_pairs_are_refused(tmp_path):
     plain = load_config(overrides=FILES)
     named = load_config(overrides=[*FILES, "data.train_source=a", "data.train_target=b"])
     with pytest.raises(
-        UsageError, match="no text .* beside pairs, got data.train_source, data.tr"
-    ) as e:
+        UsageError, match="no text .* beside pairs or development, got data.train_source, data.tr"
+    ):
         train(named, tmp_path / "a", pairs=TRAIN)
-    assert "overrides=['data.train_source=null', 'data.train_target=null']" in str(e.value)
-    with pytest.raises(UsageError, match=r"got data.corpus=phrasebook; .*=\['data.corpus=files'\]"):
+    with pytest.raises(UsageError, match="got data.corpus=phrasebook; leave one"):
         train(config(), tmp_path / "a", pairs=TRAIN)
-    with pytest.raises(UserError, match="source:2: expected a sentence, got an empty line"):
-        train(plain, tmp_path / "b", pairs=[("a", "b"), ("", "c")], development=DEVELOPMENT)
-    weighted = MixedPairs([(Pairs(TRAIN), 1.0), (Pairs(TRAIN), 0.5)])
-    with pytest.raises(UsageError, match="got corpora of weight 1, 0.5; name them in data.corpora"):
-        train(plain, tmp_path / "c", pairs=weighted, development=DEVELOPMENT)
-    with pytest.raises(UsageError, match="expected a pair .source, target. of str"):
+    with pytest.raises(UsageError, match="expected .source, target., two strings"):
         train(plain, tmp_path / "c", pairs=["a cat", "un chat"], development=DEVELOPMENT)

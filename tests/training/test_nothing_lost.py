@@ -20,16 +20,11 @@ from killed import LANGUAGE_MODEL as SMALL
 from killed import SETTINGS
 
 from rnnsearch_tf.cli.main import run as rnnsearch
-from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.corpus import open_corpus
-from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.text.pipeline import load_text
 from rnnsearch_tf.training import fit as driver
 from rnnsearch_tf.training.callbacks import Clock
 from rnnsearch_tf.training.development import Development
-from rnnsearch_tf.training.fit import train
 
 PROGRAM = pathlib.Path(__file__).parents[1] / "killed.py"
 
@@ -182,7 +177,7 @@ def stop(monkeypatch):
 
 
 PHASES = {  # (where SIGTERM comes, in which call of it, batches that are saved then)
-    "vocabularies": (driver, "build_corpus_texts", 1, None),
+    "vocabularies": (driver, "build_texts", 1, None),
     "graph of an update": (TranslationModel, "_training_losses", 1, 0),
     "update": (Clock, "on_train_batch_end", 3, 3),
     "checkpoint": (TranslationModel, "save", 1, 4),
@@ -227,35 +222,3 @@ def test_sigterm_in_a_phase(tmp_path, stop, monkeypatch, capsys, phases):
         assert signal.getsignal(signal.SIGTERM) == handler
     assert rnnsearch([*command, str(run), "--resume"]) == 0
     assert_same(tmp_path / "whole", run)
-
-
-@pytest.mark.slow
-def test_every_epoch_has_all_its_batches(tmp_path):
-    """Also where pairs are drawn, so that some epochs have more than the first (Keras's own fit
-    would cut them).
-    """
-    for name in "st":
-        (tmp_path / name).write_text(
-            "".join(f"w{number % 7} w{number % 5}\n" for number in range(60))
-        )
-    corpora = f"data.corpora=[{{source: {tmp_path / 's'}, target: {tmp_path / 't'}, weight: 0.3}}]"
-    config = load_config(
-        overrides=[*FILES, *SMALL, corpora, "data.batch_size=2", "training.seed=10"]
-    )
-    train(config, tmp_path / "run")
-    texts = [
-        load_text(tmp_path / "run", side, getattr(config, side)) for side in ("source", "target")
-    ]
-    batches = [
-        sum(
-            1
-            for _ in training_dataset(
-                *texts, open_corpus(config), config.data, config.training.seed, epoch
-            )
-        )
-        for epoch in range(3)
-    ]
-    assert max(batches) > batches[0] + 1, "choose another seed"
-    records = map(json.loads, (tmp_path / "run" / "metrics.jsonl").read_text().splitlines())
-    ends = [record["batches"] for record in records if record["kind"] == "epoch"]
-    assert ends == np.cumsum(batches).tolist()

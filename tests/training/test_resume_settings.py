@@ -4,7 +4,6 @@ import pytest
 
 from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.training.fit import train
 
 REFUSED = [  # (what the RUN has besides, what the resumed training has otherwise)
@@ -37,7 +36,7 @@ TAKEN = [
     "training.checkpoint_every_minutes=3",
     "training.patience=3",
     "data.batch_size=7",
-    "data.shuffle_batches=3",
+    "data.batching=unsorted",
     "search.beam_size=3",
 ]
 
@@ -71,10 +70,8 @@ def test_a_resume_that_fails_changes_nothing(tmp_path):
         (tmp_path / name).write_text("a b\n" * lines, encoding="utf-8")
     before = [f"data.folder={tmp_path}", "data.train_source=a.en", "data.train_target=a.fr"]
     run = tmp_path / "run"
-    run.mkdir()
-    save_config(load_config(overrides=before), run / "config.yaml")
-    Run(run).state.parent.mkdir(exist_ok=True)
-    Run(run).state.write_text("{}", encoding="utf-8")
+    system = ["model.system=cslm", "model.hidden_size=3", "training.maximum_updates=1"]
+    train(load_config(overrides=[*before, *system]), run)
     saved = (run / "config.yaml").read_bytes()
     changed = load_config(run / "config.yaml", overrides=["data.train_target=b.fr"])
     with pytest.raises(UserError, match="expected as many lines"):

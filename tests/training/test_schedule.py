@@ -27,7 +27,9 @@ def test_warm_up_then_constant(batches):
 )
 def test_halving_every_half_epoch_after_five(epoch, batch, halvings):
     """Sutskever et al. 2014, §3.4: 0.7; halved at 5, 5.5, 6, ... epochs, here of ten batches."""
-    state = TrainingState(batches=10 * epoch + batch, epoch=epoch, batches_of_epoch=batch)
+    state = TrainingState(
+        batches=10 * epoch + batch, epoch=epoch, batches_of_epoch=batch, epoch_size=10
+    )
     assert (
         learning_rate(state, settings("learning_rate=0.7", "schedule=halving"))
         == 0.7 * 0.5**halvings

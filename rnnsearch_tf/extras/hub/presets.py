@@ -48,9 +48,8 @@ def load_run(run: str | os.PathLike[str]) -> RNNSearchSeq2SeqLM:
         dtype=config.training.precision,
     )
     run.read_weights(backbone.system)
-    preprocessor = RNNSearchSeq2SeqLMPreprocessor(
-        target, source, config.data.maximum_source_length + 1, config.data.maximum_target_length + 1
-    )
+    longest = config.data.maximum_length + 1  # with the end symbol
+    preprocessor = RNNSearchSeq2SeqLMPreprocessor(target, source, longest, longest)
     return RNNSearchSeq2SeqLM(backbone, preprocessor, values["search"])
 
 

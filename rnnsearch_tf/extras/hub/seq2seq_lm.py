@@ -164,9 +164,11 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
                 "source": preprocessor.source_tokenizer.config,
                 "target": preprocessor.tokenizer.config,
                 "model": dataclasses.asdict(system.config),
-                "data": {  # lengths without the end symbol
-                    "maximum_source_length": preprocessor.encoder_sequence_length - 1,
-                    "maximum_target_length": preprocessor.decoder_sequence_length - 1,
+                "data": {  # the length without the end symbol
+                    "maximum_length": max(
+                        preprocessor.encoder_sequence_length, preprocessor.decoder_sequence_length
+                    )
+                    - 1
                 },
                 "training": {"precision": self.backbone.dtype_policy.name},
                 "search": self.search,

@@ -1,0 +1,185 @@
+"""Rows of ids → padded batches. Every batch is a function of seed, epoch and number.
+
+The order of an epoch is computed in NumPy; tf.data reads, pads and prefetches. To resume a training
+nothing else has to be kept than the epoch and the number of its next batch.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from rnnsearch_tf.config import PAD_ID, DataConfig
+from rnnsearch_tf.data.ids import Ids, encode
+from rnnsearch_tf.data.pairs import SIDES, Pair, Pairs, as_pairs
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.text.pipeline import Text
+
+WINDOW = {"paper": 20, "bucketed": 256, "unsorted": 1}
+"""Batches that are sorted by length together. 20: "We sorted 1600 pairs by length and split them
+into 20 minibatches" (Bahdanau et al. 2015, Appendix B.2).
+"""
+
+Batch = dict[str, tf.Tensor]
+"""{"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, right-padded with PAD_ID, every row
+ending with END_ID.
+"""
+
+
+class Batches:
+    """The batches of a training.
+
+    A file of weight 2 is read twice an epoch, one of weight 0.25 to a quarter, drawn anew for every
+    epoch.
+
+    Args:
+        ids: the encoded pairs.
+        batching: "paper": windows of 20 batches, each sorted by the length of the longer side,
+            shortest first; "bucketed": pairs of similar length together, the batches in random
+            order; "unsorted": in random order.
+        batch_size: pairs in a batch; the last of an epoch may have fewer.
+        seed: seed of the order.
+
+    Attributes:
+        per_epoch: batches in an epoch.
+
+    Raises:
+        UserError: the weights leave no pair in an epoch.
+    """
+
+    def __init__(self, ids: Ids, batching: str, batch_size: int, seed: int) -> None:
+        self.ids = ids
+        self.batching = batching
+        self.batch_size = batch_size
+        self.seed = seed
+        self._lengths = ids.lengths()
+        # the (rows, order of the batches) of the epoch that was asked for last
+        self._order = functools.lru_cache(maxsize=1)(self._order_of)
+        rows = len(self._weighted_rows(np.random.default_rng(seed)))
+        if not rows:
+            found = " + ".join(
+                f"{weight:g} of {size:,}" for size, weight in zip(ids.part_sizes, self.ids.weights)
+            )
+            raise UserError(
+                "data.train_weights: expected weights that give an epoch at least one pair, got"
+                f" {found} pairs; choose larger ones"
+            )
+        self.per_epoch = -(-rows // batch_size)
+
+    def rows(self, epoch: int, number: int) -> np.ndarray:
+        """Rows of the ids, int64 [B], of batch `number` of an epoch; both from 0."""
+        order, batches = self._order(epoch)
+        start = int(batches[number]) * self.batch_size
+        return order[start : start + self.batch_size]
+
+    def dataset(self, begin: Callable[[], tuple[int, int]] | None = None) -> tf.data.Dataset:
+        """The rest of an epoch of :data:`Batch` an iteration.
+
+        Args:
+            begin: returns (epoch, number of the first batch) at the start of each iteration; None:
+                one whole epoch after the other.
+        """
+        epochs = itertools.count()
+
+        def rows() -> Iterator[np.ndarray]:
+            epoch, first = begin() if begin else (next(epochs), 0)
+            return (self.rows(epoch, number) for number in range(first, self.per_epoch))
+
+        read = tf.autograph.experimental.do_not_convert(self._read)
+        signature = tf.TensorSpec([None], tf.int64)
+        options = tf.data.Options()  # one thread leaves the cores to the update
+        options.threading.private_threadpool_size = 1
+        options.threading.max_intra_op_parallelism = 1
+        options.autotune.enabled = False
+        return (
+            tf.data.Dataset.from_generator(rows, output_signature=signature)
+            .map(read)
+            .prefetch(2)
+            .with_options(options)
+        )
+
+    def _read(self, rows: tf.Tensor) -> Batch:
+        sides = tf.numpy_function(self.ids.batch, [rows], [tf.int32, tf.int32], stateful=False)
+        return {
+            f"{name}_ids": tf.ensure_shape(ids, [None, None]) for name, ids in zip(SIDES, sides)
+        }
+
+    def _order_of(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
+        random = np.random.default_rng([self.seed, epoch])
+        order = self._weighted_rows(random)
+        random.shuffle(order)
+        window = WINDOW[self.batching] * self.batch_size
+        if self.batching != "unsorted":
+            for start in range(0, len(order), window):
+                rows = order[start : start + window]
+                # stable: pairs of one length stay in random order
+                order[start : start + window] = rows[np.argsort(self._lengths[rows], kind="stable")]
+        batches = np.arange(self.per_epoch)
+        if self.batching == "bucketed":
+            random.shuffle(batches)
+        return order, batches
+
+    def _weighted_rows(self, random: np.random.Generator) -> np.ndarray:
+        """The rows of an epoch in their order, each as often as its weight says."""
+        rows = []
+        start = 0
+        for size, weight in zip(self.ids.part_sizes, self.ids.weights):
+            whole = int(weight)
+            rows += [np.arange(start, start + size)] * whole
+            if drawn := round((weight - whole) * size):
+                rows.append(start + random.choice(size, drawn, replace=False))
+            start += size
+        return np.concatenate([np.arange(0), *rows])
+
+
+def training_dataset(
+    source_text: Text,
+    target_text: Text,
+    pairs: Pairs | Iterable[Pair],
+    data: DataConfig,
+    seed: int = 1,
+) -> tf.data.Dataset:
+    """One epoch of training batches an iteration, in a new order each time, for ``model.fit``.
+
+    Args:
+        source_text, target_text: Text of each side.
+        pairs: Pairs, or an iterable of (source, target) strings; encoded before this returns.
+        data: options of the data.
+        seed: seed of the order and of the variants.
+
+    Returns:
+        tf.data.Dataset, finite, of :data:`Batch`.
+
+    Raises:
+        UserError: as of :class:`~rnnsearch_tf.data.pairs.Pairs`, or no pair is short enough.
+    """
+    pairs = as_pairs(pairs)
+    ids = encode(pairs, (source_text, target_text), data.maximum_length, data.variants, seed)
+    return Batches(ids, data.batching, data.batch_size, seed).dataset()
+
+
+def scoring_batches(
+    source_text: Text, target_text: Text, sentences: Sequence[Sequence[str]], batch_size: int
+) -> list[Batch]:
+    """Batches of all pairs, whatever their length, sorted by length, for scoring.
+
+    Args:
+        source_text, target_text: Text of each side.
+        sentences: (source sentences, target sentences).
+        batch_size: pairs in a batch.
+    """
+    ids = [
+        text.encode(tf.constant(side, tf.string))
+        for text, side in zip((source_text, target_text), sentences)
+    ]
+    lengths = np.maximum(*(side.row_lengths().numpy() for side in ids))
+    order = np.argsort(lengths, kind="stable")
+    groups = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    return [
+        {f"{name}_ids": tf.gather(side, rows).to_tensor(PAD_ID) for name, side in zip(SIDES, ids)}
+        for rows in groups
+    ]

@@ -1,0 +1,197 @@
+"""Check the text of a configuration in numbers: the engine of `rnnsearch doctor`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from rnnsearch_tf.config import UNKNOWN_ID, Config
+from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.pairs import SIDES, Pairs
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.runtime.progress import progress
+from rnnsearch_tf.text.pipeline import Text, build_texts
+from rnnsearch_tf.text.vocabulary import batches
+
+WINDOW = 200
+"""Lines whose lengths are compared to find shifted lines."""
+
+BETTER = 0.3
+"""Correlation of lengths by which a shift must fit a window better than no shift."""
+
+Messages = Iterator[tuple[str, str]]
+"""(severity, message) of each finding."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One finding.
+
+    Attributes:
+        severity: "error" (training would stop), "warning" or "note".
+        part: "train" or "development".
+        message: a sentence.
+    """
+
+    severity: str
+    part: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.part}: {self.message}"
+
+
+def check_data(config: Config) -> list[Finding]:
+    """Build the vocabularies, then read the training and the development pairs of a configuration
+    once, and say what is unusual in numbers.
+
+    Example:
+        >>> from rnnsearch_tf.config import load_config
+        >>> config = load_config(overrides=["data.corpus=phrasebook", "data.phrasebook_size=100"])
+        >>> check_data(config)[0].message
+        '100 pairs'
+    """
+    findings = []
+    texts: Sequence[Text] = ()
+    known: np.ndarray | None = None  # hashes of the training sources
+    for part in ("train", "development"):
+        try:
+            pairs = open_corpus(config, part)
+            if pairs is None:
+                message = "no development text is named: no BLEU while training, no best weights"
+                findings.append(Finding("warning", part, message))
+                continue
+            texts = texts or build_texts(config, pairs)
+            counts = Counts(pairs, texts)
+        except UserError as error:
+            findings.append(Finding("error", part, str(error)))
+            break
+        messages = [*counts.messages(config.data.maximum_length)]
+        if known is not None:
+            messages.append(_overlap(counts.hashes[0], known))
+        known = counts.hashes[0]
+        findings += [Finding(severity, part, message) for severity, message in messages]
+    return findings
+
+
+class Counts:
+    """What one pass over some pairs counts, an array of int64 each.
+
+    Attributes:
+        numbers: [pairs], line number of each pair.
+        lengths: [2, pairs], tokens of each side.
+        hashes: [2, pairs], of the source sentence and of the pair.
+        copies: [pairs], whether both sides are the same text.
+        unknown: [2], unknown tokens of each side.
+    """
+
+    def __init__(self, pairs: Pairs, texts: Sequence[Text]) -> None:
+        self.pairs = pairs
+        self.texts = texts
+        self.unknown = np.zeros(2, np.int64)
+        lines = tf.TensorSpec([None], tf.string)
+        encoders = [
+            tf.function(text.encode, autograph=False, input_signature=[lines]) for text in texts
+        ]
+        rows = []
+        self.part_sizes = []  # of each file
+        for part in pairs.parts():
+            size = 0
+            for group in batches(progress(part, doing="looking at the pairs", unit="pairs")):
+                sides = zip(*(pair for _, pair in group))
+                ids = [encode(tf.constant(side)) for encode, side in zip(encoders, sides)]
+                self.unknown += [np.sum(side.flat_values == UNKNOWN_ID) for side in ids]
+                lengths = [side.row_lengths().numpy() - 1 for side in ids]
+                facts = [
+                    (number, hash(pair[0]), hash(pair), pair[0] == pair[1])
+                    for number, pair in group
+                ]
+                rows.append(np.concatenate([lengths, np.array(facts, np.int64).T]))
+                size += len(group)
+            self.part_sizes.append(size)
+        columns = np.concatenate(rows, axis=1)
+        self.lengths = columns[:2]
+        self.numbers, self.hashes, self.copies = columns[2], columns[3:5], columns[5]
+
+    def messages(self, limit: int) -> Messages:
+        """All findings; `limit` is data.maximum_length."""
+        report = self.pairs.report
+        yield "warning" if report.empty else "note", f"{report}"
+        for side, text, lengths, unknown in zip(SIDES, self.texts, self.lengths, self.unknown):
+            median, long = np.quantile(lengths, (0.5, 0.95), method="higher")
+            yield (
+                "note",
+                f"{side} lengths in tokens: median {median}, 95 % within {long}, longest"
+                f" {lengths.max()}",
+            )
+            share = _share(unknown, lengths.sum())
+            yield (
+                "warning" if unknown > 0.1 * lengths.sum() else "note",
+                f"{side} vocabulary of {text.vocabulary.size:,}: {share} of the tokens are unknown",
+            )
+        shorter, longer = np.sort(self.lengths, axis=0)
+        fits = longer <= limit
+        repeated = np.ones(len(self.numbers), bool)
+        repeated[np.unique(self.hashes[1], return_index=True)[1]] = False
+        yield from self._pairs(~fits, 0.05, f"are longer than data.maximum_length={limit}")
+        unequal = (longer > 3 * shorter) & (longer - shorter >= 6)
+        yield from self._pairs(unequal, 0.0, "have one side more than three times as long")
+        yield from self._pairs(self.copies > 0, 0.01, "have the same text on both sides")
+        yield from self._pairs(repeated, 0.05, "are duplicates")
+        if fits.sum() >= WINDOW:
+            correlation = _correlation(*self.lengths[:, fits])
+            yield (
+                "warning" if correlation < 0.3 else "note",
+                f"correlation of the lengths of both sides: {correlation:.2f} (below 0.3, lines"
+                " are often shifted or shuffled)",
+            )
+        shifted = np.zeros(len(self.numbers), bool)
+        for start in self._shifted(np.minimum(self.lengths, limit)):
+            shifted[start : start + WINDOW] = True
+        yield from self._pairs(shifted, 0.0, "fit the line before or after theirs better: shifted")
+
+    def _pairs(self, found: np.ndarray, many: float, what: str) -> Messages:
+        """How many pairs are found, and where the first three are."""
+        if found.any():
+            places = "; ".join(map(self._place, np.flatnonzero(found)[:3]))
+            severity = "warning" if found.sum() > many * len(found) else "note"
+            yield severity, f"{_share(found.sum(), len(found))} of the pairs {what}: {places}"
+
+    def _place(self, pair: int) -> str:
+        """FILE:LINE of a pair."""
+        part = int(np.searchsorted(np.cumsum(self.part_sizes), pair, side="right"))
+        name = self.pairs.files[part][0] if self.pairs.files else "pairs"
+        return f"{name}:{self.numbers[pair]}"
+
+    def _shifted(self, lengths: np.ndarray) -> Iterator[int]:
+        """The starts of the windows in which the sources fit shifted targets better."""
+        for start in range(1, lengths.shape[1] - WINDOW, WINDOW):
+            source = lengths[0, start : start + WINDOW]
+            here, before, after = (
+                _correlation(source, lengths[1, start + k : start + k + WINDOW]) for k in (0, -1, 1)
+            )
+            if max(before, after) > here + BETTER:
+                yield start
+
+
+def _correlation(x: np.ndarray, y: np.ndarray) -> float:
+    """Pearson's correlation; 1 if a side does not vary."""
+    return float(np.corrcoef(x, y)[0, 1]) if x.std() and y.std() else 1.0
+
+
+def _overlap(development: np.ndarray, training: np.ndarray) -> tuple[str, str]:
+    """The share of development sources that occur in the training text."""
+    sources = np.unique(development)
+    both = np.isin(sources, training).sum()
+    share = _share(both, len(sources))
+    message = f"{share} of the distinct source sentences also occur in the training text"
+    return "warning" if both > 0.02 * len(sources) else "note", message
+
+
+def _share(count: Any, total: Any) -> str:
+    percent = 100 * count / max(total, 1)
+    return f"{count:,} of {total:,} ({percent:{'.0f' if percent >= 10 else '.2g'}} %)"

@@ -1,0 +1,248 @@
+"""A configuration that suits a text: the engine of `rnnsearch init`, and of Python's
+:func:`config_for_pairs`.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import json
+import math
+import pathlib
+import re
+import unicodedata
+from typing import Any
+
+import yaml
+
+from rnnsearch_tf.config import Config, check_value, load_config
+from rnnsearch_tf.data.pairs import Pairs, Report, as_pairs
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.runtime.progress import progress
+from rnnsearch_tf.text import languages
+
+UNKNOWN_LANGUAGE = "und"
+"""ISO 639 code of an undetermined language."""
+
+MINIMUM_PAIRS = 100
+"""Pairs that a training text must have."""
+
+SIZES = (
+    # pairs below, subwords, of a word, embedding, hidden, batch, dropout
+    (1000, 500, 3.0, 256, 320, 40, (0.3, 0.4, 0.3)),
+    (3000, 1000, 2.5, 256, 320, 40, (0.3, 0.4, 0.3)),
+    (10_000, 2000, 2.0, 256, 320, 40, (0.3, 0.4, 0.3)),
+    (50_000, 4000, 1.5, 256, 320, 40, (0.3, 0.4, 0.3)),
+    (100_000, 4000, 1.5, 256, 320, 40, (0.2, 0.3, 0.2)),
+    (300_000, 8000, 1.5, 256, 320, 40, (0.2, 0.3, 0.2)),
+    (1_000_000, 8000, 1.5, 384, 512, 80, (0.1, 0.1, 0.1)),
+    (3_000_000, 16_000, 1.5, 384, 512, 80, (0.1, 0.1, 0.1)),
+    (math.inf, 16_000, 1.5, 620, 1000, 80, (0.1, 0.1, 0.1)),  # the paper's sizes
+)
+"""Sizes of the vocabularies, of the model and of the batch by the number of pairs, and dropout of
+embeddings, states and readout. Every character is a subword, so that a side of many characters has
+more subwords. Subwords of a word: the length that keeps 99 % of the sentences, in subwords by that
+in words, as measured on Multi30k, Tatoeba and Python's documentation.
+"""
+
+UPDATES_A_MINUTE = 300
+"""Rough speed of a small model on one core; it only sets how often a training is evaluated."""
+
+Lengths = collections.Counter[int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Inspection:
+    """Results of one pass over a text.
+
+    Attributes:
+        report: pairs kept and left out.
+        lengths: for each side, how many sentences have each length in words separated by spaces; in
+            characters if the language has no spaces.
+        characters: for each side, how many different ones there are.
+        languages: language code of each side.
+    """
+
+    report: Report
+    lengths: tuple[Lengths, Lengths]
+    characters: tuple[int, int]
+    languages: tuple[str, str]
+
+
+def inspect(pairs: Pairs, codes: tuple[str, str]) -> Inspection:
+    """Read a text once, and count its pairs and lengths.
+
+    Args:
+        pairs: the pairs.
+        codes: language code of each side.
+
+    Raises:
+        UserError: a file cannot be read, or there are too few pairs.
+    """
+    unsegmented = [languages.base(code) in languages.UNSEGMENTED for code in codes]
+    lengths: tuple[Lengths, Lengths] = (Lengths(), Lengths())
+    characters: tuple[set[str], set[str]] = (set(), set())
+    for texts in progress(iter(pairs), doing="reading the text", unit="pairs"):
+        for side, text in enumerate(texts):
+            text = unicodedata.normalize("NFC", text)  # as training does
+            lengths[side][len(text) if unsegmented[side] else len(text.split())] += 1
+            characters[side].update(text)
+    report = pairs.report
+    if report.kept < MINIMUM_PAIRS:
+        raise UserError(
+            f"{pairs.name}: expected at least {MINIMUM_PAIRS} pairs of sentences, got {report};"
+            " check the text"
+        )
+    return Inspection(report, lengths, (len(characters[0]), len(characters[1])), codes)
+
+
+def config_for_pairs(
+    pairs: Any, source_language: str, target_language: str, minutes: float = 60.0
+) -> Config:
+    """The configuration that ``rnnsearch init`` would write, for pairs held in Python: its sizes,
+    limits and dropout fit their number and their lengths.
+
+    Args:
+        pairs: Pairs, or what ``Pairs(pairs)`` takes; a generator is read to its end, so make Pairs
+            of it first.
+        source_language, target_language: codes, such as "en" or "pt-BR".
+        minutes: duration of the training.
+
+    Raises:
+        UsageError: a language code is malformed, or `minutes` is not a number above 0.
+        UserError: there are too few pairs.
+
+    Example::
+
+        config = rt.config_for_pairs(pairs, "en", "fr", minutes=20)
+        rt.train(config, "mine/run", pairs=pairs)
+    """
+    check_value("source.language", source_language, "source_language")
+    check_value("target.language", target_language, "target_language")
+    minutes = check_value("training.maximum_minutes", minutes, "minutes")
+    inspection = inspect(as_pairs(pairs), (source_language, target_language))
+    values = fitting_options(inspection, None, None, minutes)
+    return load_config(
+        "your-own-text",
+        [
+            f"{section}.{name}={json.dumps(value)}"
+            for section, options in values.items()
+            for name, value in options.items()
+        ],
+    )
+
+
+def configuration(inspection: Inspection, source: AnyPath, target: AnyPath, minutes: float) -> str:
+    """The text of a YAML configuration for two files.
+
+    Args:
+        inspection: result of :func:`inspect` for the two files.
+        source, target: paths of the files.
+        minutes: duration of the training.
+    """
+    paths = pathlib.Path(source).absolute(), pathlib.Path(target).absolute()
+    lines = [
+        f"# Written by `rnnsearch init` for {inspection.report.kept:,} pairs of {paths[0].name} and"
+        f" {paths[1].name}; `rnnsearch options` explains all options.",
+        "base: your-own-text",
+    ]
+    for section, options in fitting_options(
+        inspection, str(paths[0]), str(paths[1]), minutes
+    ).items():
+        text = yaml.safe_dump(
+            options, default_flow_style=True, sort_keys=False, allow_unicode=True, width=math.inf
+        )
+        lines.append(f"{section}: {text.strip()}")
+    return "\n".join(lines) + "\n"
+
+
+def fitting_options(
+    inspection: Inspection, source: str | None, target: str | None, minutes: float
+) -> dict[str, dict[str, Any]]:
+    """{section: {option: value}} of what suits a text, on top of configs/your-own-text.yaml.
+
+    Args:
+        inspection: result of :func:`inspect`.
+        source, target: paths of the files; None: the pairs are held in Python.
+        minutes: duration of the training.
+    """
+    pairs = inspection.report.kept
+    _, subwords, of_a_word, embedding, hidden, batch, dropout = next(
+        row for row in SIZES if pairs < row[0]
+    )
+    longest = max(quantile(lengths, 0.99) for lengths in inspection.lengths)
+    every = max(100, 100 * round(minutes * UPDATES_A_MINUTE / 1000))
+    sides = {
+        side: {
+            "language": code,
+            # at least one for each character, and 100 more
+            "vocabulary_size": max(subwords, 100 * math.ceil((characters + 100) / 100)),
+        }
+        for side, code, characters in zip(
+            ("source", "target"), inspection.languages, inspection.characters
+        )
+    }
+    return sides | {
+        "data": {
+            "train_source": source,
+            "train_target": target,
+            "held_out": min(1000, max(20, pairs // 20), pairs // 2),
+            "maximum_length": min(200, max(50, 10 * math.ceil(of_a_word * longest / 10))),
+            "batch_size": batch,
+        },
+        "model": {
+            "embedding_size": embedding,
+            "hidden_size": hidden,
+            "alignment_size": embedding,
+            "maxout_size": embedding,
+            "embedding_dropout": dropout[0],
+            "hidden_dropout": dropout[1],
+            "readout_dropout": dropout[2],
+        },
+        "training": {
+            "precision": "mixed_bfloat16" if has_bfloat16() else "float32",
+            "maximum_updates": None,
+            "maximum_minutes": minutes,
+            "evaluate_every": min(every, 2000),
+            "evaluate_sentences": 200 if minutes < 10 else 1000,
+        },
+    }
+
+
+def has_bfloat16(path: AnyPath = "/proc/cpuinfo") -> bool:
+    """Whether the processor has instructions for bfloat16, which is slower without them."""
+    try:
+        flags = pathlib.Path(path).read_text(encoding="utf-8")
+    except OSError:  # not Linux
+        return False
+    return "avx512_bf16" in flags or "amx_bf16" in flags
+
+
+def language_of(path: AnyPath) -> str:
+    """The language code in the name of a file: its last part that is a code.
+
+    Example:
+        >>> [language_of(name) for name in ("corpus/train.en.gz", "train.pt-BR", "fr.txt", "a.tsv")]
+        ['en', 'pt-BR', 'fr', 'und']
+    """
+    for word in reversed(pathlib.PurePath(path).name.split(".")):
+        if re.fullmatch("[a-z]{2}([-_][A-Za-z]{2,4})?", word) and word != "gz":
+            return word
+    return UNKNOWN_LANGUAGE
+
+
+def quantile(lengths: Lengths, share: float) -> int:
+    """The length that a share of the sentences do not exceed.
+
+    Args:
+        lengths: {length: number of sentences}, not empty.
+        share: between 0 and 1.
+    """
+    left = share * lengths.total()
+    longest = 0
+    for longest in sorted(lengths):
+        left -= lengths[longest]
+        if left <= 0:
+            break
+    return longest

@@ -1,0 +1,248 @@
+"""Every pair as ids, encoded once: two flat arrays with offsets, memory-mapped.
+
+A store is a folder of a few files, so that text larger than memory trains and a resumed training
+reads no text. Row k of a side is ``flat[offsets[k]:offsets[k + 1]]``, END_ID included.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from rnnsearch_tf.config import PAD_ID, Config
+from rnnsearch_tf.data.corpus import training_files
+from rnnsearch_tf.data.pairs import SIDES, Pairs
+from rnnsearch_tf.data.variants import with_variants
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files.atomic import new_folder
+from rnnsearch_tf.files.reading import check_inputs
+from rnnsearch_tf.runtime.progress import progress
+from rnnsearch_tf.text.pipeline import Text
+from rnnsearch_tf.text.vocabulary import batches
+
+Key = dict[str, Any]
+"""What the ids of a store depend on."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Ids:
+    """The pairs of a store.
+
+    Attributes:
+        flat: ids of the source and of the target side, uint16 or uint32.
+        offsets: int64 [pairs + 1] of each side.
+        part_sizes: pairs of each file, in their order.
+        weights: how often an epoch reads each file.
+    """
+
+    flat: tuple[np.ndarray, np.ndarray]
+    offsets: tuple[np.ndarray, np.ndarray]
+    part_sizes: list[int]
+    weights: list[float]
+
+    def __len__(self) -> int:
+        return len(self.offsets[0]) - 1
+
+    def lengths(self) -> np.ndarray:
+        """Tokens of the longer side of each pair, END_ID included: int32 [pairs]."""
+        source, target = (np.diff(offsets).astype(np.int32) for offsets in self.offsets)
+        return np.maximum(source, target, out=source)
+
+    def batch(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(source ids int32 [B, J], target ids int32 [B, I]) of these rows, padded on the right."""
+        return self._padded(0, rows), self._padded(1, rows)
+
+    def _padded(self, side: int, rows: np.ndarray) -> np.ndarray:
+        starts = self.offsets[side][rows]
+        lengths = self.offsets[side][rows + 1] - starts
+        columns = np.arange(lengths.max(initial=0))
+        ids = self.flat[side].take(starts[:, None] + columns, mode="clip")
+        return np.where(columns < lengths[:, None], ids, PAD_ID).astype(np.int32)
+
+
+def key_of(config: Config, texts: tuple[Text, Text]) -> Key:
+    """What the ids of a configuration's training text depend on, without the content of the files:
+    a training continues with the text that it began with.
+    """
+    data = config.data
+    sides = [
+        [text.config.language, text.config.tokenization, text.config.lowercase]
+        + [text.vocabulary.tokens, (text.subword_model or b"").hex()]
+        for text in texts
+    ]
+    return {
+        "texts": hashlib.sha256(json.dumps(sides).encode()).hexdigest(),
+        "phrasebook_size": data.phrasebook_size if data.corpus == "phrasebook" else None,
+        "files": [[os.path.abspath(path) for path in pair] for pair in training_files(data)],
+        "weights": data.train_weights and [*data.train_weights],
+        "held_out": data.held_out,
+        "maximum_length": data.maximum_length,
+        "variants": data.variants,
+        "seed": config.training.seed if data.variants else None,
+    }
+
+
+def cached_folder(cache: str, key: Key) -> pathlib.Path:
+    """The folder in data.cache for these ids; another one after a file has changed."""
+    check_inputs(path for pair in key["files"] for path in pair)
+    facts = [os.stat(path) for pair in key["files"] for path in pair]
+    changes = [[fact.st_size, fact.st_mtime_ns] for fact in facts]
+    digest = hashlib.sha256(json.dumps([key, changes]).encode()).hexdigest()
+    return pathlib.Path(cache) / digest[:16]
+
+
+def stored_key(folder: pathlib.Path) -> Key | None:
+    """The key of the ids in a folder; None if it has none."""
+    path = folder / "ids.json"
+    key: Key | None = _read(path)["key"] if path.exists() else None
+    return key
+
+
+def is_store(folder: pathlib.Path, key: Key) -> bool:
+    """Whether a folder has the ids of this key."""
+    return stored_key(folder) == key
+
+
+def open_ids(folder: pathlib.Path) -> Ids:
+    """Open a store that :func:`encode` wrote.
+
+    Raises:
+        UserError: it is damaged.
+    """
+    store = _read(folder / "ids.json")
+    try:
+        flat = _mapped(folder, "ids", store["dtype"])
+        offsets = _mapped(folder, "offsets", np.int64)
+        for ids, ends, size in zip(flat, offsets, store["sizes"]):
+            if len(ids) != size or len(ends) != sum(store["part_sizes"]) + 1 or ends[-1] != size:
+                raise ValueError("a file has another length")
+    except (OSError, ValueError) as error:
+        raise _damaged(folder, error) from None
+    return Ids(flat, offsets, store["part_sizes"], store["weights"])
+
+
+def _mapped(folder: pathlib.Path, kind: str, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The arrays of both sides, as plain ones: those of np.memmap are slow to index."""
+    source, target = (
+        np.asarray(np.memmap(folder / f"{side}.{kind}", dtype, "r")) for side in SIDES
+    )
+    return source, target
+
+
+def encode(
+    pairs: Pairs,
+    texts: tuple[Text, Text],
+    maximum_length: int,
+    variants: float = 0.0,
+    seed: int = 0,
+    folder: pathlib.Path | None = None,
+    key: Key | None = None,
+) -> Ids:
+    """Encode all pairs, and the variants of a share of them, in one pass.
+
+    Args:
+        pairs: Pairs; their report counts those that are too long.
+        texts: Text of each side.
+        maximum_length: most tokens of a side, END_ID not counted; longer pairs are left out.
+        variants: see :func:`~rnnsearch_tf.data.variants.with_variants`.
+        seed: seed of the variants.
+        folder: the store, which takes its place when it is complete; None: a temporary one, whose
+            files live as long as the arrays.
+        key: what the store is for, see :func:`is_store`.
+
+    Raises:
+        UserError: no pair is short enough; the store cannot be written; and as Pairs.
+    """
+    with tempfile.TemporaryDirectory() as temporary:
+        path = folder or pathlib.Path(temporary) / "ids"
+        with new_folder(path) as partial, _Writer(partial, texts, maximum_length) as writer:
+            random = np.random.default_rng([seed, 4])
+            for part in pairs.parts():
+                found = progress((pair for _, pair in part), doing="encoding", unit="pairs")
+                writer.start_part()
+                for group in batches(with_variants(found, variants, random)):
+                    pairs.report.too_long += writer.write(*zip(*group))
+            if not sum(writer.part_sizes):
+                raise UserError(
+                    f"{pairs.name}: expected pairs of at most {maximum_length} tokens on each side,"
+                    " got none; raise data.maximum_length"
+                )
+            writer.write_facts(pairs.weights, key)
+            shutil.rmtree(path, ignore_errors=True)  # ids of other options
+        return open_ids(path)
+
+
+class _Writer(contextlib.ExitStack):
+    """Writes the files of a store."""
+
+    def __init__(self, folder: pathlib.Path, texts: Sequence[Text], maximum_length: int) -> None:
+        super().__init__()
+        self.folder = folder
+        self.maximum_length = maximum_length
+        self.part_sizes: list[int] = []
+        self.sizes = [0, 0]
+        lines = tf.TensorSpec([None], tf.string)
+        self._encoders: list[Callable[..., tf.RaggedTensor]] = [
+            tf.function(text.encode, autograph=False, input_signature=[lines]) for text in texts
+        ]
+        largest = max(text.vocabulary.size for text in texts)
+        self.dtype = np.dtype(np.uint16 if largest <= 2**16 else np.uint32)
+        self._ids, self._offsets = (
+            [self.enter_context(open(folder / f"{side}.{kind}", "wb")) for side in SIDES]
+            for kind in ("ids", "offsets")
+        )
+        for file in self._offsets:
+            file.write(np.int64(0).tobytes())
+
+    def start_part(self) -> None:
+        self.part_sizes.append(0)
+
+    def write(self, *sides: Sequence[str]) -> int:
+        """Write the pairs that are short enough; return how many are not."""
+        ids = [encode(tf.constant(side)) for encode, side in zip(self._encoders, sides)]
+        lengths = [side.row_lengths().numpy() for side in ids]
+        fits = np.maximum(*lengths) <= self.maximum_length + 1
+        for side in (0, 1):
+            kept = np.repeat(fits, lengths[side])
+            self._ids[side].write(ids[side].flat_values.numpy()[kept].astype(self.dtype).tobytes())
+            ends = self.sizes[side] + np.cumsum(lengths[side][fits], dtype=np.int64)
+            self._offsets[side].write(ends.tobytes())
+            self.sizes[side] += int(kept.sum())
+        self.part_sizes[-1] += int(fits.sum())
+        return int((~fits).sum())
+
+    def write_facts(self, weights: list[float], key: Key | None) -> None:
+        facts = dict(
+            dtype=self.dtype.name,
+            sizes=self.sizes,
+            part_sizes=self.part_sizes,
+            weights=weights,
+            key=key,
+        )
+        (self.folder / "ids.json").write_text(json.dumps(facts) + "\n", encoding="utf-8")
+
+
+def _read(path: pathlib.Path) -> dict[str, Any]:
+    try:
+        store: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return {name: store[name] for name in ("dtype", "sizes", "part_sizes", "weights", "key")}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _damaged(path.parent, error) from None
+
+
+def _damaged(folder: pathlib.Path, error: Exception) -> UserError:
+    return UserError(
+        f"{folder}: expected the ids of a training text, got a damaged file ({error}); delete the"
+        " folder, and they are made again from the text"
+    )

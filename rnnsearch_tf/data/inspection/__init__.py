@@ -1,1 +1,0 @@
-"""Looking at text before training: the engines of doctor and init."""

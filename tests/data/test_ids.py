@@ -1,0 +1,127 @@
+"""The store of ids: what it holds, when it is the right one, and what is read to fill it."""
+
+import collections
+import os
+import re
+
+import numpy as np
+import pytest
+
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.ids import cached_folder, encode, is_store, key_of, open_ids
+from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.data.variants import variant, with_variants
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import streams
+from rnnsearch_tf.text.pipeline import build_texts
+
+
+def config_of(write, **data):
+    lines = [f"the {number % 7} house {number} is red" for number in range(60)]
+    paths = dict(train_source=write("s.gz", lines), train_target=write("t", lines))
+    return load_config(values={"data": {**paths, "variants": 0, **data}})
+
+
+@pytest.fixture
+def texts(write):
+    config = config_of(write)
+    return tuple(build_texts(config, open_corpus(config)))
+
+
+def test_a_store_gives_the_ids_of_the_text(write, texts, tmp_path):
+    config = config_of(write)
+    pairs = open_corpus(config)
+    for folder in (None, tmp_path / "ids"):
+        ids = encode(pairs, texts, 50, folder=folder)
+        assert ids.flat[0].dtype == np.uint16 and len(ids) == 60
+        for side in (0, 1):
+            rows = texts[side].encode([pair[side] for pair in pairs]).to_tensor().numpy()
+            np.testing.assert_array_equal(ids.batch(np.arange(60))[side], rows)
+    assert open_ids(tmp_path / "ids").part_sizes == [60]
+
+
+def test_a_store_is_for_its_texts_files_and_options(write, texts, tmp_path):
+    config = config_of(write)
+    folder = tmp_path / "ids"
+    assert not is_store(folder, key_of(config, texts))
+    encode(open_corpus(config), texts, 50, folder=folder, key=key_of(config, texts))
+    assert is_store(folder, key_of(config_of(write), texts))
+    for other in (dict(maximum_length=9), dict(held_out=3), dict(variants=0.5)):
+        assert not is_store(folder, key_of(config_of(write, **other), texts))
+    small = load_config(values={"source": {"vocabulary_size": 9}, "target": {"vocabulary_size": 9}})
+    others = tuple(build_texts(small, open_corpus(config)))
+    assert not is_store(folder, key_of(config, others))
+
+
+def test_the_cache_is_another_one_after_a_file_has_changed(write, texts):
+    key = key_of(config_of(write), texts)
+    before = cached_folder("cache", key)
+    assert cached_folder("cache", key) == before
+    os.utime(key["files"][0][1], (1, 1))
+    assert cached_folder("cache", key) != before
+
+
+@pytest.mark.parametrize("name", ["ids.json", "source.ids", "target.offsets"])
+def test_a_damaged_store_is_named(write, texts, tmp_path, name):
+    encode(open_corpus(config_of(write)), texts, 50, folder=tmp_path / "ids")
+    path = tmp_path / "ids" / name
+    path.write_bytes(path.read_bytes()[:-8])
+    with pytest.raises(UserError, match=f"{tmp_path}/ids: expected the ids .*; delete the folder"):
+        open_ids(tmp_path / "ids")
+
+
+@pytest.mark.parametrize("held_out", [0, 10])
+def test_a_file_is_read_for_the_vocabularies_and_for_the_ids(write, monkeypatch, held_out):
+    """And once more to hold development text out."""
+    opened = collections.Counter()
+
+    def counted(name, real=streams._open):
+        opened[str(name).rpartition("/")[2]] += 1
+        return real(name)
+
+    monkeypatch.setattr(streams, "_open", counted)
+    config = config_of(write, held_out=held_out)
+    pairs = open_corpus(config)
+    encode(pairs, tuple(build_texts(config, pairs)), 50)
+    passes = 3 if held_out else 2
+    assert opened == {"s.gz": passes, "t": passes}
+
+
+def test_a_share_of_the_pairs_comes_again_in_a_changed_form():
+    pairs = [(f"She has {k} Cats.", f"Elle a {k} chats.") for k in range(10, 1010)]
+
+    def found(share, seed=1):
+        return list(with_variants(pairs, share, np.random.default_rng(seed)))
+
+    assert found(0.0) == pairs
+    again = found(0.2)
+    assert again == found(0.2) != found(0.2, seed=2)
+    changed = [pair for pair in again if pair not in pairs]
+    assert 150 < len(again) - len(pairs) < 250 and {*pairs} <= {*again}
+    for source, target in changed:
+        assert source.endswith(".") == target.endswith(".")
+        assert source.split()[2].rstrip(".") == target.split()[2].rstrip(".")  # the number
+        assert target.startswith("Elle a ")
+    sources = {source.split()[0] for source, _ in changed}
+    assert sources == {"She", "she", "SHE"}
+
+
+def test_numbers_change_on_both_sides_or_not_at_all():
+    random = np.random.default_rng(3)
+    found = set()
+    for _ in range(50):
+        pair = variant(("In 1999, 3.5 of 12", "12 de 3,5 en 1999"), random)
+        source, target = (re.findall(r"[\d.,]*\d", side) for side in pair)
+        assert source[1] == "3.5" and target == [source[2], "3,5", source[0]]
+        assert [len(number) for number in source] == [4, 3, 2]
+        found.add(source[0])
+    assert len(found) > 20
+
+
+def test_a_store_of_many_lines(texts):
+    """More than are encoded at once."""
+    pairs = [(f"house {k % 7}", "red " * (k % 5 + 1)) for k in range(5000)]
+    ids = encode(Pairs(pairs), texts, 50)
+    rows = texts[1].encode([target for _, target in pairs]).to_tensor().numpy()
+    np.testing.assert_array_equal(ids.batch(np.arange(5000))[1], rows)
