@@ -18,7 +18,7 @@ from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import flags
 from rnnsearch_tf.config import check_value
-from rnnsearch_tf.data.pairs import SIDES, Pairs
+from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.atomic import make_folder, write_file
 
@@ -67,7 +67,6 @@ def run(arguments: Namespace) -> None:
     from rnnsearch_tf.data.fitting import (
         UNKNOWN_LANGUAGE,
         configuration,
-        inspect,
         language_of,
     )
     from rnnsearch_tf.data.table import write_columns
@@ -86,14 +85,13 @@ def run(arguments: Namespace) -> None:
         )
     names = [language_of(path) for path in (source, target)]
     codes = [code or name for code, name in zip(codes, names)]
-    inspection = inspect(Pairs(source, target), tuple(codes))
-    # a path that is not UTF-8 is an error before there is a folder
-    text = configuration(inspection, source, target, arguments.minutes).encode("utf-8")
+    text, report = configuration(source, target, tuple(codes), arguments.minutes)
+    content = text.encode("utf-8")  # a path that is not UTF-8 is an error before there is a folder
     make_folder(folder)
-    write_file(path, text)
+    write_file(path, content)
     config = shlex.quote(str(path))
     trained = shlex.quote(str(folder / "run"))
-    print(inspection.report)
+    print(report)
     for side, code, name in zip(SIDES, codes, names):
         if name not in (code, UNKNOWN_LANGUAGE):
             print(

@@ -72,9 +72,13 @@ class Batches:
 
     def rows(self, epoch: int, number: int) -> np.ndarray:
         """Rows of the ids, int64 [B], of batch `number` of an epoch; both from 0."""
-        order, batches = self._order(epoch)
+        order, batches = self._order(int(epoch))
         start = int(batches[number]) * self.batch_size
         return order[start : start + self.batch_size]
+
+    def batch(self, epoch: int, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """(source ids int32 [B, J], target ids int32 [B, I]) of batch `number` of an epoch."""
+        return self.ids.batch(self.rows(epoch, number))
 
     def dataset(self, begin: Callable[[], tuple[int, int]] | None = None) -> tf.data.Dataset:
         """The rest of an epoch of :data:`Batch` an iteration.
@@ -85,28 +89,32 @@ class Batches:
         """
         epochs = itertools.count()
 
-        def rows() -> Iterator[np.ndarray]:
-            epoch, first = begin() if begin else (next(epochs), 0)
-            return (self.rows(epoch, number) for number in range(first, self.per_epoch))
+        def begins() -> Iterator[tuple[int, int]]:
+            yield begin() if begin else (next(epochs), 0)
 
-        read = tf.autograph.experimental.do_not_convert(self._read)
-        signature = tf.TensorSpec([None], tf.int64)
+        @tf.autograph.experimental.do_not_convert
+        def read(epoch: tf.Tensor, number: tf.Tensor) -> Batch:
+            ids = tf.numpy_function(self.batch, [epoch, number], [tf.int32] * 2, stateful=False)
+            return {
+                f"{name}_ids": tf.ensure_shape(side, [None, None]) for name, side in zip(SIDES, ids)
+            }
+
+        @tf.autograph.experimental.do_not_convert
+        def rest_of_epoch(epoch: tf.Tensor, first: tf.Tensor) -> tf.data.Dataset:
+            numbers = tf.data.Dataset.range(first, self.per_epoch)
+            return numbers.map(lambda number: read(epoch, number))
+
+        number = tf.TensorSpec([], tf.int64)
         options = tf.data.Options()  # one thread leaves the cores to the update
         options.threading.private_threadpool_size = 1
         options.threading.max_intra_op_parallelism = 1
         options.autotune.enabled = False
         return (
-            tf.data.Dataset.from_generator(rows, output_signature=signature)
-            .map(read)
+            tf.data.Dataset.from_generator(begins, output_signature=(number, number))
+            .flat_map(rest_of_epoch)
             .prefetch(2)
             .with_options(options)
         )
-
-    def _read(self, rows: tf.Tensor) -> Batch:
-        sides = tf.numpy_function(self.ids.batch, [rows], [tf.int32, tf.int32], stateful=False)
-        return {
-            f"{name}_ids": tf.ensure_shape(ids, [None, None]) for name, ids in zip(SIDES, sides)
-        }
 
     def _order_of(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
         random = np.random.default_rng([self.seed, epoch])

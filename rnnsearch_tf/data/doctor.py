@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -23,18 +22,10 @@ WINDOW = 200
 BETTER = 0.3
 """Correlation of lengths by which a shift must fit a window better than no shift."""
 
-Messages = Iterator[tuple[str, str]]
-"""(severity, message) of each finding."""
 
-
-@dataclasses.dataclass(frozen=True)
-class Finding:
-    """One finding.
-
-    Attributes:
-        severity: "error" (training would stop), "warning" or "note".
-        part: "train" or "development".
-        message: a sentence.
+class Finding(NamedTuple):
+    """One finding: its severity, "error" (training would stop), "warning" or "note"; the part of
+    the text, "train" or "development"; and a sentence.
     """
 
     severity: str
@@ -57,7 +48,7 @@ def check_data(config: Config) -> list[Finding]:
     """
     findings = []
     texts: Sequence[Text] = ()
-    known: np.ndarray | None = None  # hashes of the training sources
+    training: np.ndarray | None = None  # hashes of its sources
     for part in ("train", "development"):
         try:
             pairs = open_corpus(config, part)
@@ -70,95 +61,92 @@ def check_data(config: Config) -> list[Finding]:
         except UserError as error:
             findings.append(Finding("error", part, str(error)))
             break
-        messages = [*counts.messages(config.data.maximum_length)]
-        if known is not None:
-            messages.append(_overlap(counts.hashes[0], known))
-        known = counts.hashes[0]
-        findings += [Finding(severity, part, message) for severity, message in messages]
+        found = [*counts.findings(config.data.maximum_length)]
+        if training is not None:
+            sources = np.unique(counts.hashes[0])
+            both = np.isin(sources, training).sum()
+            share = f"{_share(both, len(sources))} of the distinct source sentences"
+            severity = "warning" if both > 0.02 * len(sources) else "note"
+            found.append((severity, f"{share} also occur in the training text"))
+        training = counts.hashes[0]
+        findings += [Finding(severity, part, message) for severity, message in found]
     return findings
 
 
 class Counts:
-    """What one pass over some pairs counts, an array of int64 each.
+    """What one pass over some pairs counts, as arrays of int64.
 
     Attributes:
-        numbers: [pairs], line number of each pair.
         lengths: [2, pairs], tokens of each side.
-        hashes: [2, pairs], of the source sentence and of the pair.
-        copies: [pairs], whether both sides are the same text.
         unknown: [2], unknown tokens of each side.
+        numbers: [pairs], line number of each pair.
+        hashes: [2, pairs], of the source sentence and of the pair.
+        copies: [pairs], 1 if both sides are the same text.
+        part_sizes: pairs of each file.
     """
 
     def __init__(self, pairs: Pairs, texts: Sequence[Text]) -> None:
         self.pairs = pairs
         self.texts = texts
         self.unknown = np.zeros(2, np.int64)
+        self.part_sizes = []
         lines = tf.TensorSpec([None], tf.string)
         encoders = [
             tf.function(text.encode, autograph=False, input_signature=[lines]) for text in texts
         ]
         rows = []
-        self.part_sizes = []  # of each file
         for part in pairs.parts():
-            size = 0
+            self.part_sizes.append(0)
             for group in batches(progress(part, doing="looking at the pairs", unit="pairs")):
                 sides = zip(*(pair for _, pair in group))
                 ids = [encode(tf.constant(side)) for encode, side in zip(encoders, sides)]
                 self.unknown += [np.sum(side.flat_values == UNKNOWN_ID) for side in ids]
-                lengths = [side.row_lengths().numpy() - 1 for side in ids]
                 facts = [
                     (number, hash(pair[0]), hash(pair), pair[0] == pair[1])
                     for number, pair in group
                 ]
+                lengths = [side.row_lengths().numpy() - 1 for side in ids]
                 rows.append(np.concatenate([lengths, np.array(facts, np.int64).T]))
-                size += len(group)
-            self.part_sizes.append(size)
+                self.part_sizes[-1] += len(group)
         columns = np.concatenate(rows, axis=1)
-        self.lengths = columns[:2]
-        self.numbers, self.hashes, self.copies = columns[2], columns[3:5], columns[5]
+        self.lengths, self.hashes = columns[:2], columns[3:5]
+        self.numbers, self.copies = columns[2], columns[5]
 
-    def messages(self, limit: int) -> Messages:
-        """All findings; `limit` is data.maximum_length."""
+    def findings(self, limit: int) -> Iterator[tuple[str, str]]:
+        """Yield (severity, message) of each finding; `limit` is data.maximum_length."""
         report = self.pairs.report
         yield "warning" if report.empty else "note", f"{report}"
         for side, text, lengths, unknown in zip(SIDES, self.texts, self.lengths, self.unknown):
             median, long = np.quantile(lengths, (0.5, 0.95), method="higher")
-            yield (
-                "note",
-                f"{side} lengths in tokens: median {median}, 95 % within {long}, longest"
-                f" {lengths.max()}",
-            )
-            share = _share(unknown, lengths.sum())
-            yield (
-                "warning" if unknown > 0.1 * lengths.sum() else "note",
-                f"{side} vocabulary of {text.vocabulary.size:,}: {share} of the tokens are unknown",
-            )
+            numbers = f"median {median}, 95 % within {long}, longest {lengths.max()}"
+            yield "note", f"{side} lengths in tokens: {numbers}"
+            severity = "warning" if unknown > 0.1 * lengths.sum() else "note"
+            share = f"{_share(unknown, lengths.sum())} of the tokens are unknown"
+            yield severity, f"{side} vocabulary of {text.vocabulary.size:,}: {share}"
         shorter, longer = np.sort(self.lengths, axis=0)
-        fits = longer <= limit
-        repeated = np.ones(len(self.numbers), bool)
-        repeated[np.unique(self.hashes[1], return_index=True)[1]] = False
-        yield from self._pairs(~fits, 0.05, f"are longer than data.maximum_length={limit}")
+        yield from self._pairs(longer > limit, 0.05, f"are longer than data.maximum_length={limit}")
         unequal = (longer > 3 * shorter) & (longer - shorter >= 6)
         yield from self._pairs(unequal, 0.0, "have one side more than three times as long")
         yield from self._pairs(self.copies > 0, 0.01, "have the same text on both sides")
+        repeated = np.ones(len(longer), bool)
+        repeated[np.unique(self.hashes[1], return_index=True)[1]] = False
         yield from self._pairs(repeated, 0.05, "are duplicates")
-        if fits.sum() >= WINDOW:
-            correlation = _correlation(*self.lengths[:, fits])
-            yield (
-                "warning" if correlation < 0.3 else "note",
-                f"correlation of the lengths of both sides: {correlation:.2f} (below 0.3, lines"
-                " are often shifted or shuffled)",
-            )
-        shifted = np.zeros(len(self.numbers), bool)
-        for start in self._shifted(np.minimum(self.lengths, limit)):
-            shifted[start : start + WINDOW] = True
-        yield from self._pairs(shifted, 0.0, "fit the line before or after theirs better: shifted")
+        if np.sum(longer <= limit) >= WINDOW:  # one line of thousands of words would decide
+            correlation = _correlation(*self.lengths[:, longer <= limit])
+            severity = "warning" if correlation < 0.3 else "note"
+            hint = "below 0.3, lines are often shifted or shuffled"
+            yield severity, f"correlation of the lengths of both sides: {correlation:.2f} ({hint})"
+        yield from self._pairs(
+            _shifted(*np.minimum(self.lengths, limit)),
+            0.0,
+            "fit the line before or after theirs better: shifted",
+        )
 
-    def _pairs(self, found: np.ndarray, many: float, what: str) -> Messages:
+    def _pairs(self, found: np.ndarray, many: float, what: str) -> Iterator[tuple[str, str]]:
         """How many pairs are found, and where the first three are."""
         if found.any():
-            places = "; ".join(map(self._place, np.flatnonzero(found)[:3]))
             severity = "warning" if found.sum() > many * len(found) else "note"
+            places = "; ".join(map(self._place, np.flatnonzero(found)[:3]))
             yield severity, f"{_share(found.sum(), len(found))} of the pairs {what}: {places}"
 
     def _place(self, pair: int) -> str:
@@ -167,29 +155,22 @@ class Counts:
         name = self.pairs.files[part][0] if self.pairs.files else "pairs"
         return f"{name}:{self.numbers[pair]}"
 
-    def _shifted(self, lengths: np.ndarray) -> Iterator[int]:
-        """The starts of the windows in which the sources fit shifted targets better."""
-        for start in range(1, lengths.shape[1] - WINDOW, WINDOW):
-            source = lengths[0, start : start + WINDOW]
-            here, before, after = (
-                _correlation(source, lengths[1, start + k : start + k + WINDOW]) for k in (0, -1, 1)
-            )
-            if max(before, after) > here + BETTER:
-                yield start
+
+def _shifted(source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Whether each pair is in a window whose source lengths fit shifted target lengths better."""
+    shifted = np.zeros(len(source), bool)
+    for start in range(1, len(source) - WINDOW, WINDOW):
+        here, before, after = (
+            _correlation(source[start : start + WINDOW], target[start + k : start + k + WINDOW])
+            for k in (0, -1, 1)
+        )
+        shifted[start : start + WINDOW] = max(before, after) > here + BETTER
+    return shifted
 
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> float:
     """Pearson's correlation; 1 if a side does not vary."""
     return float(np.corrcoef(x, y)[0, 1]) if x.std() and y.std() else 1.0
-
-
-def _overlap(development: np.ndarray, training: np.ndarray) -> tuple[str, str]:
-    """The share of development sources that occur in the training text."""
-    sources = np.unique(development)
-    both = np.isin(sources, training).sum()
-    share = _share(both, len(sources))
-    message = f"{share} of the distinct source sentences also occur in the training text"
-    return "warning" if both > 0.02 * len(sources) else "note", message
 
 
 def _share(count: Any, total: Any) -> str:

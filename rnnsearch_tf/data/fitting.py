@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-import collections
-import dataclasses
+import array
 import json
 import math
 import pathlib
@@ -13,6 +12,7 @@ import re
 import unicodedata
 from typing import Any
 
+import numpy as np
 import yaml
 
 from rnnsearch_tf.config import Config, check_value, load_config
@@ -49,53 +49,6 @@ in words, as measured on Multi30k, Tatoeba and Python's documentation.
 UPDATES_A_MINUTE = 300
 """Rough speed of a small model on one core; it only sets how often a training is evaluated."""
 
-Lengths = collections.Counter[int]
-
-
-@dataclasses.dataclass(frozen=True)
-class Inspection:
-    """Results of one pass over a text.
-
-    Attributes:
-        report: pairs kept and left out.
-        lengths: for each side, how many sentences have each length in words separated by spaces; in
-            characters if the language has no spaces.
-        characters: for each side, how many different ones there are.
-        languages: language code of each side.
-    """
-
-    report: Report
-    lengths: tuple[Lengths, Lengths]
-    characters: tuple[int, int]
-    languages: tuple[str, str]
-
-
-def inspect(pairs: Pairs, codes: tuple[str, str]) -> Inspection:
-    """Read a text once, and count its pairs and lengths.
-
-    Args:
-        pairs: the pairs.
-        codes: language code of each side.
-
-    Raises:
-        UserError: a file cannot be read, or there are too few pairs.
-    """
-    unsegmented = [languages.base(code) in languages.UNSEGMENTED for code in codes]
-    lengths: tuple[Lengths, Lengths] = (Lengths(), Lengths())
-    characters: tuple[set[str], set[str]] = (set(), set())
-    for texts in progress(iter(pairs), doing="reading the text", unit="pairs"):
-        for side, text in enumerate(texts):
-            text = unicodedata.normalize("NFC", text)  # as training does
-            lengths[side][len(text) if unsegmented[side] else len(text.split())] += 1
-            characters[side].update(text)
-    report = pairs.report
-    if report.kept < MINIMUM_PAIRS:
-        raise UserError(
-            f"{pairs.name}: expected at least {MINIMUM_PAIRS} pairs of sentences, got {report};"
-            " check the text"
-        )
-    return Inspection(report, lengths, (len(characters[0]), len(characters[1])), codes)
-
 
 def config_for_pairs(
     pairs: Any, source_language: str, target_language: str, minutes: float = 60.0
@@ -121,73 +74,89 @@ def config_for_pairs(
     check_value("source.language", source_language, "source_language")
     check_value("target.language", target_language, "target_language")
     minutes = check_value("training.maximum_minutes", minutes, "minutes")
-    inspection = inspect(as_pairs(pairs), (source_language, target_language))
-    values = fitting_options(inspection, None, None, minutes)
+    options = fitting_options(as_pairs(pairs), (source_language, target_language), minutes)
+    options["data"] |= {"train_source": None, "train_target": None}
     return load_config(
         "your-own-text",
         [
             f"{section}.{name}={json.dumps(value)}"
-            for section, options in values.items()
-            for name, value in options.items()
+            for section, values in options.items()
+            for name, value in values.items()
         ],
     )
 
 
-def configuration(inspection: Inspection, source: AnyPath, target: AnyPath, minutes: float) -> str:
-    """The text of a YAML configuration for two files.
+def configuration(
+    source: AnyPath, target: AnyPath, codes: tuple[str, str], minutes: float
+) -> tuple[str, Report]:
+    """(the text of a YAML configuration for two files, what was left out of them).
 
     Args:
-        inspection: result of :func:`inspect` for the two files.
         source, target: paths of the files.
-        minutes: duration of the training.
+        codes, minutes: as of :func:`fitting_options`.
     """
+    pairs = Pairs(source, target)
+    options = fitting_options(pairs, codes, minutes)
     paths = pathlib.Path(source).absolute(), pathlib.Path(target).absolute()
+    files = {"train_source": str(paths[0]), "train_target": str(paths[1])}
+    options["data"] = files | options["data"]
     lines = [
-        f"# Written by `rnnsearch init` for {inspection.report.kept:,} pairs of {paths[0].name} and"
+        f"# Written by `rnnsearch init` for {pairs.report.kept:,} pairs of {paths[0].name} and"
         f" {paths[1].name}; `rnnsearch options` explains all options.",
         "base: your-own-text",
     ]
-    for section, options in fitting_options(
-        inspection, str(paths[0]), str(paths[1]), minutes
-    ).items():
+    for section, values in options.items():
         text = yaml.safe_dump(
-            options, default_flow_style=True, sort_keys=False, allow_unicode=True, width=math.inf
+            values, default_flow_style=True, sort_keys=False, allow_unicode=True, width=math.inf
         )
         lines.append(f"{section}: {text.strip()}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n", pairs.report
 
 
 def fitting_options(
-    inspection: Inspection, source: str | None, target: str | None, minutes: float
+    pairs: Pairs, codes: tuple[str, str], minutes: float
 ) -> dict[str, dict[str, Any]]:
-    """{section: {option: value}} of what suits a text, on top of configs/your-own-text.yaml.
+    """Read a text once; return {section: {option: value}} of what suits it, on top of
+    configs/your-own-text.yaml.
 
     Args:
-        inspection: result of :func:`inspect`.
-        source, target: paths of the files; None: the pairs are held in Python.
+        pairs: the text.
+        codes: language code of each side.
         minutes: duration of the training.
+
+    Raises:
+        UserError: a file cannot be read, or there are too few pairs.
     """
-    pairs = inspection.report.kept
+    unsegmented = [languages.base(code) in languages.UNSEGMENTED for code in codes]
+    lengths = array.array("I"), array.array("I")  # in words, or in characters without spaces
+    characters: tuple[set[str], set[str]] = (set(), set())
+    for texts in progress(iter(pairs), doing="reading the text", unit="pairs"):
+        for side, text in enumerate(texts):
+            text = unicodedata.normalize("NFC", text)  # as training does
+            lengths[side].append(len(text) if unsegmented[side] else len(text.split()))
+            characters[side].update(text)
+    count = pairs.report.kept
+    if count < MINIMUM_PAIRS:
+        raise UserError(
+            f"{pairs.name}: expected at least {MINIMUM_PAIRS} pairs of sentences, got"
+            f" {pairs.report}; check the text"
+        )
+    longest = max(np.quantile(side, 0.99, method="inverted_cdf") for side in lengths)
     _, subwords, of_a_word, embedding, hidden, batch, dropout = next(
-        row for row in SIZES if pairs < row[0]
+        row for row in SIZES if count < row[0]
     )
-    longest = max(quantile(lengths, 0.99) for lengths in inspection.lengths)
     every = max(100, 100 * round(minutes * UPDATES_A_MINUTE / 1000))
     sides = {
         side: {
             "language": code,
             # at least one for each character, and 100 more
-            "vocabulary_size": max(subwords, 100 * math.ceil((characters + 100) / 100)),
+            "vocabulary_size": max(subwords, 100 * math.ceil((len(letters) + 100) / 100)),
         }
-        for side, code, characters in zip(
-            ("source", "target"), inspection.languages, inspection.characters
-        )
+        for side, code, letters in zip(("source", "target"), codes, characters)
     }
     return sides | {
         "data": {
-            "train_source": source,
-            "train_target": target,
-            "held_out": min(1000, max(20, pairs // 20), pairs // 2),
+            "held_out": min(1000, max(20, count // 20), count // 2),
             "maximum_length": min(200, max(50, 10 * math.ceil(of_a_word * longest / 10))),
             "batch_size": batch,
         },
@@ -230,19 +199,3 @@ def language_of(path: AnyPath) -> str:
         if re.fullmatch("[a-z]{2}([-_][A-Za-z]{2,4})?", word) and word != "gz":
             return word
     return UNKNOWN_LANGUAGE
-
-
-def quantile(lengths: Lengths, share: float) -> int:
-    """The length that a share of the sentences do not exceed.
-
-    Args:
-        lengths: {length: number of sentences}, not empty.
-        share: between 0 and 1.
-    """
-    left = share * lengths.total()
-    longest = 0
-    for longest in sorted(lengths):
-        left -= lengths[longest]
-        if left <= 0:
-            break
-    return longest

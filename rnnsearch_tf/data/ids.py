@@ -22,8 +22,8 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID, Config
 from rnnsearch_tf.data.corpus import training_files
-from rnnsearch_tf.data.pairs import SIDES, Pairs
-from rnnsearch_tf.data.variants import with_variants
+from rnnsearch_tf.data.pairs import SIDES, Pair, Pairs
+from rnnsearch_tf.data.variants import variants_of
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import new_folder
 from rnnsearch_tf.files.reading import check_inputs
@@ -109,11 +109,6 @@ def stored_key(folder: pathlib.Path) -> Key | None:
     return key
 
 
-def is_store(folder: pathlib.Path, key: Key) -> bool:
-    """Whether a folder has the ids of this key."""
-    return stored_key(folder) == key
-
-
 def open_ids(folder: pathlib.Path) -> Ids:
     """Open a store that :func:`encode` wrote.
 
@@ -155,11 +150,11 @@ def encode(
         pairs: Pairs; their report counts those that are too long.
         texts: Text of each side.
         maximum_length: most tokens of a side, END_ID not counted; longer pairs are left out.
-        variants: see :func:`~rnnsearch_tf.data.variants.with_variants`.
+        variants: see :func:`~rnnsearch_tf.data.variants.variants_of`.
         seed: seed of the variants.
         folder: the store, which takes its place when it is complete; None: a temporary one, whose
             files live as long as the arrays.
-        key: what the store is for, see :func:`is_store`.
+        key: what the ids depend on, see :func:`key_of`.
 
     Raises:
         UserError: no pair is short enough; the store cannot be written; and as Pairs.
@@ -170,9 +165,10 @@ def encode(
             random = np.random.default_rng([seed, 4])
             for part in pairs.parts():
                 found = progress((pair for _, pair in part), doing="encoding", unit="pairs")
-                writer.start_part()
-                for group in batches(with_variants(found, variants, random)):
-                    pairs.report.too_long += writer.write(*zip(*group))
+                writer.part_sizes.append(0)
+                for group in batches(found):
+                    pairs.report.too_long += writer.write(group)
+                    writer.write(variants_of(group, variants, random))
             if not sum(writer.part_sizes):
                 raise UserError(
                     f"{pairs.name}: expected pairs of at most {maximum_length} tokens on each side,"
@@ -205,12 +201,11 @@ class _Writer(contextlib.ExitStack):
         for file in self._offsets:
             file.write(np.int64(0).tobytes())
 
-    def start_part(self) -> None:
-        self.part_sizes.append(0)
-
-    def write(self, *sides: Sequence[str]) -> int:
+    def write(self, pairs: Sequence[Pair]) -> int:
         """Write the pairs that are short enough; return how many are not."""
-        ids = [encode(tf.constant(side)) for encode, side in zip(self._encoders, sides)]
+        if not pairs:
+            return 0
+        ids = [encode(tf.constant(side)) for encode, side in zip(self._encoders, zip(*pairs))]
         lengths = [side.row_lengths().numpy() for side in ids]
         fits = np.maximum(*lengths) <= self.maximum_length + 1
         for side in (0, 1):
@@ -236,8 +231,8 @@ class _Writer(contextlib.ExitStack):
 def _read(path: pathlib.Path) -> dict[str, Any]:
     try:
         store: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return {name: store[name] for name in ("dtype", "sizes", "part_sizes", "weights", "key")}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return store
+    except (OSError, ValueError) as error:
         raise _damaged(path.parent, error) from None
 
 

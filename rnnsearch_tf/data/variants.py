@@ -7,7 +7,7 @@ share of the pairs is learned a second time in a changed form, as OpusTrainer's 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -17,22 +17,17 @@ _FINAL = re.compile(r"[\s\u00a0\u202f]*[.!?…。！？]+\s*$")
 _NUMBER = re.compile(r"(?<![\d.,])\d+(?![\d.,]*\d)")
 
 
-def with_variants(
-    pairs: Iterable[Pair], share: float, random: np.random.Generator
-) -> Iterator[Pair]:
-    """Yield every pair, and after a share of them the pair in a changed form.
+def variants_of(pairs: Iterable[Pair], share: float, random: np.random.Generator) -> list[Pair]:
+    """A share of the pairs in a changed form.
 
     Args:
         pairs: (source, target).
-        share: probability that a pair is followed by its variant; 0: no number is drawn.
+        share: probability that a pair has a variant; 0: no number is drawn.
         random: the only source of randomness.
     """
-    for pair in pairs:
-        yield pair
-        if share and random.random() < share:
-            changed = variant(pair, random)
-            if changed != pair:
-                yield changed
+    drawn = [pair for pair in pairs if share and random.random() < share]
+    changed = [(pair, variant(pair, random)) for pair in drawn]
+    return [other for pair, other in changed if other != pair]
 
 
 def variant(pair: Pair, random: np.random.Generator) -> Pair:

@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.data.replicas import shares
+from rnnsearch_tf.models.replicas import shares
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models.loss import TranslationLoss
 from rnnsearch_tf.runtime.keras_internals import BuiltModel

@@ -9,7 +9,7 @@ from typing import Any
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.corpus import open_corpus
-from rnnsearch_tf.data.ids import Ids, cached_folder, encode, is_store, key_of, open_ids, stored_key
+from rnnsearch_tf.data.ids import Ids, cached_folder, encode, key_of, open_ids, stored_key
 from rnnsearch_tf.data.pairs import Pairs, as_pairs, held_out
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.atomic import write_file
@@ -85,7 +85,7 @@ def write_text(
     folder = run.ids
     if config.data.cache and key["files"]:
         folder = cached_folder(config.data.cache, key)
-        if is_store(folder, key):
+        if stored_key(folder) == key:
             return open_ids(folder), _first(sentences, config)
     data = config.data
     ids = encode(
@@ -106,7 +106,7 @@ def read_text(run: Run, config: Config, texts: tuple[Text, Text]) -> tuple[Ids, 
         saved = [
             (source, target) for source, target in map(json.loads, read_lines(run.development))
         ]
-    if is_store(folder, key):
+    if stored_key(folder) == key:
         pairs = saved or open_corpus(config, "development")
         return open_ids(folder), _first(pairs, config)
     given = None if config.data.held_out else saved

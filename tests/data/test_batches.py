@@ -10,7 +10,7 @@ from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.data.batches import Batches, scoring_batches, training_dataset
 from rnnsearch_tf.data.ids import Ids, encode
 from rnnsearch_tf.data.pairs import Pairs
-from rnnsearch_tf.data.replicas import share
+from rnnsearch_tf.models.replicas import share
 from rnnsearch_tf.errors import UserError
 
 SCHEMES = ["paper", "bucketed", "unsorted"]

@@ -9,9 +9,9 @@ import pytest
 
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.corpus import open_corpus
-from rnnsearch_tf.data.ids import cached_folder, encode, is_store, key_of, open_ids
+from rnnsearch_tf.data.ids import cached_folder, encode, key_of, open_ids, stored_key
 from rnnsearch_tf.data.pairs import Pairs
-from rnnsearch_tf.data.variants import variant, with_variants
+from rnnsearch_tf.data.variants import variant, variants_of
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import streams
 from rnnsearch_tf.text.pipeline import build_texts
@@ -44,14 +44,14 @@ def test_a_store_gives_the_ids_of_the_text(write, texts, tmp_path):
 def test_a_store_is_for_its_texts_files_and_options(write, texts, tmp_path):
     config = config_of(write)
     folder = tmp_path / "ids"
-    assert not is_store(folder, key_of(config, texts))
+    assert stored_key(folder) is None
     encode(open_corpus(config), texts, 50, folder=folder, key=key_of(config, texts))
-    assert is_store(folder, key_of(config_of(write), texts))
+    assert stored_key(folder) == key_of(config_of(write), texts)
     for other in (dict(maximum_length=9), dict(held_out=3), dict(variants=0.5)):
-        assert not is_store(folder, key_of(config_of(write, **other), texts))
+        assert stored_key(folder) != key_of(config_of(write, **other), texts)
     small = load_config(values={"source": {"vocabulary_size": 9}, "target": {"vocabulary_size": 9}})
     others = tuple(build_texts(small, open_corpus(config)))
-    assert not is_store(folder, key_of(config, others))
+    assert stored_key(folder) != key_of(config, others)
 
 
 def test_the_cache_is_another_one_after_a_file_has_changed(write, texts):
@@ -92,19 +92,24 @@ def test_a_share_of_the_pairs_comes_again_in_a_changed_form():
     pairs = [(f"She has {k} Cats.", f"Elle a {k} chats.") for k in range(10, 1010)]
 
     def found(share, seed=1):
-        return list(with_variants(pairs, share, np.random.default_rng(seed)))
+        return variants_of(pairs, share, np.random.default_rng(seed))
 
-    assert found(0.0) == pairs
-    again = found(0.2)
-    assert again == found(0.2) != found(0.2, seed=2)
-    changed = [pair for pair in again if pair not in pairs]
-    assert 150 < len(again) - len(pairs) < 250 and {*pairs} <= {*again}
+    changed = found(0.2)
+    assert changed == found(0.2) != found(0.2, seed=2)
+    assert 150 < len(changed) < 250 and not found(0.0)
     for source, target in changed:
         assert source.endswith(".") == target.endswith(".")
         assert source.split()[2].rstrip(".") == target.split()[2].rstrip(".")  # the number
         assert target.startswith("Elle a ")
     sources = {source.split()[0] for source, _ in changed}
     assert sources == {"She", "she", "SHE"}
+
+
+def test_variants_are_in_the_store_and_not_in_the_report(texts):
+    pairs = Pairs([(f"The house {k} is red.", f"the house {k}") for k in range(10, 110)])
+    ids = encode(pairs, texts, 50, variants=0.3)
+    assert 110 < len(ids) < 150 and f"{pairs.report}" == "100 pairs"
+    encode(Pairs([*pairs, ("red " * 60, "x")]), texts, 50, variants=1.0)
 
 
 def test_numbers_change_on_both_sides_or_not_at_all():

@@ -143,3 +143,23 @@ def test_text_twice_and_bad_pairs_are_refused(tmp_path):
         train(config(), tmp_path / "a", pairs=TRAIN)
     with pytest.raises(UsageError, match="expected .source, target., two strings"):
         train(plain, tmp_path / "c", pairs=["a cat", "un chat"], development=DEVELOPMENT)
+
+
+def test_a_resumed_training_reads_no_text_and_trainings_share_their_ids(tmp_path):
+    for side, lines in zip(("source", "target"), zip(*TRAIN)):
+        (tmp_path / side).write_text("".join(f"{line}\n" for line in lines))
+    text = [f"data.train_{side}={tmp_path / side}" for side in ("source", "target")]
+
+    def settings(updates, *more):
+        limit = f"training.maximum_updates={updates}"
+        return load_config(overrides=[*FILES, *text, "data.held_out=20", limit, *more])
+
+    cache = f"data.cache={tmp_path / 'cache'}"
+    for name in ("one", "other"):
+        train(settings(1, cache), tmp_path / name)
+        assert len(list((tmp_path / "cache").iterdir())) == 1
+        assert not Run(tmp_path / name).ids.exists()
+    train(settings(1), tmp_path / "own")
+    for side in ("source", "target"):
+        (tmp_path / side).unlink()
+    assert train(settings(2), tmp_path / "own", resume=True)["batches"] == 2
