@@ -66,7 +66,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    changes = {"nbest": 1} | ({"beam_size": arguments.beam_size} if arguments.beam_size else {})
+    changes = {"beam_size": arguments.beam_size} if arguments.beam_size else {}
     inputs = [arguments.source, *arguments.reference]
     sources, *references = map(read_all, inputs)
     for path, lines in zip(arguments.reference, references):

@@ -9,15 +9,16 @@ Output:
   the translation; --alignment adds links after a tab
   --n-best N   Moses n-best list: id ||| text ||| LogProbability= … Length= … ||| score; --alignment
                adds links as a fifth field
-  --json       one object a line: text, score, log_probability, tokens, source_tokens, alignment
-               with --alignment, and nbest with --n-best
+  --json       one object a line: text, score, log_probability, tokens, finished, source_tokens,
+               alignment with --alignment, and nbest with --n-best
 
 Scores are natural logarithms; higher is better. log_probability is that of the whole translation,
 the end symbol included, not length-normalized. Hypotheses are ranked by score = log_probability /
-length^A, where A is search.length_penalty: it is length-normalized unless A is 0.
+length^A, where A is search.length_penalty: it is length-normalized unless A is 0. finished is false
+for a translation that was cut at search.maximum_length_ratio.
 
-Probabilities, by --probabilities, are the model's own, of its translation as it reads it: for a
-token exp(log p), for the sentence the geometric mean over its tokens, the end symbol included.
+Probabilities, by --probabilities, are the model's own: for a token exp(log p), for the sentence the
+geometric mean over its tokens, the end symbol included.
 text: two more columns, after tabs, the second with a number for each token; json: `probability` and
 `token_probabilities`.
 
@@ -52,7 +53,9 @@ from rnnsearch_tf.files.reading import check_inputs, count_lines
 from rnnsearch_tf.files.writing import Output
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.translation.results import Hypothesis, ScoredPair, Translation
+    import numpy as np
+
+    from rnnsearch_tf.translation.results import Hypothesis, Translation
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -85,7 +88,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     nbest = arguments.n_best
-    changes = {"nbest": nbest}
+    changes = {}
     if arguments.beam_size:
         changes["beam_size"] = arguments.beam_size
     if arguments.replace_unknown:
@@ -125,24 +128,22 @@ def run(arguments: Namespace) -> None:
             cut = [split_sentences(text, languages[0]) for text in texts] if languages[0] else None
             sentences = list(itertools.chain.from_iterable(cut)) if cut else texts
             try:
-                translations = translator.translate(sentences, **changes)
+                translations = translator.translate(sentences, nbest, **changes)
             except UserError as error:  # it counts from the first sentence here
                 raise type(error)(f"lines {done + 1} to {done + len(texts)}: {error}") from None
             done += len(texts)
-            scored = (
-                translator.score_targets(sentences, [t.text for t in translations])
-                if arguments.probabilities
-                else itertools.repeat(None)
-            )
+            logs = itertools.repeat(None)
+            if arguments.probabilities:
+                logs = _token_log_probabilities(translator, exported, sentences, translations)
             written = []  # of each sentence
-            for translation, pair in zip(translations, scored):
+            for translation, of_tokens in zip(translations, logs):
                 is_to_align = exported and alignment and translation.tokens
                 if is_to_align and not translation.alignment.any():
                     raise UsageError(
                         f"--alignment: expected a model with attention, got {exported}, which"
                         " aligns nothing"
                     )
-                written.append(formatted(translation, number, form, alignment, nbest, pair))
+                written.append(formatted(translation, number, form, alignment, nbest, of_tokens))
                 number += 1
             lines = itertools.chain.from_iterable(written)
             output.write(
@@ -190,6 +191,14 @@ def _paragraphs(cut, translations, lines, form, language):
         yield text
 
 
+def _token_log_probabilities(translator, exported, sentences, translations):
+    """(tokens, their log-probabilities with the end symbol's) of each translation."""
+    if exported:  # its search does not give them
+        scored = translator.score_targets(sentences, [t.text for t in translations])
+        return [(pair.target_tokens, pair.token_log_probabilities) for pair in scored]
+    return [(each.tokens, each.token_log_probabilities) for each in translations]
+
+
 def _load_exported(folder, form, arguments, nbest):
     """Load the exported model and check that it has the signatures that the output needs."""
     lists = nbest > 1
@@ -221,7 +230,7 @@ def formatted(
     form: str,
     alignment: Callable[[Hypothesis, list[str] | None], str | list[list[float]]] | None,
     nbest: int,
-    scored: ScoredPair | None = None,
+    log_probabilities: tuple[list[str], np.ndarray] | None = None,
 ) -> list[str]:
     """The output lines of one sentence.
 
@@ -230,10 +239,10 @@ def formatted(
         form: text, json or nbest.
         alignment: function of (hypothesis, source tokens) that gives links or attention weights.
         nbest: size of the n-best list.
-        scored: the log-probabilities, for --probabilities.
+        log_probabilities: (tokens, their log-probabilities), for --probabilities.
     """
     source = translation.source_tokens
-    sentence, tokens = _probabilities(scored) if scored else (None, [])
+    sentence, tokens = _probabilities(*log_probabilities) if log_probabilities else (None, [])
     if form == "nbest":
         return [
             _moses_line(number, hypothesis, source, alignment) for hypothesis in translation.nbest
@@ -256,15 +265,14 @@ def formatted(
     return ["\t".join(columns)]
 
 
-def _probabilities(scored) -> tuple[float, list[tuple[str, float]]]:
+def _probabilities(tokens, logs) -> tuple[float, list[tuple[str, float]]]:
     """The geometric mean of the probabilities, the end symbol's included, and (token, its
-    probability) of each token.
+    probability) of each token. The empty translation of a sentence without words has probability 1.
     """
     import numpy as np
 
-    logs = scored.token_log_probabilities
-    tokens = zip(scored.target_tokens, np.exp(logs[: len(scored.target_tokens)]).tolist())
-    return float(np.exp(logs.mean())), list(tokens)
+    sentence = float(np.exp(logs.mean())) if len(logs) else 1.0
+    return sentence, list(zip(tokens, np.exp(logs[: len(tokens)]).tolist()))
 
 
 def _fields(hypothesis, source_tokens, alignment) -> dict:
@@ -273,6 +281,7 @@ def _fields(hypothesis, source_tokens, alignment) -> dict:
         "score": hypothesis.score,
         "log_probability": hypothesis.log_probability,
         "tokens": hypothesis.tokens,
+        "finished": hypothesis.finished,
     }
     return fields | ({"alignment": alignment(hypothesis, source_tokens)} if alignment else {})
 

@@ -91,24 +91,18 @@ def load_config(
     where = where if called is None else str(called)
     named = set(_names(tree))
     for layer in layers:
-        _, below_it = _sections(_with_any_beam_size(tree), below, where)
+        _, below_it = _sections(tree, below, where)
         changed = set(_names(layer))
         # an option that lost its effect is reset to its default
         named = changed | (named & names_without_effect(below_it))
         tree = _merge(tree, layer)
-        _, sections = _sections(_with_any_beam_size(tree), below, where)
+        _, sections = _sections(tree, below, where)
         if names_development_text(below_it["data"]) and not names_development_text(
             sections["data"]
         ):
             tree = _merge(tree, {"training": evaluation_defaults(sections["training"], changed)})
     read, sections = _sections(tree, below, where)
     return _replaced(Config(), read | with_defaults_where_unnamed(sections, named), where)
-
-
-def _with_any_beam_size(tree: Tree) -> Tree:
-    """A layer with the n-best size 1: a later layer may set the beam size, its limit."""
-    is_section = isinstance(tree.get("search", {}), dict)
-    return _merge(tree, {"search": {"nbest": 1}}) if is_section else tree
 
 
 def _sections(tree: Tree, below: Tree | None, where: str) -> tuple[Tree, dict[str, Section]]:

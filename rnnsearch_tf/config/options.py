@@ -194,7 +194,6 @@ class SearchConfig:
         unit="hypotheses",
         minimum=1,
     )
-    nbest: int = option(1, "translations returned per sentence, at most beam_size", minimum=1)
     shrinking_beam: bool = option(
         False,
         "true: every finished hypothesis reduces the beam size by one (the authors' program);"
@@ -214,7 +213,11 @@ class SearchConfig:
         maximum=1000.0,
     )
     maximum_length_ratio: float = option(
-        3.0, "most steps per source token, including the end symbol", above=0.0, maximum=1000.0
+        3.0,
+        "most steps per source token, including the end symbol; but at least 20 more than the"
+        " source has. A hypothesis that is cut there is returned only if none has finished",
+        above=0.0,
+        maximum=1000.0,
     )
     allow_unknown: bool = option(True, "false: never produce the unknown word")
     replace_unknown: bool = option(
@@ -231,11 +234,6 @@ class SearchConfig:
     )
 
     def __post_init__(self) -> None:
-        if self.nbest > self.beam_size:
-            raise UsageError(
-                f"search.nbest: expected at most search.beam_size = {self.beam_size}, got"
-                f" {self.nbest}; raise the beam size"
-            )
         if self.minimum_length_ratio > self.maximum_length_ratio:
             raise UsageError(
                 "search.minimum_length_ratio: expected at most search.maximum_length_ratio ="

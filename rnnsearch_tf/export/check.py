@@ -173,7 +173,7 @@ class PythonAnswers:
     def _translate(self, line: bytes) -> tuple[Translation, list[str]]:
         """(translation, all tokens of the source)."""
         if line not in self._translations:
-            [best] = self.translator.translate([line])
+            [best] = self.translator.translate([line], self.profile.nbest)
             [tokens] = self.translator.source_text.tokenize([line]).to_list()
             self._translations[line] = best, [token.decode() for token in tokens]
         return self._translations[line]

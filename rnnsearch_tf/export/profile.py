@@ -7,7 +7,7 @@ import os
 import pathlib
 from collections.abc import Sequence
 
-from rnnsearch_tf.config import SearchConfig, load_section, named_options
+from rnnsearch_tf.config import SearchConfig, load_section
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.config.option import option
 
@@ -26,9 +26,6 @@ WEIGHTS = ("float32", "float16", "bfloat16", "int8")
 FILE = "profile.yaml"
 """Name of the profile in an exported model's folder."""
 
-NBEST = 5
-"""Translations of ``translate_nbest`` if neither the RUN nor the profile sets search.nbest."""
-
 ROWS_AT_ONCE = 64
 """Rows of a request that are computed in one batch, which limits the memory of a request beside its
 answer.
@@ -45,6 +42,9 @@ class Profile:
         choices=SIGNATURES,
     )
     search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
+    nbest: int = option(
+        5, "translations of translate_nbest; a smaller beam shortens the list", minimum=1
+    )
     maximum_source_length: int = option(
         200,
         "longer sources are cut, and the answer reports it; the longest row delays its whole batch",
@@ -97,15 +97,11 @@ def load_profile(
 
     Example:
         >>> profile = load_profile(SearchConfig(), overrides=["search.beam_size=4", "weights=int8"])
-        >>> profile.search.nbest
+        >>> profile.nbest
         4
     """
-    default = Profile(search=dataclasses.replace(search, nbest=1))
-    profile = load_section(default, path, overrides)
-    if "search.nbest" in named_options(path, overrides, default):
-        return profile
-    nbest = min(search.nbest if search.nbest > 1 else NBEST, profile.search.beam_size)
-    return dataclasses.replace(profile, search=dataclasses.replace(profile.search, nbest=nbest))
+    profile = load_section(Profile(search=search), path, overrides)
+    return dataclasses.replace(profile, nbest=min(profile.nbest, profile.search.beam_size))
 
 
 def read_profile(folder: str | os.PathLike[str]) -> Profile:

@@ -8,7 +8,6 @@ Dimension letters: B texts, N translations of each, J source and I target positi
 
 from __future__ import annotations
 
-import dataclasses
 import typing
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,10 +16,9 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID
 from rnnsearch_tf.export.profile import ROWS_AT_ONCE, Profile
 from rnnsearch_tf.export.weights import StoredWeights
-from rnnsearch_tf.search.beam import BeamResult
-from rnnsearch_tf.search.graphs import hoist_weights, search_model
+from rnnsearch_tf.search.beam import BeamResult, beam_search
+from rnnsearch_tf.search.graphs import hoist_weights
 from rnnsearch_tf.search.sampling import sample
-from rnnsearch_tf.search.scoring import score_targets
 from rnnsearch_tf.search.unknown import replace_unknown
 from rnnsearch_tf.text.pipeline import Text
 from rnnsearch_tf.translation import Translator
@@ -98,7 +96,7 @@ class Served:
 
     def translate_nbest(self, text: tf.Tensor) -> Outputs:
         """The n-best list; unused places have length 0."""
-        source, result, tokens = self._search(text, self.profile.search.nbest)
+        source, result, tokens = self._search(text, self.profile.nbest)
         shape = tf.shape(result.lengths)  # [B, N]
         first = tf.range(shape[1]) == 0  # the only translation of a source without words is empty
         lengths = tf.where(
@@ -135,8 +133,7 @@ class Served:
             self.target_text.tokenize_translations(target),
             self.profile.maximum_target_length,
         )
-        state, memory = self.model.start(sources.ids)
-        logs = score_targets(state, memory, self.model.step, targets.ids).log_probabilities
+        logs = self.model.score_targets(sources.ids, targets.ids).log_probabilities
         return {
             "log_probability": tf.reduce_sum(logs, axis=1),
             "target_tokens": _joined(targets.tokens),
@@ -150,17 +147,8 @@ class Served:
     def sample(self, text: tf.Tensor, seed: tf.Tensor) -> Outputs:
         """A translation drawn at random."""
         source = _read(self.source_text, text, self.profile.maximum_source_length)
-        state, memory = self.model.start(source.ids)
-        search = self.profile.search
-        drawn = sample(
-            state,
-            memory,
-            self.model.step,
-            source.lengths,
-            seed,
-            search,
-            temperature=self.profile.temperature,
-        )
+        profile = self.profile
+        drawn = sample(self.model, source.ids, seed, profile.search, profile.temperature)
         ids = tf.where(_wordless(source)[:, tf.newaxis], PAD_ID, drawn.ids)
         return {
             "translation": self._texts(self.target_text.tokens(ids)),
@@ -184,9 +172,8 @@ class Served:
         """(Sentences, BeamResult, tokens of all B·N translations [B·N, None])."""
         search = self.profile.search
         source = _read(self.source_text, text, self.profile.maximum_source_length)
-        config = dataclasses.replace(search, nbest=nbest)
         alignments = alignments or search.replace_unknown
-        result = search_model(self.model, source.ids, source.lengths, config, alignments)
+        result = beam_search(self.model, source.ids, search, nbest, alignments)
         # the source of each translation: [B·N]
         rows = tf.repeat(tf.range(tf.size(source.lengths)), nbest)
         ids = tf.where(_wordless(source)[:, tf.newaxis, tf.newaxis], PAD_ID, result.ids)

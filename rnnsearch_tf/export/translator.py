@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import logging
+import numbers
 import os
 import pathlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +18,7 @@ from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError, UserError, one_line
 from rnnsearch_tf.export.profile import FILE as PROFILE, read_profile
 from rnnsearch_tf.export.lazy_session import LazySession
-from rnnsearch_tf.search.topk import exists
+from rnnsearch_tf.search.beam import exists
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import list_of_texts
 from rnnsearch_tf.text.vocabulary import batches
@@ -78,32 +80,27 @@ class ExportedTranslator:
             )
 
     def search_config(self, **changes: Any) -> SearchConfig:
-        """The search section of the profile. Only ``batch_size`` may change, and ``nbest`` to a
-        smaller number.
-        """
-        search = dataclasses.replace(self.profile.search, nbest=1)
+        """The search section of the profile. Only ``batch_size`` may change."""
+        search = self.profile.search
         for name, value in search_options(changes).items():
-            if name == "nbest" and value <= self.profile.search.nbest or name == "batch_size":
-                search = dataclasses.replace(search, **{name: value})
+            if name == "batch_size":
+                search = dataclasses.replace(search, batch_size=value)
             elif value != getattr(search, name):
-                fixed = (
-                    f"at most {self.profile.search.nbest}"
-                    if name == "nbest"
-                    else getattr(search, name)
-                )
                 raise UsageError(
-                    f"search.{name}: expected {fixed}, which {self.folder} was exported with, got"
-                    f" {value}; export it again"
+                    f"search.{name}: expected {getattr(search, name)}, which {self.folder} was"
+                    f" exported with, got {value}; export it again"
                 )
         return search
 
     @overload
-    def translate(self, texts: Line, **search: Any) -> Translation: ...
+    def translate(self, texts: Line, nbest: int = 1, **search: Any) -> Translation: ...
 
     @overload
-    def translate(self, texts: Iterable[Line], **search: Any) -> list[Translation]: ...
+    def translate(
+        self, texts: Iterable[Line], nbest: int = 1, **search: Any
+    ) -> list[Translation]: ...
 
-    def translate(self, texts: Any, **search: Any) -> Any:
+    def translate(self, texts: Any, nbest: int = 1, **search: Any) -> Any:
         """Translate sentences; the translations are in the order of `texts`. A single str or bytes
         has a single Translation.
 
@@ -112,23 +109,28 @@ class ExportedTranslator:
         alignments. Missing fields are None.
 
         Raises:
-            UsageError: an option is unknown or differs from the export's, or `texts` are not
-                sentences.
+            UsageError: an option is unknown or differs from the export's, `nbest` is larger, or
+                `texts` are not sentences.
         """
         if isinstance(texts, (str, bytes)):
-            return self.translate([texts], **search)[0]
+            return self.translate([texts], nbest, **search)[0]
         texts = list_of_texts(texts, "texts")
         config = self.search_config(**search)
+        if not (isinstance(nbest, numbers.Integral) and 1 <= nbest <= self.profile.nbest):
+            raise UsageError(
+                f"nbest: expected a whole number from 1 to {self.profile.nbest}, which"
+                f" {self.folder} was exported with, got {nbest!r}; export it again"
+            )
         signatures = self.profile.signatures
-        translate: Callable[[Sequence[Line], SearchConfig], Iterable[Translation]]
-        if config.nbest == 1 and not self.prefer_nbest and "translate_aligned" in signatures:
+        translate: Callable[[Sequence[Line]], Iterable[Translation]]
+        if nbest == 1 and not self.prefer_nbest and "translate_aligned" in signatures:
             translate = self._aligned
-        elif config.nbest > 1 or "translate_nbest" in signatures:
-            translate = self._nbest
+        elif nbest > 1 or "translate_nbest" in signatures:
+            translate = functools.partial(self._nbest, nbest=nbest)
         else:
             translate = self._plain
         parts = batches(texts, config.batch_size)
-        return [each for part in parts for each in translate(part, config)]
+        return [each for part in parts for each in translate(part)]
 
     def score_targets(self, sources: Sequence[Line], targets: Sequence[Line]) -> list[ScoredTarget]:
         """Score given translations with the signature ``score``."""
@@ -148,10 +150,10 @@ class ExportedTranslator:
             ]
         return scored
 
-    def _plain(self, texts: Sequence[Line], _: SearchConfig) -> list[Translation]:
+    def _plain(self, texts: Sequence[Line]) -> list[Translation]:
         return _with_scores(self._found(self._translations("translate", text=texts)))
 
-    def _aligned(self, texts: Sequence[Line], config: SearchConfig) -> Iterator[Translation]:
+    def _aligned(self, texts: Sequence[Line]) -> Iterator[Translation]:
         answer = self._found(self._translations("translate_aligned", text=texts))
         for text, score, tokens, source, matrix in zip(
             *(
@@ -163,7 +165,7 @@ class ExportedTranslator:
             tokens = _tokens(tokens)
             rows = json.loads(matrix)
             length = max(len(rows), 1)
-            log_probability = float(score) * length**config.length_penalty
+            log_probability = float(score) * length**self.profile.search.length_penalty
             alignment = np.array(rows, np.float32).reshape(
                 len(rows), len(source) + 1 if rows else 0
             )
@@ -172,7 +174,7 @@ class ExportedTranslator:
             best = Hypothesis(text.decode(), float(score), log_probability, tokens, alignment)
             yield Translation(**vars(best), source_tokens=source, nbest=[best])
 
-    def _nbest(self, texts: Sequence[Line], config: SearchConfig) -> Iterator[Translation]:
+    def _nbest(self, texts: Sequence[Line], nbest: int) -> Iterator[Translation]:
         answer = self._found(self._translations("translate_nbest", text=texts))
         for row in range(len(texts)):
             fields = [
@@ -183,7 +185,7 @@ class ExportedTranslator:
                 Hypothesis(text.decode(), float(score), float(log_probability), _tokens(tokens))
                 for text, score, log_probability, tokens, length in zip(*fields)
                 if length
-            ][: config.nbest]
+            ][:nbest]
             yield Translation(**vars(hypotheses[0]), nbest=hypotheses)
 
     def _found(self, answer: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -7,7 +7,12 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.layers.output import log_sum_exp
+from rnnsearch_tf.models.scoring import (
+    TargetScores,
+    mean_alignment,
+    mean_log_probabilities,
+    score_targets,
+)
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
@@ -37,8 +42,7 @@ class Ensemble:
         self.models = list(models)
         if not self.models:
             raise UsageError("Ensemble: models: expected at least one model, got none")
-        self._aligners = [k for k, model in enumerate(self.models) if model.has_attention]
-        self.has_attention = bool(self._aligners)
+        self.has_attention = any(model.has_attention for model in self.models)
         self.target_vocabulary_size = self.models[0].target_vocabulary_size
 
     @property
@@ -61,7 +65,7 @@ class Ensemble:
     def step(
         self, previous_ids: tf.Tensor, state: Nest, memory: Nest
     ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
-        """The combined logits of the members; see search/interface.py.
+        """The combined logits of the members; see ``search.beam.Model``.
 
         Returns:
             (logits float32 [B, K, V], alignment float32 [B, K, J], state). The alignment is the
@@ -72,12 +76,8 @@ class Ensemble:
             for model, model_state, model_memory in zip(self.models, state, memory)
         ]
         logits, alignments, states = zip(*steps)
-        aligned = [alignments[k] for k in self._aligners] or alignments[:1]
-        return _combined(tf.stack(logits)), tf.add_n(aligned) / len(aligned), states
+        return mean_log_probabilities(logits), mean_alignment(self.models, alignments), states
 
-
-def _combined(logits: tf.Tensor) -> tf.Tensor:
-    """Logits [members, B, K, V] → [B, K, V], of the mean of the members' probabilities."""
-    log_probabilities = logits - log_sum_exp(logits, tf.nn.softmax(logits))[..., tf.newaxis]
-    # the log of the mean differs by a constant, which logits may
-    return tf.reduce_logsumexp(log_probabilities, axis=0)
+    def score_targets(self, source_ids: tf.Tensor, target_ids: tf.Tensor) -> TargetScores:
+        """As of a model: see :func:`~rnnsearch_tf.models.scoring.score_targets`."""
+        return score_targets(self.models, source_ids, target_ids)

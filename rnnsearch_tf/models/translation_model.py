@@ -38,6 +38,7 @@ from rnnsearch_tf.models.keras_fit import (
 from rnnsearch_tf.models.loss import TranslationLoss, batch_counts
 from rnnsearch_tf.models.metrics import MeanOrNaN, Perplexity, TokensPerSecond
 from rnnsearch_tf.models.replicas import replica_count, sum_counts, sum_over_replicas
+from rnnsearch_tf.models.scoring import TargetScores, score_targets
 
 
 class TranslationModel(KerasMethods):
@@ -71,7 +72,7 @@ class TranslationModel(KerasMethods):
             [B, I, l]
         attended_pre_logits(source_ids, target_ids, training)    (pre_logits, alignments
             [B, I, J]), if it has attention
-        start(source_ids)    see search/interface.py
+        start(source_ids)    see ``search.beam.Model``
         step_pre_logits(previous_ids, state, memory)    like :meth:`step`, but returns the factor
             of the output matrix instead of logits
         _blocks()    where its weights are stored, by the paper's letters, without embeddings
@@ -305,6 +306,20 @@ class TranslationModel(KerasMethods):
             output.dtype,
         )
 
+    def attended_pre_logits(
+        self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """(:meth:`pre_logits`, the alignments [B, I, J]: zeros without attention)."""
+        pre_logits = self.pre_logits(source_ids, target_ids, training)
+        alignments = tf.zeros_like(target_ids[:, :, tf.newaxis] * source_ids[:, tf.newaxis])
+        return pre_logits, tf.cast(alignments, pre_logits.dtype)
+
+    def score_targets(self, source_ids: tf.Tensor, target_ids: tf.Tensor) -> TargetScores:
+        """The log-probability and the alignment of every target token; see
+        :func:`~rnnsearch_tf.models.scoring.score_targets`.
+        """
+        return score_targets([self], source_ids, target_ids)
+
     def call(self, inputs: Batch, training: bool = False) -> tf.Tensor:
         inputs = with_int32_ids(inputs)
         pre_logits = self.pre_logits(inputs["source_ids"], inputs["target_ids"], training)
@@ -337,7 +352,7 @@ class TranslationModel(KerasMethods):
     def step(
         self, previous_ids: tf.Tensor, state: Nest, memory: Nest
     ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
-        """Logits of the next word of K hypotheses of each sentence; see search/interface.py.
+        """Logits of the next word of K hypotheses of each sentence; see ``search.beam.Model``.
 
         Args:
             previous_ids: int32 [B, K]: y_{i−1}; 0 before the first word.

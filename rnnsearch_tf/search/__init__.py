@@ -1,4 +1,4 @@
-"""Beam search, sampling and forced scoring. They use the start and the step of a model, not its
+"""Beam search and sampling. They use the start and the step of a model, not its
 class.
 
 May import errors, files, runtime, config and text.

@@ -1,70 +1,23 @@
-"""Beam search, scoring and sampling as `tf.function`s: ids in, results out.
-
-A model is any object with `start`, `step` and `trainable_variables` (search/interface.py).
-"""
+"""Search, scoring and sampling as `tf.function`s that read every weight once."""
 
 from __future__ import annotations
 
-import functools
 import typing
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 import tensorflow as tf
 
+from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.runtime.nests import Nest
-from rnnsearch_tf.config import PAD_ID, SearchConfig
-from rnnsearch_tf.search.beam import BeamResult, beam_search
-from rnnsearch_tf.search.interface import Model, Step
-from rnnsearch_tf.search.sampling import Samples, sample
-from rnnsearch_tf.search.scoring import TargetScores, score_targets
+from rnnsearch_tf.search.beam import beam_search
+from rnnsearch_tf.search.sampling import sample
 
 IDS = tf.TensorSpec([None, None], tf.int32)
 """Ids of any number of sentences of any length; a function with this signature is traced once."""
 
-
 Graph: typing.TypeAlias = Callable[..., typing.Any]
-"""A ``tf.function`` of source ids and further inputs."""
-
-
-def search_graph(model: Model, config: SearchConfig) -> Graph:
-    """The function source_ids → BeamResult; for the arguments see :func:`search_model`."""
-
-    def search(source_ids: tf.Tensor) -> BeamResult:
-        return search_model(model, source_ids, source_lengths(source_ids), config)
-
-    return _graph(model, search)
-
-
-def search_model(
-    model: Model,
-    source_ids: tf.Tensor,
-    source_lengths: tf.Tensor,
-    config: SearchConfig,
-    alignments: bool = True,
-    history: typing.Any = None,
-) -> BeamResult:
-    """Beam search of a batch.
-
-    Args:
-        alignments: bool. False: the alignments of the result are [B, N, I, 0], and the search does
-            not store those of every hypothesis and step, which are most of its memory.
-        history: as of :func:`~rnnsearch_tf.search.beam.beam_search`.
-    """
-    state, memory = model.start(source_ids)
-    step = model.step if alignments else _without_alignments(model.step)
-    return beam_search(state, memory, step, source_lengths, config, history)
-
-
-def _without_alignments(step: Step) -> Step:
-    def step_without(
-        previous_ids: tf.Tensor, state: Nest, memory: Nest
-    ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
-        logits, alignment, state = step(previous_ids, state, memory)
-        return logits, alignment[..., :0], state
-
-    return step_without
+"""A ``tf.function`` of ids and further inputs."""
 
 
 def hoist_weights(
@@ -87,51 +40,40 @@ def hoist_weights(
         @tf.function
         def translate(source_ids):
             with hoist_weights(model.trainable_variables):
-                return search_model(model, source_ids, ...)
+                return beam_search(model, source_ids, config)
     """
     values = [tf.convert_to_tensor(value) for value in (variables if values is None else values)]
     return keras.StatelessScope(list(zip(variables, values)), initialize_variables=False)
 
 
-def score_targets_graph(model: Model) -> Graph:
+def search_graph(
+    model: typing.Any, config: SearchConfig, nbest: int = 1, alignments: bool = True
+) -> Graph:
+    """The function source_ids → BeamResult; for the arguments see :func:`beam_search`."""
+    return _graph(model, lambda ids: beam_search(model, ids, config, nbest, alignments), IDS)
+
+
+def score_graph(model: typing.Any) -> Graph:
     """The function (source_ids, target_ids) → TargetScores."""
-
-    def score(source_ids: tf.Tensor, target_ids: tf.Tensor) -> TargetScores:
-        return score_targets(*model.start(source_ids), model.step, target_ids)
-
-    return _graph(model, score, IDS)
+    return _graph(model, model.score_targets, IDS, IDS)
 
 
-def sample_graph(model: Model, config: SearchConfig) -> Graph:
+def sample_graph(model: typing.Any, config: SearchConfig) -> Graph:
     """The function (source_ids, seeds, temperature) → Samples."""
-
-    def draw(source_ids: tf.Tensor, seeds: tf.Tensor, temperature: tf.Tensor) -> Samples:
-        return sample(
-            *model.start(source_ids),
-            model.step,
-            source_lengths(source_ids),
-            seeds,
-            config,
-            temperature=temperature,
-        )
-
-    return _graph(model, draw, tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64))
+    seeds, temperature = tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64)
+    return _graph(
+        model,
+        lambda ids, seeds, temperature: sample(model, ids, seeds, config, temperature),
+        IDS,
+        seeds,
+        temperature,
+    )
 
 
-def _graph(model: Model, function: Callable[..., typing.Any], *further: tf.TensorSpec) -> Graph:
-    """A ``tf.function`` of source ids and inputs with the further specifications, which reads every
-    weight once.
-    """
-
-    @tf.function(autograph=False, input_signature=[IDS, *further])
-    @functools.wraps(function)
+def _graph(model: typing.Any, function: Graph, *signature: tf.TensorSpec) -> Graph:
+    @tf.function(autograph=False, input_signature=signature)
     def graph(*inputs: tf.Tensor) -> typing.Any:
         with hoist_weights(model.trainable_variables):
             return function(*inputs)
 
     return graph
-
-
-def source_lengths(source_ids: tf.Tensor) -> tf.Tensor:
-    """Source lengths int32 [B], including the end symbol."""
-    return tf.math.count_nonzero(source_ids != PAD_ID, axis=1, dtype=tf.int32)

@@ -7,18 +7,10 @@ import typing
 
 import tensorflow as tf
 
-from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.search.hypotheses import (
-    add_hypotheses,
-    loop_shapes,
-    maximum_lengths,
-    minimum_lengths,
-    set_shapes,
-)
-from rnnsearch_tf.search.interface import Step
-from rnnsearch_tf.search.topk import next_words
+from rnnsearch_tf.runtime.nests import Nest
+from rnnsearch_tf.search.beam import Model, maximum_lengths, minimum_lengths, source_lengths
 
 
 class Samples(typing.NamedTuple):
@@ -26,19 +18,15 @@ class Samples(typing.NamedTuple):
 
     ids: tf.Tensor  # int32 [B, I], END_ID included, then PAD_ID
     lengths: tf.Tensor  # int32 [B], END_ID counted
-    # float32 [B], natural log under the model at temperature 1
-    log_probabilities: tf.Tensor
+    log_probabilities: tf.Tensor  # float32 [B], natural log under the model at temperature 1
     finished: tf.Tensor  # bool [B], False: cut at the maximum length, without END_ID
 
 
 def sample(
-    state: Nest,
-    memory: Nest,
-    step: Step,
-    source_lengths: tf.Tensor,
+    model: Model,
+    source_ids: tf.Tensor,
     seeds: tf.Tensor,
     config: SearchConfig,
-    *,
     temperature: float | tf.Tensor = 1.0,
 ) -> Samples:
     """One random output for every row, word by word: p(y_i) ∝ p_model(y_i | y_<i,
@@ -52,82 +40,50 @@ def sample(
     and the end symbol before the minimum length. The options of the beam have no effect.
 
     Args:
-        state: nest of tensors [B, ...], initial state of the decoder.
-        memory: nest of tensors [B, ...].
-        step: see :class:`~rnnsearch_tf.search.interface.Step`.
-        source_lengths: int32 [B], including the end symbol.
+        model: see :class:`~rnnsearch_tf.search.beam.Model`.
+        source_ids: int32 [B, J], each row with the end symbol, padded with 0.
         seeds: int64 [B].
         config: only its options for length and unknown words are used.
         temperature: float or scalar tensor, above 0.
-
-    Returns:
-        Samples.
 
     Raises:
         UsageError: the temperature is a number, but not a finite one above 0.
     """
     if not tf.is_tensor(temperature):
         check_temperature(temperature)
-    source_lengths = tf.cast(source_lengths, tf.int32)
-    minimum = minimum_lengths(source_lengths, config)
-    maximum = maximum_lengths(source_lengths, config)
-    steps = tf.maximum(tf.reduce_max(maximum), 1)
-    noise = _noise(seeds, steps)  # [B, steps]
-    batch_size = tf.shape(source_lengths)[0]
-    state = add_hypotheses(state)
-    memory = tf.nest.map_structure(tf.convert_to_tensor, memory)
-    shapes = loop_shapes(state)
+    lengths = source_lengths(source_ids)
+    minimum, maximum = minimum_lengths(lengths, config), maximum_lengths(lengths, config)
+    noise = _noise(seeds, tf.reduce_max(maximum))  # [B, steps]
+    state, memory = model.start(source_ids)
+    state = tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], state)  # K = 1
+    shapes = tf.nest.map_structure(lambda leaf: tf.TensorShape([None, *leaf.shape[1:]]), state)
 
     def advance(
-        time: tf.Tensor,
-        previous_ids: tf.Tensor,
-        state: Nest,
-        totals: tf.Tensor,
-        lengths: tf.Tensor,
-        done: tf.Tensor,
-        words: tf.TensorArray,
-    ) -> tuple[typing.Any, ...]:
-        logits, _, state = step(previous_ids[:, tf.newaxis], state, memory)
-        log_probabilities = tf.cast(logits[:, 0] - next_words(logits).log_sum, tf.float64)  # [B, V]
-        word = _draw(log_probabilities, noise[:, time], temperature, time < minimum, config)
-        word = tf.where(done, PAD_ID, word)
-        gained = tf.cast(tf.gather(log_probabilities, word, batch_dims=1), tf.float32)
-        totals += tf.where(done, 0.0, tf.minimum(gained, 0.0))
-        lengths += tf.cast(~done, tf.int32)
-        done |= (word == END_ID) | (time + 1 >= maximum)
-        return (
-            time + 1,
-            word,
-            set_shapes(state, shapes),
-            totals,
-            lengths,
-            done,
-            words.write(time, word),
-        )
+        ids: tf.Tensor, state: Nest, totals: tf.Tensor, goes_on: tf.Tensor
+    ) -> tuple[tf.Tensor, Nest, tf.Tensor, tf.Tensor]:
+        length = tf.shape(ids)[1]  # words after this step; column 0 has none
+        logits, _, state = model.step(ids[:, -1][:, tf.newaxis], state, memory)
+        log_probabilities = tf.nn.log_softmax(tf.cast(logits[:, 0], tf.float64))  # [B, V]
+        may_end = length > minimum
+        words = _draw(log_probabilities, noise[:, length - 1], temperature, may_end, config)
+        words = tf.where(goes_on, words, PAD_ID)
+        gained = tf.cast(tf.gather(log_probabilities, words, batch_dims=1), tf.float32)
+        totals += tf.where(goes_on, gained, 0.0)
+        goes_on &= (words != END_ID) & (length < maximum)
+        state = tf.nest.map_structure(tf.ensure_shape, state, shapes)
+        return tf.concat([ids, words[:, tf.newaxis]], axis=1), state, totals, goes_on
 
-    words = tf.TensorArray(tf.int32, size=0, dynamic_size=True, element_shape=source_lengths.shape)
-    zeros = tf.zeros([batch_size], tf.int32)
-    loop = (
-        tf.constant(0),
-        zeros,
-        state,
-        tf.zeros([batch_size]),
-        zeros,
-        tf.zeros([batch_size], tf.bool),
-        words,
-    )
+    first = tf.zeros_like(lengths)[:, tf.newaxis], state, tf.zeros_like(noise[:, 0], tf.float32)
     row = tf.TensorShape([None])
-    _, _, _, totals, lengths, _, words = tf.while_loop(
-        lambda time, previous_ids, state, totals, lengths, done, words: (
-            (time == 0) | ~tf.reduce_all(done)
-        ),
+    ids, _, totals, _ = tf.while_loop(
+        lambda *_, goes_on: tf.reduce_any(goes_on),
         advance,
-        loop,
-        shape_invariants=(tf.TensorShape([]), row, shapes, row, row, row, tf.TensorShape(None)),
+        (*first, tf.ones_like(lengths, tf.bool)),
+        shape_invariants=(tf.TensorShape([None, None]), shapes, row, row),
         parallel_iterations=1,
     )
-    ids = tf.transpose(words.stack())  # [B, I]
-    return Samples(ids, lengths, totals, tf.reduce_any(ids == END_ID, axis=1))
+    lengths = tf.math.count_nonzero(ids, axis=1, dtype=tf.int32)
+    return Samples(ids[:, 1:], lengths, totals, tf.reduce_any(ids == END_ID, axis=1))
 
 
 def check_temperature(temperature: float) -> None:
@@ -145,9 +101,8 @@ def _noise(seeds: tf.Tensor, steps: tf.Tensor) -> tf.Tensor:
     """
 
     def row(seed: tf.Tensor) -> tf.Tensor:
-        return tf.random.stateless_uniform(
-            [steps], seed=tf.stack([seed, 0]), dtype=tf.float64, alg="philox"
-        )
+        seed = tf.stack([seed, 0])
+        return tf.random.stateless_uniform([steps], seed, dtype=tf.float64, alg="philox")
 
     # one more row: map_fn cannot infer the shape of the result from no rows
     seeds = tf.concat([tf.cast(seeds, tf.int64), [0]], axis=0)
@@ -158,21 +113,16 @@ def _draw(
     log_probabilities: tf.Tensor,
     noise: tf.Tensor,
     temperature: float | tf.Tensor,
-    end_forbidden: tf.Tensor,
+    may_end: tf.Tensor,
     config: SearchConfig,
 ) -> tf.Tensor:
     """The word at which the cumulative probability exceeds the noise: int32 [B]."""
-    vocabulary_size = tf.shape(log_probabilities)[1]
-    ids = tf.range(vocabulary_size)
+    ids = tf.range(tf.shape(log_probabilities)[1])
     forbidden = (ids == PAD_ID) | ((ids == UNKNOWN_ID) & (not config.allow_unknown))  # [V]
-    forbidden |= end_forbidden[:, tf.newaxis] & (ids == END_ID)  # [B, V]
+    forbidden |= ~may_end[:, tf.newaxis] & (ids == END_ID)  # [B, V]
     logits = log_probabilities / tf.cast(temperature, tf.float64)
     logits = tf.where(forbidden, tf.constant(float("-inf"), tf.float64), logits)
-    weights = tf.exp(logits - tf.reduce_max(logits, axis=1, keepdims=True))
-    cumulative = tf.cumsum(weights, axis=1)
-    threshold = (
-        noise[:, tf.newaxis] * cumulative[:, -1:]
-    )  # below the last, since the noise is below 1
-    # the first one above the threshold
-    words = tf.searchsorted(cumulative, threshold, side="right")[:, 0]
-    return tf.minimum(words, vocabulary_size - 1)
+    cumulative = tf.cumsum(tf.nn.softmax(logits), axis=1)
+    threshold = noise[:, tf.newaxis] * cumulative[:, -1:]  # below the last: the noise is below 1
+    words = tf.searchsorted(cumulative, threshold, side="right")[:, 0]  # the first one above
+    return tf.minimum(words, ids[-1])

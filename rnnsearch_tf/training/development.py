@@ -111,7 +111,7 @@ class Development(keras.callbacks.Callback):
             judged_by[f"training.{name}"] = getattr(self.config.training, name)
         if self.model.reads_source:
             for name, value in dataclasses.asdict(self.config.search).items():
-                if name not in ("beam_size", "nbest", "batch_size"):  # evaluations have their own
+                if name not in ("beam_size", "batch_size"):  # evaluations have their own
                     judged_by[f"search.{name}"] = value
         return [f"{name}={value}" for name, value in judged_by.items()]
 
@@ -260,7 +260,7 @@ class Development(keras.callbacks.Callback):
         """BLEU, in percent, of the translated development text."""
         sources, references = self.sentences or ((), ())
         translations = self.translator.translate(
-            list(sources), beam_size=self.config.training.evaluate_beam_size, nbest=1
+            list(sources), beam_size=self.config.training.evaluate_beam_size
         )
         return bleu_of_model([t.text for t in translations], references, self.config.target).score
 

@@ -194,7 +194,7 @@ class _Training:
         log = MetricsLog(run.metrics, state)
         if self.sentences is not None and self.model.reads_source:
             # opens the files of the search, so that a missing one does not wait for an evaluation
-            translator.translate([], beam_size=config.training.evaluate_beam_size, nbest=1)
+            translator.translate([], beam_size=config.training.evaluate_beam_size)
         development = Development(
             run, state, self.clock, translator, self.sentences, log, self.interruption
         )

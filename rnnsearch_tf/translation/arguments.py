@@ -30,13 +30,8 @@ def search_options(changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def changed_search(config: Config, changes: Mapping[str, Any]) -> SearchConfig:
-    """The search section of a configuration with some options changed, checked as in a file. A
-    smaller beam shortens the n-best list of the configuration.
-    """
-    old = config.search
-    changes = search_options(changes)
-    nbest = min(old.nbest, changes.get("beam_size", old.beam_size))
-    return dataclasses.replace(old, **{"nbest": nbest, **changes})
+    """The search section of a configuration with some options changed, checked as in a file."""
+    return dataclasses.replace(config.search, **search_options(changes))
 
 
 def checked_lengths(config: Config, lengths: Mapping[str, int] | None) -> dict[str, int]:

@@ -104,6 +104,10 @@ class Hypothesis:
         tokens: without the end symbol.
         alignment: float32 [target tokens + 1, source tokens + 1]; the last row and
             column belong to the end symbols.
+        token_log_probabilities: float32 [target tokens + 1], natural logarithm of each token's
+            probability, the end symbol last; of a translation that was cut, without it.
+        finished: False if the translation was cut at the maximum length
+            (search.maximum_length_ratio).
 
     An exported model may not return all fields; the missing ones are None.
     """
@@ -113,6 +117,10 @@ class Hypothesis:
     log_probability: float | None = dataclasses.field(default=None, repr=False)
     tokens: list[str] | None = dataclasses.field(default=None, repr=False, compare=False)
     alignment: np.ndarray | None = dataclasses.field(default=None, repr=False, compare=False)
+    token_log_probabilities: np.ndarray | None = dataclasses.field(
+        default=None, repr=False, compare=False
+    )
+    finished: bool | None = dataclasses.field(default=True, repr=False, compare=False)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,10 +16,10 @@ from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig
 from rnnsearch_tf.config.presets import ATTENDING
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models.ensemble import Ensemble
+from rnnsearch_tf.models.scoring import TargetScores
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.search.graphs import sample_graph, score_targets_graph, search_graph
+from rnnsearch_tf.search.graphs import sample_graph, score_graph, search_graph
 from rnnsearch_tf.search.sampling import check_temperature
-from rnnsearch_tf.search.scoring import TargetScores
 from rnnsearch_tf.search.unknown import replace_unknown
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import Text, TracedText, list_of_texts
@@ -118,16 +118,19 @@ class Translator:
         save_model(run, self.model, self.source_text, self.target_text, self.config)
 
     @overload
-    def translate(self, texts: Line, **search: Any) -> Translation: ...
+    def translate(self, texts: Line, nbest: int = 1, **search: Any) -> Translation: ...
 
     @overload
-    def translate(self, texts: Iterable[Line], **search: Any) -> list[Translation]: ...
+    def translate(
+        self, texts: Iterable[Line], nbest: int = 1, **search: Any
+    ) -> list[Translation]: ...
 
-    def translate(self, texts: Any, **search: Any) -> Any:
+    def translate(self, texts: Any, nbest: int = 1, **search: Any) -> Any:
         """Translate sentences by beam search.
 
         Args:
             texts: sentences, one as str or bytes each; an empty one has an empty translation.
+            nbest: length of the n-best lists, at most ``search.beam_size``.
             **search: options of the search section that differ for this call, such as
                 ``beam_size=5``.
 
@@ -142,7 +145,7 @@ class Translator:
             translator.translate("the room is free", beam_size=4).text
         """
         if isinstance(texts, (str, bytes)):
-            return self.translate([texts], **search)[0]
+            return self.translate([texts], nbest, **search)[0]
         texts = list_of_texts(texts, "texts")
         config = self.search_config(**search)
         results = [_EMPTY_TRANSLATION for _ in texts]
@@ -151,7 +154,7 @@ class Translator:
             key=lambda source: len(source.ids),
         )
         for batch in batches(sources, config.batch_size):
-            for source, translation in zip(batch, self._translate(batch, config)):
+            for source, translation in zip(batch, self._translate(batch, config, nbest)):
                 results[source.index] = translation
         return results
 
@@ -215,7 +218,7 @@ class Translator:
         """TargetScores as NumPy arrays of pairs (source, (target tokens, target ids))."""
         sources = padded([source.ids for source, _ in batch])
         targets = padded([ids for _, (_, ids) in batch])
-        return tf.nest.map_structure(np.asarray, self._graph(score_targets_graph)(sources, targets))
+        return tf.nest.map_structure(np.asarray, self._graph(score_graph)(sources, targets))
 
     def score(
         self,
@@ -278,7 +281,7 @@ class Translator:
         texts = list_of_texts(texts, "texts")
         check_temperature(temperature)
         number, seed = samples_and_seed(number, seed)
-        graph = self._graph(sample_graph, self.config.search)
+        graph = self._graph(sample_graph, _as_traced(self.config.search))
         nothing = [Sample("", 0.0, [])] * number
         return [
             self._samples(graph, source, number, temperature, seed) if source.tokens else nothing
@@ -308,14 +311,11 @@ class Translator:
             ]
         return samples
 
-    def _graph(self, build: Callable[..., Any], *config: SearchConfig) -> Callable[..., Any]:
-        """The traced function of one task under one search configuration."""
-        key = (
-            build,
-            *(dataclasses.replace(each, batch_size=1, replace_unknown=False) for each in config),
-        )
+    def _graph(self, build: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+        """The traced function of one task with these arguments after the model."""
+        key = (build, *arguments)
         if key not in self._graphs:
-            self._graphs[key] = build(self.model, *config)
+            self._graphs[key] = build(self.model, *arguments)
         return self._graphs[key]
 
     def _encode(self, texts: Sequence[Line], tokenized: bool = False) -> list[_Source]:
@@ -328,9 +328,12 @@ class Translator:
             )
         ]
 
-    def _translate(self, batch: Sequence[_Source], config: SearchConfig) -> list[Translation]:
+    def _translate(
+        self, batch: Sequence[_Source], config: SearchConfig, nbest: int
+    ) -> list[Translation]:
         """The translations of a batch."""
-        result = self._graph(search_graph, config)(padded([source.ids for source in batch]))
+        search = self._graph(search_graph, _as_traced(config), nbest)
+        result = search(padded([source.ids for source in batch]))
         result = tf.nest.map_structure(np.asarray, result)
         rows, columns = np.nonzero(result.lengths)  # unused places of an n-best list have length 0
         tokens = self._target.tokens(result.ids[rows, columns])
@@ -344,24 +347,37 @@ class Translator:
             rows.tolist(), columns.tolist(), *self._target.texts_and_tokens(tokens)
         ):
             alignment = _rows(result.alignments[row, n], len(words) + 1)[:, : len(batch[row].ids)]
-            score = float(result.scores[row, n])
-            log_probability = float(result.log_probabilities[row, n])
-            lists[row].append(Hypothesis(text, score, log_probability, words, alignment))
-        for source, nbest in zip(batch, lists):
-            if not nbest or not math.isfinite(nbest[0].score):
+            length = result.lengths[row, n]
+            hypothesis = Hypothesis(
+                text,
+                float(result.scores[row, n]),
+                float(result.log_probabilities[row, n]),
+                words,
+                alignment,
+                result.token_log_probabilities[row, n, :length],
+                bool(result.finished[row, n]),
+            )
+            lists[row].append(hypothesis)
+        for source, hypotheses in zip(batch, lists):
+            if not hypotheses or not math.isfinite(hypotheses[0].score):
                 raise UserError(
                     f"sentence {source.index + 1} ({' '.join(source.tokens)[:60]!r}): expected"
                     " finite probabilities, got none; the model's weights contain NaN or Inf"
                 )
         return [
-            Translation(**vars(nbest[0]), source_tokens=source.tokens, nbest=nbest)
-            for source, nbest in zip(batch, lists)
+            Translation(**vars(hypotheses[0]), source_tokens=source.tokens, nbest=hypotheses)
+            for source, hypotheses in zip(batch, lists)
         ]
 
 
-_EMPTY = Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))
+_EMPTY = Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32), np.zeros(0, np.float32))
 _EMPTY_TRANSLATION = Translation(**vars(_EMPTY), source_tokens=[], nbest=[_EMPTY])
 """The translation of a sentence without words."""
+
+
+def _as_traced(config: SearchConfig) -> SearchConfig:
+    """The options, without those that a traced search does not read."""
+    return dataclasses.replace(config, batch_size=1, replace_unknown=False)
 
 
 def _cut(side: str, tokens: list[str], ids: list[int], limit: int) -> tuple[list[str], list[int]]:

@@ -12,7 +12,13 @@ from rnnsearch_tf.errors import UserError
 TOLERANCE = 1e-4
 """Largest difference of scores and attention weights, computed in float32 by two programs."""
 
-COMPARED = ["scores", "log_probabilities", "alignments", "finished"]
+COMPARED = [
+    "scores",
+    "log_probabilities",
+    "token_log_probabilities",
+    "alignments",
+    "finished",
+]
 
 Answer = Mapping[str, np.ndarray]
 """{name of an output: array [B, ...]}."""
@@ -63,5 +69,6 @@ def compare(
 def _row(answer: Answer, row: int) -> dict[str, np.ndarray]:
     """The answer to one sentence, without the padding to the longest hypothesis of its batch."""
     longest = answer["lengths"][row].max()
-    cut = {name: answer[name][row][:, :longest] for name in ("ids", "alignments")}
+    of_words = ("ids", "alignments", "token_log_probabilities")
+    cut = {name: answer[name][row][:, :longest] for name in of_words}
     return {name: value[row] for name, value in answer.items()} | cut

@@ -53,7 +53,7 @@ SETTINGS_FORMAT = 1
 """Number of the format of the settings; a runtime refuses a higher one than it knows."""
 
 TEXT_OPTIONS = ("language", "tokenization", "lowercase")
-SEARCH_OPTIONS = ("beam_size", "nbest", "length_penalty", "replace_unknown")
+SEARCH_OPTIONS = ("beam_size", "length_penalty", "replace_unknown")
 
 BATCH_SIZE = 8
 """Sentences in a batch of the check."""
@@ -120,7 +120,7 @@ def text_settings(text: Text) -> dict[str, Any]:
 def _write(
     file: pathlib.Path, translator: Translator, options: Profile, settings: dict[str, Any]
 ) -> None:
-    model = search_onnx(translator.model, translator.config.search)
+    model = search_onnx(translator.model, translator.config.search, options.nbest)
     store_weights(model, options.weights)
     entry = model.metadata_props.add()
     entry.key = KEY
@@ -138,7 +138,7 @@ def _checked(file: pathlib.Path, translator: Translator, options: Profile) -> in
     got = answers(file, requests)
     if options.weights != "float32":
         return 0
-    graph = search_graph(translator.model, translator.config.search)
+    graph = search_graph(translator.model, translator.config.search, options.nbest)
     expected = [
         {name: np.asarray(value) for name, value in graph(batch)._asdict().items()}
         for batch in requests

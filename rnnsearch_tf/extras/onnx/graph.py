@@ -1,7 +1,6 @@
 """The beam search of a model as an ONNX graph: source ids in, n-best lists out.
 
-The graph is that of search/beam.py, traced by TensorFlow and converted by tf2onnx. A history of
-tensors takes the place of the TensorArrays, which ONNX does not have.
+The graph is that of search/beam.py, traced by TensorFlow and converted by tf2onnx.
 """
 
 from __future__ import annotations
@@ -9,14 +8,10 @@ from __future__ import annotations
 import logging
 import typing
 
-import tensorflow as tf
-
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.extras.onnx.loops import hoist_constants, rename
-from rnnsearch_tf.search.beam import BeamResult
-from rnnsearch_tf.search.graphs import IDS, hoist_weights, search_model, source_lengths
-from rnnsearch_tf.search.interface import Model
-from rnnsearch_tf.search.tensor_history import TensorHistory
+from rnnsearch_tf.search.beam import BeamResult, Model
+from rnnsearch_tf.search.graphs import IDS, search_graph
 
 if typing.TYPE_CHECKING:
     import onnx
@@ -27,31 +22,19 @@ OPSET = 18
 """Version of ONNX's operations; ONNX Runtime 1.15 is the first release that has it."""
 
 
-def search_onnx(model: Model, config: SearchConfig) -> onnx.ModelProto:
+def search_onnx(model: Model, config: SearchConfig, nbest: int) -> onnx.ModelProto:
     """Convert the beam search of a model, with float32 weights.
 
     Args:
         model: a TranslationModel or Ensemble in float32.
         config: the search options; they become constants of the graph.
+        nbest: length of the lists.
 
     Returns:
         ModelProto with the input ``source_ids``, int32 [B, J], and the outputs of
         :class:`~rnnsearch_tf.search.beam.BeamResult`, by their names.
     """
-
-    @tf.function(autograph=False, input_signature=[IDS])
-    def search(source_ids: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        with hoist_weights(model.trainable_variables):
-            result = search_model(
-                model,
-                source_ids,
-                source_lengths(source_ids),
-                config,
-                history=TensorHistory(),
-            )
-        return tuple(result)
-
-    proto = _converted(search)
+    proto = _converted(search_graph(model, config, nbest, alignments=True))
     hoist_constants(proto.graph)
     names = dict(zip([value.name for value in proto.graph.output], BeamResult._fields))
     names[proto.graph.input[0].name] = INPUT
