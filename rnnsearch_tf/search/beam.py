@@ -194,10 +194,14 @@ def beam_search(
             shape_invariants=[shapes(beam)],
             parallel_iterations=1,
         )
+        rows = tf.range(tf.size(lengths) + tf.size(sentences.rows))
+        rows = tf.tensor_scatter_nd_update(
+            rows[: tf.size(lengths)], sentences.rows[:, tf.newaxis], rows[tf.size(lengths) :]
+        )
         results = tf.nest.map_structure(
-            lambda old, new: tf.tensor_scatter_nd_update(old, sentences.rows[:, tf.newaxis], new),
+            lambda old, new: tf.gather(tf.concat([old, new[:, :nbest]], axis=0), rows),
             results.padded(tf.shape(beam.finished.ids)[2]),
-            tf.nest.map_structure(lambda values: values[:, :nbest], beam.finished),
+            beam.finished,
         )
         left = tf.reshape(tf.where(_goes_on(beam)), [-1])
         return *tf.nest.map_structure(lambda x: tf.gather(x, left), (sentences, beam)), results
@@ -375,7 +379,7 @@ def best_continuations(
     n = logits.shape[2] // block
     blocks = tf.reshape(logits, [-1, size, n, block])
     first_maximum = tf.reduce_max(blocks[:, :, :1, first_word:], axis=-1)
-    maxima = tf.concat([first_maximum, tf.reduce_max(blocks[:, :, 1:], axis=-1)], axis=2)
+    maxima = tf.concat([first_maximum, tf.reduce_max(blocks, axis=-1)[:, :, 1:]], axis=2)
     maxima = _log_probability(maxima, log_sum[..., tf.newaxis]) + live[..., tf.newaxis]
     places = tf.math.top_k(tf.reshape(or_none(maxima), [-1, size * n]), size).indices  # [b, K]
     parents = places // n
