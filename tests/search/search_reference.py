@@ -22,7 +22,9 @@ class Hypothesis:
 
 
 def limits(length, config):
-    """(steps without the end symbol, steps at most), with the ratios as they are written."""
+    """(steps without the end symbol, steps at most), with the ratios as they are written and
+    without the room of short sentences.
+    """
     minimum, maximum = (
         Fraction(str(r)) for r in (config.minimum_length_ratio, config.maximum_length_ratio)
     )
@@ -49,7 +51,7 @@ def grow(toy, sentence, hypothesis, may_end, allowed):
     return [longer(END, True)] if may_end else [], [longer(word) for word in allowed]
 
 
-def brute_force(toy, sentence, config):
+def brute_force(toy, sentence, config, nbest):
     """Every output there is, best first; the unfinished ones if none can finish."""
     minimum, maximum = limits(int(toy.source_lengths[sentence]), config)
     live = [Hypothesis([], 0.0, toy.first(sentence))]
@@ -58,10 +60,10 @@ def brute_force(toy, sentence, config):
         grown = [grow(toy, sentence, h, time >= minimum, words_allowed(toy, config)) for h in live]
         finished += [h for ended, _ in grown for h in ended]
         live = [h for _, continued in grown for h in continued]
-    return best(finished or live, config.length_penalty, config.nbest)
+    return best(finished or live, config.length_penalty, nbest)
 
 
-def beam(toy, sentence, config):
+def beam(toy, sentence, config, nbest):
     """Beam search by the rules of SearchConfig."""
     minimum, maximum = limits(int(toy.source_lengths[sentence]), config)
     size = config.beam_size
@@ -86,7 +88,7 @@ def beam(toy, sentence, config):
         live = [h for h in kept if not h.finished]
         if not live:
             break
-    return best(finished or live, config.length_penalty, config.nbest)
+    return best(finished or live, config.length_penalty, nbest)
 
 
 def greedy(toy, sentence, config):

@@ -58,26 +58,29 @@ class Toy:
         return log_probabilities, alignment, {"hidden": hidden, "time": state["time"] + 1}
 
     # A batch.
-    def start(self, sentences=None, extra_padding=0):
-        """(state, memory, source lengths) of some of the sentences, padded with noise that the mask
-        must hide.
-        """
+    def source_ids(self, sentences=None, extra_padding=0):
+        """Source ids of some of the sentences: the number of the sentence, plus 2, at every word."""
         sentences = range(len(self.sources)) if sentences is None else sentences
         lengths = self.source_lengths[list(sentences)]
-        keys = np.full((len(lengths), max(lengths) + extra_padding, self.size), 7.0)
-        for row, sentence in enumerate(sentences):
-            keys[row, : lengths[row]] = self.sources[sentence]
-        mask = np.arange(keys.shape[1]) < lengths[:, None]
-        hidden = np.stack([self.first(sentence)["hidden"] for sentence in sentences])
+        ids = np.zeros((len(lengths), max(lengths) + extra_padding), np.int32)
+        for row, sentence in zip(ids, sentences):
+            row[: self.source_lengths[sentence]] = sentence + 2
+        return tf.constant(ids)
+
+    def start(self, source_ids):
+        """Padded with noise that the mask must hide."""
+        longest = max(self.source_lengths) + 5
+        keys = np.full((len(self.sources), longest, self.size), 7.0)
+        for row, source in zip(keys, self.sources):
+            row[: len(source)] = source
+        first = np.stack([self.first(sentence)["hidden"] for sentence in range(len(keys))])
+        sentences = source_ids[:, 0] - 2
         state = {
-            "hidden": tf.constant(hidden, tf.float64),
-            "time": tf.zeros(len(lengths), tf.int32),
+            "hidden": tf.gather(tf.constant(first, tf.float64), sentences),
+            "time": tf.zeros_like(sentences),
         }
-        return (
-            state,
-            {"keys": tf.constant(keys, tf.float64), "mask": tf.constant(mask)},
-            tf.constant(lengths),
-        )
+        keys = tf.gather(tf.constant(keys, tf.float64), sentences)[:, : tf.shape(source_ids)[1]]
+        return state, {"keys": keys, "mask": source_ids > 0}
 
     def step(self, previous_ids, state, memory):
         def constant(x):

@@ -10,15 +10,25 @@ from search_toy import Toy
 
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.search.beam import beam_search
-from rnnsearch_tf.search.topk import NO_HYPOTHESIS
+from rnnsearch_tf.search import beam
+from rnnsearch_tf.search.beam import NO_HYPOTHESIS, beam_search
 
 
-def search(toy, config, sentences=None, extra_padding=0, **options):
+def search(toy, config, nbest=1, sentences=None, extra_padding=0):
     """The result of a search, as NumPy arrays."""
-    state, memory, lengths = toy.start(sentences, extra_padding)
-    result = beam_search(state, memory, toy.step, lengths, config, **options)
+    source_ids = toy.source_ids(sentences, extra_padding)
+    result = beam_search(toy, source_ids, config, nbest, alignments=True)
     return type(result)(*(x.numpy() for x in result))
+
+
+class Steps:
+    """A model of a step function whose state counts the steps."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def start(self, source_ids):
+        return tf.zeros_like(source_ids[:, 0]), ()
 
 
 def same_as(result, row, expected, config):
@@ -43,14 +53,14 @@ def same_as(result, row, expected, config):
     assert result.finished[row, :count].tolist() == [h.finished for h in expected]
 
 
-@pytest.mark.parametrize("sentences", [[0], [0, 1]])
-def test_a_vocabulary_smaller_than_the_beam(sentences):
-    """257 words are a prime number, so that top-k pads them; no step may read the padding."""
-    toy = Toy(seed=3, vocabulary_size=257, source_lengths=(2, 3), end_bias=4.0)
-    config = SearchConfig(beam_size=300, nbest=5, maximum_length_ratio=1.0)
-    result = search(toy, config, sentences)
-    for row, sentence in enumerate(sentences):
-        same_as(result, row, reference.beam(toy, sentence, config), config)
+# 257 is prime and 300 = 2 · 150: padded to blocks, which no step may read, or not
+@pytest.mark.parametrize("vocabulary_size", [257, 300])
+def test_a_vocabulary_smaller_than_the_beam(vocabulary_size, no_room):
+    toy = Toy(seed=3, vocabulary_size=vocabulary_size, source_lengths=(2, 3), end_bias=4.0)
+    config = SearchConfig(beam_size=310, maximum_length_ratio=1.0)
+    result = search(toy, config, nbest=5)
+    for sentence in range(2):
+        same_as(result, sentence, reference.beam(toy, sentence, config, 5), config)
 
 
 RULES = [
@@ -67,32 +77,30 @@ def named(options):
 
 @pytest.mark.parametrize("options", RULES, ids=named)
 @pytest.mark.parametrize("minimum", [0.0, 0.5, 1.0])
-def test_exhaustive_beam_is_brute_force(options, minimum):
+def test_exhaustive_beam_is_brute_force(options, minimum, no_room):
     toy = Toy(seed=1)  # at most 2, 3 and 5 words: 364 hypotheses at most
     config = SearchConfig(
-        beam_size=370, nbest=12, maximum_length_ratio=1.0, minimum_length_ratio=minimum, **options
+        beam_size=370, maximum_length_ratio=1.0, minimum_length_ratio=minimum, **options
     )
-    result = search(toy, config)
+    result = search(toy, config, nbest=12)
     for sentence in range(3):
-        expected = reference.brute_force(toy, sentence, config)
+        expected = reference.brute_force(toy, sentence, config, 12)
         same_as(result, sentence, expected, config)
         assert expected[0].finished == (minimum < 1.0)
 
 
 @pytest.mark.parametrize("options", RULES, ids=named)
 @pytest.mark.parametrize("beam_size, minimum", [(1, 0.0), (1, 0.5), (2, 0.0), (5, 0.5)])
-def test_beam_is_the_reference_beam(options, beam_size, minimum):
+def test_beam_is_the_reference_beam(options, beam_size, minimum, no_room):
     config = SearchConfig(
-        beam_size=beam_size,
-        nbest=beam_size,
-        maximum_length_ratio=1.4,
-        minimum_length_ratio=minimum,
-        **options,
+        beam_size=beam_size, maximum_length_ratio=1.4, minimum_length_ratio=minimum, **options
     )
     toy = Toy(seed=beam_size, vocabulary_size=9, source_lengths=[4, 1, 6, 3] * 3, end_bias=1.0)
-    result = search(toy, config)
+    result = search(toy, config, nbest=beam_size)
     for sentence in range(12):
-        same_as(result, sentence, reference.beam(toy, sentence, config), config)
+        if int(toy.source_lengths[sentence] * 1.4):
+            expected = reference.beam(toy, sentence, config, beam_size)
+            same_as(result, sentence, expected, config)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +113,7 @@ def test_beam_is_the_reference_beam(options, beam_size, minimum):
     ids=named,
 )
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
-def test_beam_of_one_is_greedy(options, penalty):
+def test_beam_of_one_is_greedy(options, penalty, no_room):
     config = SearchConfig(beam_size=1, length_penalty=penalty, maximum_length_ratio=2.0, **options)
     for seed in range(4):
         toy = Toy(seed=seed, vocabulary_size=7, source_lengths=(5, 2, 4))
@@ -118,45 +126,69 @@ def test_beam_of_one_is_greedy(options, penalty):
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_sentence_at_its_limit_ends_no_more(beam_size):
+def test_a_sentence_at_its_limit_ends_no_more(beam_size, no_room):
     """One of sixteen, computed along with the others until more are done; the end is likely from
     the third word on, and impossible before.
     """
 
     def step(previous_ids, state, memory):
-        late = state >= 2.0
+        late = (state >= 2)[..., tf.newaxis]
         words = tf.where(
             late, tf.math.log([0.0, 0.9, 0.05, 0.05]), tf.math.log([0.0, 0.0, 0.1, 0.9])
         )
-        return words, tf.ones_like(state), state + 1.0
+        return words, tf.ones_like(words), state + 1
 
-    lengths = tf.constant([2] + [6] * 15)
+    sources = tf.constant([[3, 1, 0, 0, 0, 0]] + [[3, 3, 3, 3, 3, 1]] * 15)
     config = SearchConfig(beam_size=beam_size, maximum_length_ratio=1.0)
-    result = beam_search(tf.zeros([16, 1]), (), step, lengths, config)
+    result = beam_search(Steps(step), sources, config)
     assert result.finished[:, 0].numpy().tolist() == [False] + [True] * 15
     assert result.lengths[:, 0].numpy().tolist() == [2] + [3] * 15
     assert result.ids[:, 0].numpy().tolist() == [[3, 3, 0]] + [[3, 3, 1]] * 15
+
+
+@pytest.mark.parametrize("shrinking", [False, True])
+def test_a_cut_hypothesis_is_returned_only_if_none_has_finished(shrinking, no_room):
+    """The end has probability 0.1 at every step: cut hypotheses are more probable than those that
+    finish.
+    """
+
+    def step(previous_ids, state, memory):
+        can_end = memory[:, tf.newaxis, tf.newaxis]
+        words = tf.math.log([0.0, 0.1, 0.0, 0.9, 0.0])
+        words = tf.where(can_end, words, tf.math.log([0.0, 0.0, 0.0, 0.9, 0.1]))
+        words += tf.zeros_like(previous_ids, tf.float32)[..., tf.newaxis]
+        return words, tf.ones_like(words), state
+
+    model = Steps(step)
+    model.start = lambda ids: (tf.zeros_like(ids[:, 0]), ids[:, 0] == 3)
+    config = SearchConfig(
+        beam_size=3, length_penalty=0.0, maximum_length_ratio=1.0, shrinking_beam=shrinking
+    )
+    result = beam_search(model, tf.constant([[3, 3, 1], [4, 4, 1]]), config, nbest=3)
+    assert result.finished.numpy().tolist()[0][0] and not result.finished[1].numpy().any()
+    for place, length in enumerate(result.lengths[0].numpy()):
+        assert result.finished[0, place].numpy() == (length > 0)
+    assert result.ids[1, 0].numpy().tolist() == [3, 3, 3]
 
 
 @pytest.mark.parametrize("options", RULES[::2], ids=named)
 @pytest.mark.parametrize("nbest", [1, 3])
 def test_early_stop_gives_the_answer_of_a_full_search(options, nbest, monkeypatch):
     toy = Toy(seed=4, vocabulary_size=8, source_lengths=[6, 3, 4] * 5, end_bias=3.0)
-    config = SearchConfig(beam_size=5, nbest=nbest, maximum_length_ratio=2.0, **options)
+    config = SearchConfig(beam_size=5, maximum_length_ratio=2.0, **options)
     steps = []
 
-    def step(previous_ids, state, memory):
-        steps.append(len(previous_ids))
-        return toy.step(previous_ids, state, memory)
+    class Counted(Toy):
+        def step(self, previous_ids, state, memory):
+            steps.append(len(previous_ids))
+            return super().step(previous_ids, state, memory)
 
-    state, memory, lengths = toy.start()
-    short = beam_search(state, memory, step, lengths, config)
+    toy.__class__ = Counted
+    short = search(toy, config, nbest)
     taken = sum(steps)
-    _ = steps.clear()
-    monkeypatch.setattr(
-        "rnnsearch_tf.search.beam.is_settled", lambda live, *_: tf.zeros_like(live[:, 0], tf.bool)
-    )
-    full = beam_search(state, memory, step, lengths, config)
+    steps.clear()
+    monkeypatch.setattr(beam, "is_settled", lambda best, *_: tf.zeros_like(best, tf.bool))
+    full = search(toy, config, nbest)
     for a, b in zip(short, full):
         np.testing.assert_array_equal(a, b)
     assert taken <= sum(steps)
@@ -169,15 +201,14 @@ def test_a_sentence_alone_is_the_sentence_in_a_batch(shrinking):
     toy = Toy(seed=5, vocabulary_size=11, source_lengths=(3, 9, 1, 5, 2, *[8] * 12))
     config = SearchConfig(
         beam_size=4,
-        nbest=3,
         shrinking_beam=shrinking,
         minimum_length_ratio=0.5,
         maximum_length_ratio=2.0,
     )
     # some sentences that are done stay in the computation, some are taken out
-    together = search(toy, config)
+    together = search(toy, config, nbest=3)
     for sentence in range(6):
-        alone = search(toy, config, [sentence], extra_padding=2)
+        alone = search(toy, config, 3, [sentence], extra_padding=2)
         for n, length in enumerate(alone.lengths[0]):
             assert together.lengths[sentence, n] == length
             np.testing.assert_array_equal(
@@ -191,35 +222,41 @@ def test_a_sentence_alone_is_the_sentence_in_a_batch(shrinking):
 
 
 @pytest.mark.parametrize("shrinking", [False, True])
-def test_alignments_and_scores_follow_the_survivors(shrinking):
+def test_the_words_alignments_and_probabilities_follow_the_survivors(shrinking):
     toy = Toy(seed=7, vocabulary_size=10, source_lengths=(6, 4, 5), end_bias=2.0)
-    config = SearchConfig(
-        beam_size=6,
-        nbest=6,
-        shrinking_beam=shrinking,
-        minimum_length_ratio=0.75,
-        maximum_length_ratio=2.0,
-    )
-    result = search(toy, config)
+    config = SearchConfig(beam_size=6, shrinking_beam=shrinking, minimum_length_ratio=0.75)
+    result = search(toy, config, nbest=6)
     assert np.all(result.lengths[:, :2] >= 4)  # long enough to have changed places
     for sentence, n in itertools.product(range(3), range(6)):
         length = result.lengths[sentence, n]
         j = toy.source_lengths[sentence]
         log_probabilities, alignments = toy.follow(sentence, result.ids[sentence, n, :length])
         if length:
-            np.testing.assert_allclose(
-                result.log_probabilities[sentence, n], log_probabilities.sum(), atol=3e-6
-            )
-            np.testing.assert_allclose(
-                result.alignments[sentence, n, :length, :j], alignments, atol=1e-6
-            )
+            total = log_probabilities.sum()
+            np.testing.assert_allclose(result.log_probabilities[sentence, n], total, atol=3e-6)
+            words = result.token_log_probabilities[sentence, n, :length]
+            np.testing.assert_allclose(words, log_probabilities, atol=1e-6)
+            attention = result.alignments[sentence, n, :length, :j]
+            np.testing.assert_allclose(attention, alignments, atol=1e-6)
+        assert np.all(result.token_log_probabilities[sentence, n, length:] == 0)
         assert np.all(result.alignments[sentence, n, length:] == 0)
         assert np.all(result.alignments[sentence, n, :, j:] == 0)
 
 
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_without_alignments_the_search_is_the_same(beam_size):
+    toy = Toy(seed=7, vocabulary_size=10, source_lengths=(6, 4, 5), end_bias=2.0)
+    config = SearchConfig(beam_size=beam_size)
+    expected, found = (beam_search(toy, toy.source_ids(), config, 1, kept) for kept in (True, False))
+    for name in ("ids", "lengths", "scores", "finished"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert expected.alignments.shape[3] == 6
+    assert found.alignments.shape[3] == 0
+
+
 def test_nbest_is_sorted_and_distinct():
     toy = Toy(seed=2, vocabulary_size=12, source_lengths=(4, 6, 5), end_bias=3.0)
-    result = search(toy, SearchConfig(beam_size=8, nbest=8, length_penalty=0.7))
+    result = search(toy, SearchConfig(beam_size=8, length_penalty=0.7), nbest=8)
     assert np.all(np.diff(result.scores, axis=1) <= 0)
     for row in result.ids:
         assert len({tuple(ids) for ids in row}) == 8
@@ -228,14 +265,8 @@ def test_nbest_is_sorted_and_distinct():
 @pytest.mark.parametrize("shrinking", [False, True])
 def test_probabilities_of_all_outputs_sum_to_one(shrinking):
     toy = Toy(seed=3, vocabulary_size=5, source_lengths=(2, 3, 5), end_at=4)
-    config = SearchConfig(
-        beam_size=100,
-        nbest=60,
-        length_penalty=0.0,
-        maximum_length_ratio=9.0,
-        shrinking_beam=shrinking,
-    )
-    result = search(toy, config)
+    config = SearchConfig(beam_size=100, length_penalty=0.0, shrinking_beam=shrinking)
+    result = search(toy, config, nbest=60)
     assert (result.lengths > 0).sum(axis=1).tolist() == [1 + 3 + 9 + 27] * 3
     np.testing.assert_allclose(np.exp(result.scores).sum(axis=1), 1.0, atol=1e-5)
 
@@ -246,17 +277,14 @@ def test_a_finished_hypothesis_keeps_its_score(monkeypatch):
     """
 
     def step(previous_ids, state, memory):
-        time = state  # [B, K]
         first = tf.math.log([0.0, 0.55, 0.0, 0.45, 0.0])
         later = tf.math.log([0.0, 0.25, 0.0, 0.5, 0.25])
-        chosen = tf.where((time == 0)[..., None], first, later)
+        chosen = tf.where((state == 0)[..., None], first, later)
         return chosen, tf.ones_like(chosen[..., :1]), state + 1
 
-    config = SearchConfig(beam_size=3, nbest=3, length_penalty=0.0)
-    monkeypatch.setattr(
-        "rnnsearch_tf.search.beam.is_settled", lambda live, *_: tf.zeros_like(live[:, 0], tf.bool)
-    )
-    result = beam_search(tf.zeros([3], tf.int32), (), step, tf.constant([4, 5, 6]), config)
+    config = SearchConfig(beam_size=3, length_penalty=0.0)
+    monkeypatch.setattr(beam, "is_settled", lambda best, *_: tf.zeros_like(best, tf.bool))
+    result = beam_search(Steps(step), tf.ones([3, 4], tf.int32), config, nbest=3)
     np.testing.assert_allclose(np.exp(result.scores[:, 0]), 0.55, rtol=1e-6)
     assert result.ids[:, 0, 0].numpy().tolist() == [1, 1, 1]
 
@@ -266,18 +294,15 @@ def test_nothing_finite_to_choose_gives_an_empty_list_without_nan():
         impossible = tf.fill(tf.concat([tf.shape(previous_ids), [6]], 0), -np.inf)
         return impossible, tf.ones_like(impossible[..., :1]), state
 
-    result = beam_search(
-        tf.zeros([3, 1]), (), step, tf.constant([2, 3, 4]), SearchConfig(beam_size=2)
-    )
+    result = beam_search(Steps(step), tf.ones([3, 4], tf.int32), SearchConfig(beam_size=2))
     assert result.lengths.numpy().tolist() == [[0]] * 3 and not np.any(np.isnan(result.scores))
 
 
-def test_more_nbest_than_beam_is_refused():
+@pytest.mark.parametrize("nbest", [0, 3, "two"])
+def test_an_impossible_nbest_is_refused(nbest):
     toy = Toy()
-    with pytest.raises(
-        UsageError, match="search.nbest: expected at most search.beam_size = 2, got 3"
-    ):
-        search(toy, SearchConfig(beam_size=2, nbest=3))
+    with pytest.raises(UsageError, match="nbest: expected a whole number from 1 to .* = 2, got"):
+        search(toy, SearchConfig(beam_size=2), nbest)
 
 
 def test_lengths_that_leave_no_step_for_the_end_symbol_are_refused():
@@ -285,3 +310,26 @@ def test_lengths_that_leave_no_step_for_the_end_symbol_are_refused():
         UsageError, match="minimum_length_ratio: expected at most .* = 0.5, got 1, "
     ):
         SearchConfig(minimum_length_ratio=1.0, maximum_length_ratio=0.5)
+
+
+@pytest.mark.parametrize("ratio", [0.29, 0.5, 0.7, 1.1, 3.0, 0.01])
+def test_limits_are_the_fractions_that_were_written(ratio, no_room):
+    config = SearchConfig(minimum_length_ratio=ratio, maximum_length_ratio=ratio)
+    lengths = tf.range(1, 301)
+    expected = [reference.limits(length, config) for length in range(1, 301)]
+    assert beam.minimum_lengths(lengths, config).numpy().tolist() == [low for low, _ in expected]
+    highest = beam.maximum_lengths(lengths, config).numpy().tolist()
+    assert [max(high, 1) for high in highest] == [high for _, high in expected]
+
+
+def test_a_short_sentence_has_room():
+    """At least 20 words more than the source; and a model that never ends fills it."""
+
+    def step(previous_ids, state, memory):
+        words = tf.math.log([0.0, 0.0, 0.5, 0.5]) + tf.zeros([*previous_ids.shape, 1])
+        return words, words[..., :1], state
+
+    limits = beam.maximum_lengths(tf.constant([1, 2, 9, 10, 11, 50]), SearchConfig())
+    assert limits.numpy().tolist() == [21, 22, 29, 30, 33, 150]
+    result = beam_search(Steps(step), tf.constant([[3, 1, 0], [3, 3, 1]]), SearchConfig())
+    assert result.lengths.numpy().tolist() == [[22], [23]] and not result.finished.numpy().any()
