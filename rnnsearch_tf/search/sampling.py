@@ -53,14 +53,14 @@ def sample(
         check_temperature(temperature)
     lengths = source_lengths(source_ids)
     minimum, maximum = minimum_lengths(lengths, config), maximum_lengths(lengths, config)
-    noise = _noise(seeds, tf.reduce_max(maximum))  # [B, steps]
+    noise = _noise(seeds, tf.maximum(tf.reduce_max(maximum), 1))  # [B, steps]
     state, memory = model.start(source_ids)
     state = tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], state)  # K = 1
     shapes = tf.nest.map_structure(lambda leaf: tf.TensorShape([None, *leaf.shape[1:]]), state)
 
     def advance(
-        ids: tf.Tensor, state: Nest, totals: tf.Tensor, goes_on: tf.Tensor
-    ) -> tuple[tf.Tensor, Nest, tf.Tensor, tf.Tensor]:
+        goes_on: tf.Tensor, ids: tf.Tensor, state: Nest, totals: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, Nest, tf.Tensor]:
         length = tf.shape(ids)[1]  # words after this step; column 0 has none
         logits, _, state = model.step(ids[:, -1][:, tf.newaxis], state, memory)
         log_probabilities = tf.nn.log_softmax(tf.cast(logits[:, 0], tf.float64))  # [B, V]
@@ -71,15 +71,15 @@ def sample(
         totals += tf.where(goes_on, gained, 0.0)
         goes_on &= (words != END_ID) & (length < maximum)
         state = tf.nest.map_structure(tf.ensure_shape, state, shapes)
-        return tf.concat([ids, words[:, tf.newaxis]], axis=1), state, totals, goes_on
+        return goes_on, tf.concat([ids, words[:, tf.newaxis]], axis=1), state, totals
 
-    first = tf.zeros_like(lengths)[:, tf.newaxis], state, tf.zeros_like(noise[:, 0], tf.float32)
+    zeros = tf.zeros_like(lengths)
     row = tf.TensorShape([None])
-    ids, _, totals, _ = tf.while_loop(
-        lambda *_, goes_on: tf.reduce_any(goes_on),
+    _, ids, _, totals = tf.while_loop(
+        lambda goes_on, *_: tf.reduce_any(goes_on),
         advance,
-        (*first, tf.ones_like(lengths, tf.bool)),
-        shape_invariants=(tf.TensorShape([None, None]), shapes, row, row),
+        (zeros == 0, zeros[:, tf.newaxis], state, tf.cast(zeros, tf.float32)),
+        shape_invariants=(row, tf.TensorShape([None, None]), shapes, row),
         parallel_iterations=1,
     )
     lengths = tf.math.count_nonzero(ids, axis=1, dtype=tf.int32)

@@ -86,7 +86,6 @@ def message(tmp_path, text, overrides=()):
         ),
         ("preset: 'paper\n", ["bad.yaml:2: expected YAML", "got the end of the file"]),
         ("preset: \x01\n", ["expected YAML", "does not parse", "#x0001"]),
-        ("search:\n  nbest: 20\n  beam_size: 5\n", ["search.nbest", "beam_size = 5", "got 20"]),
         (
             "model:\n  tie_target_embeddings: true\n  output_rank: 10\n",
             ["model.tie_target_embeddings", "620", "got 10"],
@@ -285,9 +284,7 @@ def test_numbers_and_paths_as_they_are_written(tmp_path):
 
 def test_an_override_mends_what_the_file_has(tmp_path):
     path = tmp_path / "c.yaml"
-    path.write_text("search:\n  nbest: 20\n", encoding="utf-8")
-    assert load_config(path, ["search.beam_size=30"]).search.nbest == 20
-    assert load_config(path, ["search.nbest=2"]).search.nbest == 2
-    assert "nbest: expected at most" in message(tmp_path, path.read_text(), ["search.beam_size=19"])
+    path.write_text("search:\n  minimum_length_ratio: 5\n", encoding="utf-8")
+    assert load_config(path, ["search.maximum_length_ratio=6"]).search.minimum_length_ratio == 5
     with pytest.raises(UsageError, match="search: expected a section"):
-        load_config(values={"search": 3}, overrides=["search.nbest=2"])
+        load_config(values={"search": 3}, overrides=["search.beam_size=2"])

@@ -75,7 +75,7 @@ def test_values_are_laid_over_those_of_the_base(files):
         "data.train_source",
     }
     assert named_options(path) == named
-    assert named_options(path, ["search.nbest=2"]) == named | {"search.nbest"}
+    assert named_options(path, ["search.beam_size=2"]) == named | {"search.beam_size"}
 
 
 def test_a_name_or_a_path_relative_to_the_file(files, tmp_path, monkeypatch):

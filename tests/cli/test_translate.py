@@ -161,7 +161,7 @@ def test_an_overlong_sentence_is_cut_with_a_warning(rnnsearch, run_folder, tmp_p
     "words, part",
     [
         (["--set", "search.beam_siz=9"], "did you mean search.beam_size?"),
-        (["--n-best", 9], "search.nbest: expected at most search.beam_size = 3, got 9"),
+        (["--n-best", 9], "nbest: expected a whole number from 1 to search.beam_size = 3, got 9"),
         (["no-file"], "no-file: expected a text file, found none"),
     ],
 )

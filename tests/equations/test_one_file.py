@@ -5,12 +5,11 @@ import pathlib
 
 import numpy as np
 import pytest
-import tensorflow as tf
 from tiny_rnnsearch import SIZES, SOURCE_SIZE, TARGET_SIZE, batch, tiny_model
 
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.models import TranslationLoss
-from rnnsearch_tf.search.graphs import search_model
+from rnnsearch_tf.search.beam import beam_search
 
 FILE = pathlib.Path(__file__).parents[2] / "notebooks" / "rnnsearch_in_one_file.py"
 
@@ -71,11 +70,10 @@ def test_logits_and_loss(models, one_file):
 def test_greedy_search(models):
     ours, theirs = models
     source_ids = batch()["source_ids"]
-    length = 2 * source_ids.shape[1]
+    length = source_ids.shape[1] + 20
     ids, alignments = theirs.translate(source_ids, length)
     config = SearchConfig(beam_size=1, length_penalty=0.0, maximum_length_ratio=2.0)
-    source_lengths = tf.math.count_nonzero(source_ids, axis=1, dtype=tf.int32)
-    found = search_model(ours, source_ids, source_lengths, config)
+    found = beam_search(ours, source_ids, config, alignments=True)
     for row, hypothesis in enumerate(found.ids[:, 0].numpy()):
         words = [word for word in hypothesis if word]
         assert ids[row].numpy()[: len(words)].tolist() == words

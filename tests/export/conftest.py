@@ -40,7 +40,7 @@ def exported(run_folder, tmp_path_factory):
             folder,
             overrides=[
                 "search.replace_unknown=true",
-                f"search.nbest={NBEST}",
+                f"nbest={NBEST}",
                 f"maximum_target_length={TARGET_LIMIT}",
                 f"temperature={TEMPERATURE}",
             ],

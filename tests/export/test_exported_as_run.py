@@ -105,7 +105,7 @@ def test_the_same_nbest_lists(capsys, run_folder, exported, source):
             ["--set", "search.allow_unknown=false"],
             "--set: expected a RUN with it, got the exported",
         ),
-        (["--n-best", 4], "search.nbest: expected at most 3, which"),
+        (["--n-best", 4], "nbest: expected a whole number from 1 to 3, which"),
         (["--n-best", 2, "--alignment"], "expected no n-best list"),
     ],
 )

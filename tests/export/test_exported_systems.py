@@ -52,7 +52,7 @@ def test_answers_of_every_system(name, texts, tmp_path):
     names = ("translate", "score")
     profile = load_profile(
         CONFIG.search,
-        overrides=["search.beam_size=3", "search.nbest=1", "search.maximum_length_ratio=1.5"],
+        overrides=["search.beam_size=3", "nbest=1", "search.maximum_length_ratio=1.5"],
     )
     served = Served(translator, profile)
     tf.saved_model.save(served.module(), str(tmp_path), signatures=served.signatures(names))

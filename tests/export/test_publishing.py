@@ -106,9 +106,9 @@ def test_the_whole_export_is_there_and_readable(exported, run_folder):
     card = (exported / "model_card.md").read_text(encoding="utf-8")
     assert read_profile(exported).search == dataclasses.replace(
         load_config(run_folder / "config.yaml").search,
-        nbest=3,
         replace_unknown=True,
     )
+    assert read_profile(exported).nbest == 3
     assert "answers of a fresh session equal to the Python model's" in card
 
 
@@ -143,7 +143,7 @@ def test_a_fresh_process_refuses_what_no_server_runs(exported, tmp_path):
         ("signatures=[translate, translat]", "did you mean translate"),
         ("signatures=translate", "expected a list"),
         ("signatures=[]", "expected a list"),
-        ("search.nbest=13", "at most search.beam_size"),
+        ("nbest=0", "at least 1"),
         ("wheights=int8", "did you mean weights"),
         ("weights=int4", "did you mean int8"),
         ("search.beam=3", "did you mean search.beam_size"),
@@ -164,17 +164,14 @@ def test_shipped_profiles_load():
 
 def test_a_profile_starts_from_the_runs_own_search():
     profile = load_profile(
-        SearchConfig(beam_size=7, length_penalty=0.5, nbest=2), overrides=["search.beam_size=9"]
+        SearchConfig(beam_size=7, length_penalty=0.5), overrides=["search.beam_size=9"]
     )
-    assert (profile.search.beam_size, profile.search.length_penalty, profile.search.nbest) == (
-        9,
-        0.5,
-        2,
-    )
-    assert load_profile(SearchConfig(beam_size=3)).search.nbest == 3
-    of_run = SearchConfig(nbest=4, beam_size=6)
-    for options, nbest in (((), 4), (["search.beam_size=2"], 2), (["search.beam_size=9"], 4)):
-        assert load_profile(of_run, overrides=options).search.nbest == nbest
+    assert (profile.search.beam_size, profile.search.length_penalty) == (9, 0.5)
+
+
+def test_a_smaller_beam_shortens_the_nbest_lists():
+    for options, nbest in (((), 5), (["search.beam_size=2"], 2), (["nbest=9"], 6)):
+        assert load_profile(SearchConfig(beam_size=6), overrides=options).nbest == nbest
 
 
 def test_a_run_is_no_folder_for_versions(run_folder, capsys):

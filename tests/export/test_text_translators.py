@@ -23,9 +23,9 @@ def test_an_exported_model_refuses_what_a_translator_refuses(translator, exporte
             each.translate(TEXTS, beam=5)
         with pytest.raises(UsageError, match="texts: expected a list of sentences, got None"):
             each.translate(None)
-        with pytest.raises(UsageError, match="search.nbest: expected a whole number, got 'two'"):
+        with pytest.raises(UsageError, match="nbest: expected a whole number from 1 .*, got 'two'"):
             each.translate(TEXTS, nbest="two")
-        with pytest.raises(UsageError, match="search.nbest: expected at most .*, got 99"):
+        with pytest.raises(UsageError, match="nbest: expected a whole number from 1 .*, got 99"):
             each.translate(TEXTS, nbest=99)
         assert (
             each.translate([text.encode() for text in TEXTS])[0].text

@@ -47,12 +47,12 @@ def test_generate_is_translate_to_the_character(run, model):
 
 def test_search_options_that_are_set_later_count(model):
     before = model.search
-    longer = model.generate(TEXTS[:1])
-    model.search = before | {"maximum_length_ratio": 0.1}
+    shorter = model.generate(TEXTS[:1])
+    model.search = before | {"minimum_length_ratio": 3.0}
     try:
-        assert len(model.generate(TEXTS[:1])[0].split()) <= 2 < len(longer[0].split())
+        assert len(model.generate(TEXTS[:1])[0].split()) > len(shorter[0].split())
         model.search = before
-        assert model.generate(TEXTS[:1]) == longer
+        assert model.generate(TEXTS[:1]) == shorter
     finally:
         model.search = before
 

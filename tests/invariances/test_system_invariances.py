@@ -67,7 +67,7 @@ def test_neighbours_do_not_matter():
 @each_system
 def test_no_sentence_has_no_answer(name):
     """A batch of nothing, as a server may be sent one, goes through a search of every system."""
-    search = search_graph(tiny_system(name, "float32"), SearchConfig(beam_size=2, nbest=2))
+    search = search_graph(tiny_system(name, "float32"), SearchConfig(beam_size=2), 2)
     assert search(tf.zeros([0, 3], tf.int32)).lengths.shape == (0, 2)
 
 

@@ -5,8 +5,7 @@ later weights are seen.
 import numpy as np
 import pytest
 from rnnsearch_tf.config import SearchConfig
-from rnnsearch_tf.search.graphs import score_targets_graph, search_graph
-from rnnsearch_tf.search.scoring import score_targets
+from rnnsearch_tf.search.graphs import score_graph, search_graph
 from tiny_rnnsearch import batch, padded
 from tiny_systems import SYSTEMS, THREE, others_slow, tiny_system
 
@@ -58,8 +57,8 @@ def test_a_loop_casts_no_weights():
 def test_the_numbers_are_those_without(name, dtype):
     model = tiny_system(name, dtype)
     inputs = batch()
-    hoisted = score_targets_graph(model)(inputs["source_ids"], inputs["target_ids"])
-    plain = score_targets(*model.start(inputs["source_ids"]), model.step, inputs["target_ids"])
+    hoisted = score_graph(model)(inputs["source_ids"], inputs["target_ids"])
+    plain = model.score_targets(inputs["source_ids"], inputs["target_ids"])
     np.testing.assert_allclose(
         hoisted.log_probabilities, plain.log_probabilities, rtol=0, atol=1e-5
     )

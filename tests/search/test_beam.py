@@ -247,7 +247,9 @@ def test_the_words_alignments_and_probabilities_follow_the_survivors(shrinking):
 def test_without_alignments_the_search_is_the_same(beam_size):
     toy = Toy(seed=7, vocabulary_size=10, source_lengths=(6, 4, 5), end_bias=2.0)
     config = SearchConfig(beam_size=beam_size)
-    expected, found = (beam_search(toy, toy.source_ids(), config, 1, kept) for kept in (True, False))
+    expected, found = (
+        beam_search(toy, toy.source_ids(), config, 1, kept) for kept in (True, False)
+    )
     for name in ("ids", "lengths", "scores", "finished"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
     assert expected.alignments.shape[3] == 6

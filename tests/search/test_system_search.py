@@ -4,35 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-import tensorflow as tf
 from rnnsearch_tf.config import END_ID, SearchConfig
-from rnnsearch_tf.search.beam import beam_search
-from rnnsearch_tf.search.scoring import score_targets
+from rnnsearch_tf.search.graphs import score_graph, search_graph
 from tiny_rnnsearch import PAIRS, TARGET_SIZE, padded
 from tiny_systems import ONE_OF_EACH, tiny_system
 
 each_system = pytest.mark.parametrize("name", ONE_OF_EACH)
-
-
-def functions(model, config=SearchConfig(nbest=1)):
-    """(log p(target | source) of each row by forcing, beam search), each traced once for every
-    shape, as Translator does.
-    """
-    ids = tf.TensorSpec([None, None], tf.int32)
-
-    @tf.function(autograph=False, input_signature=[ids, ids])
-    def score(source_ids, target_ids):
-        return tf.reduce_sum(
-            score_targets(*model.start(source_ids), model.step, target_ids).log_probabilities,
-            axis=-1,
-        )
-
-    @tf.function(autograph=False, input_signature=[ids])
-    def search(source_ids):
-        lengths = tf.reduce_sum(tf.cast(source_ids > 0, tf.int32), axis=1)
-        return beam_search(*model.start(source_ids), model.step, lengths, config)
-
-    return score, search
 
 
 @each_system
@@ -49,9 +26,10 @@ def test_probabilities_of_all_outputs_sum_to_one(name):
         [*row, END_ID] for length in range(limit) for row in itertools.product(words, repeat=length)
     ]
     targets = padded(ended + [list(row) for row in itertools.product(words, repeat=limit)])
-    score, _ = functions(model)
+    score = score_graph(model)
     for source, _ in PAIRS[:2]:
-        total = np.exp(score(padded([source] * len(targets)), targets)).sum()
+        logs = score(padded([source] * len(targets)), targets).log_probabilities
+        total = np.exp(np.sum(logs, axis=1)).sum()
         assert total == pytest.approx(1.0, abs=1e-5)
 
 
@@ -61,13 +39,28 @@ def test_forced_scores_are_the_beams(name):
     bias = model.output_layer.b_softmax
     bias.assign(bias.numpy() + 2.0 * (np.arange(TARGET_SIZE) == END_ID))  # so that some outputs end
     source_ids = padded([source for source, _ in PAIRS])
-    config = SearchConfig(beam_size=4, nbest=3, length_penalty=0.0, maximum_length_ratio=1.5)
-    score, search = functions(model, config)
-    found = search(source_ids)
+    score = score_graph(model)
+    found = search_graph(model, SearchConfig(beam_size=4, length_penalty=0.0), 3)(source_ids)
     assert found.finished.numpy().any()
-    for place in range(config.nbest):
-        there = found.lengths[:, place] > 0
+    for place in range(3):
         forced = score(source_ids, found.ids[:, place])
-        np.testing.assert_allclose(
-            forced[there], found.log_probabilities[:, place][there], rtol=0, atol=2e-5
-        )
+        expected = found.token_log_probabilities[:, place]
+        np.testing.assert_allclose(forced.log_probabilities, expected, rtol=0, atol=2e-5)
+        alignments = found.alignments[:, place]
+        np.testing.assert_allclose(forced.alignments, alignments, rtol=0, atol=2e-5)
+        total = found.log_probabilities[:, place][found.lengths[:, place] > 0]
+        there = np.sum(expected, axis=1)[found.lengths[:, place] > 0]
+        np.testing.assert_allclose(there, total, rtol=0, atol=2e-5)
+
+
+def test_scores_stop_at_padding():
+    """Neither the padding of a target nor its neighbours count."""
+    model = tiny_system("rnnsearch", "float32")
+    sources, targets = (padded(rows, extra=2) for rows in zip(*PAIRS))
+    scores = score_graph(model)(sources, targets)
+    for row, (source, target) in enumerate(PAIRS):
+        alone = score_graph(model)(padded([source]), padded([target]))
+        together = scores.log_probabilities[row, : len(target)]
+        np.testing.assert_allclose(together, alone.log_probabilities[0], rtol=0, atol=1e-5)
+        assert not np.any(scores.log_probabilities[row, len(target) :])
+        assert not np.any(scores.alignments[row, len(target) :])

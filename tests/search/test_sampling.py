@@ -1,4 +1,4 @@
-"""Samples follow the model's distribution and their seeds; forced scores are the beam's own."""
+"""Samples follow the model's distribution and their seeds."""
 
 import collections
 import math
@@ -11,18 +11,12 @@ from search_toy import END, UNKNOWN, Toy
 
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.search.beam import beam_search
 from rnnsearch_tf.search.sampling import sample
-from rnnsearch_tf.search.scoring import score_targets
 
 
 def draw(toy, seeds, config=SearchConfig(), sentences=None, **options):
-    state, memory, lengths = toy.start(sentences)
-    run = tf.function(
-        lambda *tensors: sample(*tensors[:2], toy.step, *tensors[2:], config, **options),
-        autograph=False,
-    )
-    result = run(state, memory, lengths, tf.constant(seeds, tf.int64))
+    run = tf.function(lambda *tensors: sample(toy, *tensors, config, **options), autograph=False)
+    result = run(toy.source_ids(sentences), tf.constant(seeds, tf.int64))
     return type(result)(*(x.numpy() for x in result))
 
 
@@ -54,7 +48,7 @@ def distribution(toy, temperature, config):
     "temperature, options",
     [(1.0, {}), (2.0, {}), (0.5, dict(allow_unknown=False)), (1.0, dict(minimum_length_ratio=0.5))],
 )
-def test_frequencies_are_probabilities(temperature, options):
+def test_frequencies_are_probabilities(temperature, options, no_room):
     toy = Toy(seed=3, source_lengths=[3], spread=0.7)
     config = SearchConfig(maximum_length_ratio=1.0, **options)
     count = 4000
@@ -69,7 +63,7 @@ def test_frequencies_are_probabilities(temperature, options):
     assert abs(chi_square - freedom) < 3 * math.sqrt(2 * freedom)
 
 
-def test_log_probabilities_are_the_models_own():
+def test_log_probabilities_are_the_models_own(no_room):
     toy = Toy(seed=4, vocabulary_size=8, source_lengths=(4, 2, 6))
     config = SearchConfig(maximum_length_ratio=2.0)
     samples = draw(toy, [5, 6, 7], config, temperature=3.0)
@@ -90,7 +84,7 @@ def test_a_seed_gives_its_sample_alone_or_in_any_batch():
         assert outputs(draw(toy, [seed], sentences=[sentence])) == [outputs(together)[sentence]]
 
 
-def test_a_low_temperature_is_greedy_and_limits_hold():
+def test_a_low_temperature_is_greedy_and_limits_hold(no_room):
     toy = Toy(seed=8, vocabulary_size=8, source_lengths=(4, 2, 5))
     config = SearchConfig(allow_unknown=False, minimum_length_ratio=1.0, maximum_length_ratio=2.0)
     cold = draw(toy, [1, 2, 3], config, temperature=1e-4)
@@ -109,44 +103,3 @@ def test_a_low_temperature_is_greedy_and_limits_hold():
 def test_a_temperature_of_zero_is_refused():
     with pytest.raises(UsageError, match="temperature: expected a finite number above 0, got 0"):
         draw(Toy(), [1, 2, 3], temperature=0)
-
-
-@pytest.mark.parametrize("shrinking", [False, True])
-def test_forced_score_is_the_beams(shrinking):
-    toy = Toy(seed=6, vocabulary_size=9, source_lengths=(5, 4, 6), end_bias=2.0)
-    config = SearchConfig(
-        beam_size=5,
-        nbest=5,
-        length_penalty=0.0,
-        shrinking_beam=shrinking,
-        minimum_length_ratio=0.75,
-    )
-    state, memory, lengths = toy.start()
-    result = beam_search(state, memory, toy.step, lengths, config)
-    assert np.all(result.lengths[:, :2] >= 4)
-    for n in range(5):
-        forced = score_targets(state, memory, toy.step, result.ids[:, n])
-        there = result.lengths[:, n].numpy() > 0
-        totals = tf.reduce_sum(forced.log_probabilities, axis=1)
-        np.testing.assert_allclose(totals[there], result.scores[:, n][there], atol=1e-6)
-        np.testing.assert_allclose(
-            forced.alignments[there], result.alignments[:, n][there], atol=1e-6
-        )
-
-
-def test_forced_scores_are_the_references_at_every_token():
-    toy = Toy(seed=6, vocabulary_size=9, source_lengths=(5, 3, 4))
-    target_ids = np.array([[4, 2, 8, 3, 1], [1, 0, 0, 0, 0], [7, 7, 1, 0, 0]], np.int32)
-    state, memory, _ = toy.start(extra_padding=2)
-    forced = score_targets(state, memory, toy.step, target_ids)
-    for sentence, ids in enumerate(target_ids):
-        length = np.count_nonzero(ids)
-        j = toy.source_lengths[sentence]
-        log_probabilities, alignments = toy.follow(sentence, ids[:length])
-        np.testing.assert_allclose(
-            forced.log_probabilities[sentence, :length], log_probabilities, atol=1e-6
-        )
-        np.testing.assert_allclose(forced.alignments[sentence, :length, :j], alignments, atol=1e-6)
-        assert not np.any(forced.log_probabilities[sentence, length:]) and not np.any(
-            forced.alignments[sentence, length:]
-        )
