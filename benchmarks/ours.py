@@ -111,8 +111,10 @@ class Ours:
         import tensorflow as tf
 
         import sizes
+        from rnnsearch_tf.search import beam
         from rnnsearch_tf.search.graphs import search_graph
 
+        beam.ROOM = -self.size.source_length  # the length ratios alone decide
         size = self.size._replace(batch_size=batch_size)
         options = sizes.fixed_length(size.source_length, size.target_length)
         if beam_size not in self._graphs:

@@ -90,8 +90,7 @@ def of_system(options):
     results = {"losses": losses.numpy()}
     if "cslm" not in options.get("system", ""):
         config = SearchConfig(beam_size=5, length_penalty=0.6)
-        lengths = tf.math.count_nonzero(source, axis=1, dtype=tf.int32)
-        found = beam_search(*model.start(source), model.step, lengths, config)
+        found = beam_search(model, source, config, alignments=True)
         results |= {f"list of {name}": np.array(value) for name, value in found._asdict().items()}
     for variable, gradient in zip(variables, gradients):
         variable.assign(tf.convert_to_tensor(gradient))

@@ -7,13 +7,13 @@ The path is that of training, all target positions at once.
 
 from __future__ import annotations
 
+import math
 import typing
 from collections.abc import Sequence
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.layers.output import log_sum_exp, word_logits
 
 if typing.TYPE_CHECKING:
     from rnnsearch_tf.models.translation_model import TranslationModel
@@ -40,7 +40,6 @@ def score_targets(
     Returns:
         TargetScores; the alignment is the mean over the models that have attention.
     """
-    outputs = [model.output_weights() for model in models]
     pre_logits, alignments = zip(
         *(model.attended_pre_logits(source_ids, target_ids) for model in models)
     )
@@ -49,7 +48,7 @@ def score_targets(
         """Log-probabilities [B] at one target position: the logits of all would be large."""
         ids, *features = inputs
         log_probabilities = mean_log_probabilities(
-            [word_logits(values, weights) for values, weights in zip(features, outputs)]
+            [model.logits(values) for model, values in zip(models, features)]
         )
         chosen = tf.gather(log_probabilities, ids, batch_dims=1)
         return tf.minimum(tf.cast(chosen, tf.float32), 0.0)
@@ -70,10 +69,9 @@ def score_targets(
 
 def mean_log_probabilities(logits: Sequence[tf.Tensor]) -> tf.Tensor:
     """Logarithm of the mean of the models' probabilities: logits [..., V] of each → [..., V]."""
-    each = [x - log_sum_exp(x, tf.nn.softmax(x))[..., tf.newaxis] for x in logits]
-    if len(each) == 1:
-        return each[0]
-    return tf.reduce_logsumexp(tf.stack(each), axis=0) - tf.math.log(float(len(each)))
+    each = [tf.nn.log_softmax(values) for values in logits]
+    mean = tf.reduce_logsumexp(tf.stack(each), axis=0) - math.log(len(each))
+    return mean if len(each) > 1 else each[0]
 
 
 def mean_alignment(

@@ -322,12 +322,15 @@ class TranslationModel(KerasMethods):
 
     def call(self, inputs: Batch, training: bool = False) -> tf.Tensor:
         inputs = with_int32_ids(inputs)
-        pre_logits = self.pre_logits(inputs["source_ids"], inputs["target_ids"], training)
-        return word_logits(pre_logits, self.output_weights())
+        return self.logits(self.pre_logits(inputs["source_ids"], inputs["target_ids"], training))
 
     def compute_mask(self, inputs: Batch, previous_mask: Nest = None) -> tf.Tensor:
         """Mask of the logits, bool [B, I]: Keras's losses and metrics exclude padding."""
         return inputs["target_ids"] != PAD_ID
+
+    def logits(self, pre_logits: tf.Tensor) -> tf.Tensor:
+        """Logits [..., V] of the factor of the output matrix [..., l]."""
+        return word_logits(pre_logits, self.output_weights())
 
     def source_words(
         self, source_ids: tf.Tensor, training: bool = False
@@ -363,7 +366,7 @@ class TranslationModel(KerasMethods):
             (logits float32 [B, K, V], alignment float32 [B, K, J], state).
         """
         pre_logits, alignment, state = self.step_pre_logits(previous_ids, state, memory)
-        logits = tf.cast(word_logits(pre_logits, self.output_weights()), tf.float32)
+        logits = tf.cast(self.logits(pre_logits), tf.float32)
         return logits, tf.cast(alignment, tf.float32), state
 
     def paper_weights(self) -> dict[str, np.ndarray]:

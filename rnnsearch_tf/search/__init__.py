@@ -1,5 +1,4 @@
-"""Beam search and sampling. They use the start and the step of a model, not its
-class.
+"""Beam search and sampling; they use the start and the step of a model, not its class.
 
 May import errors, files, runtime, config and text.
 """

@@ -40,25 +40,19 @@ class Model(typing.Protocol):
     """What search uses of a model."""
 
     def start(self, source_ids: tf.Tensor) -> tuple[Nest, Nest]:
-        """The decoder's state before the first word, and the memory: what the encoder made of the
-        source, shared by all hypotheses of a sentence.
-
-        Args:
-            source_ids: int32 [B, J], each row with the end symbol, padded with 0.
-
-        Returns:
-            (state, memory), nests of tensors [B, ...].
+        """(state, memory) for source ids int32 [B, J]: the decoder's state before the first word,
+        and what the encoder made of the source; nests of tensors [B, ...].
         """
 
     def step(
         self, previous_ids: tf.Tensor, state: Nest, memory: Nest
     ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
-        """The next target position of every hypothesis of every sentence, each on its own.
+        """The next target position of K hypotheses of every sentence, each on its own.
 
         Args:
             previous_ids: int32 [B, K], the previous words; 0 before the first word.
             state: nest of tensors [B, K, ...]; B changes from step to step, K does not.
-            memory: nest of tensors [B, ...].
+            memory: nest of tensors [B, ...], which the hypotheses of a sentence share.
 
         Returns:
             logits: float [B, K, V] of the next word; −inf forbids a word.
@@ -170,10 +164,9 @@ def beam_search(
         )
     # b changes in the loop even if B is known when the graph is traced
     source_ids = tf.compat.v1.placeholder_with_default(source_ids, [None, None])
-    lengths = source_lengths(source_ids)
+    all_rows = tf.range(tf.shape(source_ids)[0])
     state, memory = model.start(source_ids)
-    limits = minimum_lengths(lengths, config), maximum_lengths(lengths, config)
-    sentences = Sentences(tf.range(tf.size(lengths)), memory, *limits)
+    sentences = Sentences(all_rows, memory, *length_limits(source_ids, config))
     beam = _first_beam(state, source_ids, config.beam_size, alignments)
     results = tf.nest.map_structure(lambda values: values[:, :nbest], beam.finished)
 
@@ -194,10 +187,9 @@ def beam_search(
             shape_invariants=[shapes(beam)],
             parallel_iterations=1,
         )
-        rows = tf.range(tf.size(lengths) + tf.size(sentences.rows))
-        rows = tf.tensor_scatter_nd_update(
-            rows[: tf.size(lengths)], sentences.rows[:, tf.newaxis], rows[tf.size(lengths) :]
-        )
+        # these sentences come after all, of which they replace their rows
+        after = tf.size(all_rows) + tf.range(tf.size(sentences.rows))
+        rows = tf.tensor_scatter_nd_update(all_rows, sentences.rows[:, tf.newaxis], after)
         results = tf.nest.map_structure(
             lambda old, new: tf.gather(tf.concat([old, new[:, :nbest]], axis=0), rows),
             results.padded(tf.shape(beam.finished.ids)[2]),
@@ -216,43 +208,34 @@ def beam_search(
     return _result(results, config)
 
 
-def source_lengths(source_ids: tf.Tensor) -> tf.Tensor:
-    """Source lengths int32 [B], including the end symbol."""
-    return tf.math.count_nonzero(source_ids, axis=1, dtype=tf.int32)
+def length_limits(source_ids: tf.Tensor, config: SearchConfig) -> tuple[tf.Tensor, tf.Tensor]:
+    """(steps at which the end symbol is forbidden, steps allowed), int32 [B] each.
 
-
-def minimum_lengths(source_lengths: tf.Tensor, config: SearchConfig) -> tf.Tensor:
-    """Number of steps at which the end symbol is forbidden, int32 [B]: ⌊minimum_length_ratio · J⌋,
-    as in the authors' program (0.5).
+    ⌊minimum_length_ratio · J⌋, as in the authors' program, and ⌊maximum_length_ratio · J⌋, but at
+    least J + ROOM.
     """
-    return _floor_of_product(config.minimum_length_ratio, source_lengths)
-
-
-def maximum_lengths(source_lengths: tf.Tensor, config: SearchConfig) -> tf.Tensor:
-    """Number of steps allowed, int32 [B]: ⌊maximum_length_ratio · J⌋, but at least J + ROOM."""
-    longest = _floor_of_product(config.maximum_length_ratio, source_lengths)
-    return tf.maximum(longest, source_lengths + ROOM)
-
-
-def _floor_of_product(ratio: float, lengths: tf.Tensor) -> tf.Tensor:
-    """Computed with four decimals of the ratio: in binary, 0.29 · 100 is 28.999999999999996."""
-    ten_thousandths = tf.cast(lengths, tf.int64) * round(ratio * 10_000)
-    return tf.cast(ten_thousandths // 10_000, tf.int32)
+    lengths = tf.math.count_nonzero(source_ids, axis=1)  # int64
+    # in ten-thousandths: in binary, 0.29 · 100 is 28.999999999999996
+    minimum, maximum = (
+        lengths * round(10_000 * ratio) // 10_000
+        for ratio in (config.minimum_length_ratio, config.maximum_length_ratio)
+    )
+    return tf.cast(minimum, tf.int32), tf.cast(tf.maximum(maximum, lengths + ROOM), tf.int32)
 
 
 def _first_beam(state: Nest, source_ids: tf.Tensor, beam_size: int, alignments: bool) -> Beam:
     """One empty live hypothesis of each sentence; the other places of the beam are empty."""
-    column = tf.repeat(tf.zeros_like(source_ids)[:, tf.newaxis, :1], beam_size, axis=1)  # [B, K, 1]
-    zeros = tf.cast(column, tf.float32)
+    ids = tf.repeat(tf.zeros_like(source_ids)[:, tf.newaxis, :1], beam_size, axis=1)  # [B, K, 1]
+    zeros = tf.cast(ids, tf.float32)
     positions = tf.shape(source_ids)[1] if alignments else 0
-    attention = tf.repeat(zeros[..., tf.newaxis], positions, axis=3)
-    none = tf.fill(tf.shape(source_ids[:, :1]) * [1, beam_size], NO_HYPOTHESIS)
-    finished = Hypotheses(none, column, zeros, attention)
+    alignment = tf.repeat(zeros[..., tf.newaxis], positions, axis=3)
+    none = zeros[..., 0] + NO_HYPOTHESIS
+    finished = Hypotheses(none, ids, zeros, alignment)
     live = finished._replace(log_probabilities=tf.concat([zeros[:, :1, 0], none[:, 1:]], axis=1))
-    state = tf.nest.map_structure(
-        lambda leaf: tf.repeat(leaf[:, tf.newaxis], beam_size, axis=1), state
+    repeated = tf.nest.map_structure(
+        lambda x: tf.repeat(x[:, tf.newaxis], beam_size, axis=1), state
     )
-    return Beam(state, live, finished)
+    return Beam(repeated, live, finished)
 
 
 def _goes_on(beam: Beam) -> tf.Tensor:
@@ -362,14 +345,13 @@ def best_continuations(
     best pairs: a pair of another block is worse than at least K of these maxima.
 
     Args:
-        logits: float [b, K, V].
-        log_sum: float [b, K], log Σ exp of the logits.
+        logits: float [b, K, V]; log_sum [b, K] is their log Σ exp.
         live: float32 [b, K], log-probabilities so far.
         first_word: lower ids are excluded.
 
     Returns:
-        (log-probabilities, descending, NO_HYPOTHESIS where there are fewer pairs; parents, the
-        continued hypotheses; words; log-probabilities of the words), each [b, K].
+        (log-probabilities, descending, NO_HYPOTHESIS where there are fewer pairs; continued
+        hypotheses; words; their log-probabilities), each [b, K].
     """
     size, vocabulary_size = logits.shape[1:]
     # a divisor needs no padding, which is a copy; the special tokens are in block 0

@@ -11,7 +11,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.search.beam import beam_search
-from rnnsearch_tf.search.sampling import sample
+from rnnsearch_tf.search.sampling import Samples, sample
 
 IDS = tf.TensorSpec([None, None], tf.int32)
 """Ids of any number of sentences of any length; a function with this signature is traced once."""
@@ -49,29 +49,28 @@ def hoist_weights(
 def search_graph(
     model: typing.Any, config: SearchConfig, nbest: int = 1, alignments: bool = True
 ) -> Graph:
-    """The function source_ids → BeamResult; for the arguments see :func:`beam_search`."""
-    return _graph(model, lambda ids: beam_search(model, ids, config, nbest, alignments), IDS)
+    """The function source_ids → BeamResult; see :func:`~rnnsearch_tf.search.beam.beam_search`."""
+    return _graph(model, lambda ids: beam_search(model, ids, config, nbest, alignments))
 
 
 def score_graph(model: typing.Any) -> Graph:
     """The function (source_ids, target_ids) → TargetScores."""
-    return _graph(model, model.score_targets, IDS, IDS)
+    return _graph(model, model.score_targets, IDS)
 
 
 def sample_graph(model: typing.Any, config: SearchConfig) -> Graph:
     """The function (source_ids, seeds, temperature) → Samples."""
-    seeds, temperature = tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64)
-    return _graph(
-        model,
-        lambda ids, seeds, temperature: sample(model, ids, seeds, config, temperature),
-        IDS,
-        seeds,
-        temperature,
-    )
+
+    def draw(source_ids: tf.Tensor, seeds: tf.Tensor, temperature: tf.Tensor) -> Samples:
+        return sample(model, source_ids, seeds, config, temperature)
+
+    return _graph(model, draw, tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64))
 
 
-def _graph(model: typing.Any, function: Graph, *signature: tf.TensorSpec) -> Graph:
-    @tf.function(autograph=False, input_signature=signature)
+def _graph(model: typing.Any, function: Graph, *further: tf.TensorSpec) -> Graph:
+    """The function of source ids and further inputs, traced once."""
+
+    @tf.function(autograph=False, input_signature=[IDS, *further])
     def graph(*inputs: tf.Tensor) -> typing.Any:
         with hoist_weights(model.trainable_variables):
             return function(*inputs)

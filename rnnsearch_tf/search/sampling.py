@@ -10,7 +10,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.nests import Nest
-from rnnsearch_tf.search.beam import Model, maximum_lengths, minimum_lengths, source_lengths
+from rnnsearch_tf.search.beam import Model, length_limits
 
 
 class Samples(typing.NamedTuple):
@@ -36,14 +36,11 @@ def sample(
     greedy search. Departure from the authors' program: its temperature multiplies the logits, so
     its 2 is 0.5 here. The output of a row depends only on its seed and its sentence, in any batch.
 
-    PAD_ID is never drawn, and neither is what `config` forbids: the unknown word (allow_unknown)
-    and the end symbol before the minimum length. The options of the beam have no effect.
-
     Args:
         model: see :class:`~rnnsearch_tf.search.beam.Model`.
         source_ids: int32 [B, J], each row with the end symbol, padded with 0.
         seeds: int64 [B].
-        config: only its options for length and unknown words are used.
+        config: its options for lengths and unknown words count.
         temperature: float or scalar tensor, above 0.
 
     Raises:
@@ -51,8 +48,7 @@ def sample(
     """
     if not tf.is_tensor(temperature):
         check_temperature(temperature)
-    lengths = source_lengths(source_ids)
-    minimum, maximum = minimum_lengths(lengths, config), maximum_lengths(lengths, config)
+    minimum, maximum = length_limits(source_ids, config)
     noise = _noise(seeds, tf.maximum(tf.reduce_max(maximum), 1))  # [B, steps]
     state, memory = model.start(source_ids)
     state = tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], state)  # K = 1
@@ -73,7 +69,7 @@ def sample(
         state = tf.nest.map_structure(tf.ensure_shape, state, shapes)
         return goes_on, tf.concat([ids, words[:, tf.newaxis]], axis=1), state, totals
 
-    zeros = tf.zeros_like(lengths)
+    zeros = tf.zeros_like(maximum)
     row = tf.TensorShape([None])
     _, ids, _, totals = tf.while_loop(
         lambda goes_on, *_: tf.reduce_any(goes_on),

@@ -34,22 +34,11 @@ def replace_unknown(
     """
     source_lengths = tf.cast(source_tokens.row_lengths(), tf.int32)  # [B]
     real = tf.range(tf.shape(alignments)[2]) < source_lengths[:, tf.newaxis]  # [B, J]
-    # weights are at least 0
-    weights = tf.where(real[:, tf.newaxis], alignments, tf.constant(-1.0, alignments.dtype))
-    rows = tf.cast(tokens.value_rowids(), tf.int32)  # [T], T tokens of the whole batch
-    columns = tf.range(tf.shape(rows)[0]) - tf.gather(tf.cast(tokens.row_starts(), tf.int32), rows)
-    unknown = (tokens.values == UNKNOWN_TOKEN) & (tf.gather(source_lengths, rows) > 0)
-
-    where = tf.cast(tf.reshape(tf.where(unknown), [-1]), tf.int32)  # [U], the unknown words
-    rows = tf.gather(rows, where)
-    columns = tf.gather(columns, where)
-    # [U]
-    best = tf.argmax(
-        tf.gather_nd(weights, tf.stack([rows, columns], axis=1)), axis=1, output_type=tf.int32
-    )
-    words = tf.gather(
-        source_tokens.values, tf.gather(tf.cast(source_tokens.row_starts(), tf.int32), rows) + best
-    )
-    return tokens.with_values(
-        tf.tensor_scatter_nd_update(tokens.values, where[:, tf.newaxis], words)
-    )
+    weights = tf.where(real[:, tf.newaxis], alignments, -tf.ones_like(alignments))
+    # the empty word in the place of the end symbol, for a source without words
+    end = tf.fill([tf.size(source_lengths), 1], "")
+    words = tf.concat([source_tokens, end], axis=1).to_tensor()
+    attended = tf.gather(words, tf.argmax(weights, axis=2), batch_dims=1)  # [B, I]
+    attended = tf.RaggedTensor.from_tensor(attended, lengths=tokens.row_lengths()).values
+    is_replaced = (tokens.values == UNKNOWN_TOKEN) & (attended != "")
+    return tokens.with_values(tf.where(is_replaced, attended, tokens.values))

@@ -317,11 +317,11 @@ def test_lengths_that_leave_no_step_for_the_end_symbol_are_refused():
 @pytest.mark.parametrize("ratio", [0.29, 0.5, 0.7, 1.1, 3.0, 0.01])
 def test_limits_are_the_fractions_that_were_written(ratio, no_room):
     config = SearchConfig(minimum_length_ratio=ratio, maximum_length_ratio=ratio)
-    lengths = tf.range(1, 301)
     expected = [reference.limits(length, config) for length in range(1, 301)]
-    assert beam.minimum_lengths(lengths, config).numpy().tolist() == [low for low, _ in expected]
-    highest = beam.maximum_lengths(lengths, config).numpy().tolist()
-    assert [max(high, 1) for high in highest] == [high for _, high in expected]
+    source_ids = tf.sequence_mask(tf.range(1, 301), dtype=tf.int32)
+    lowest, highest = (limits.numpy() for limits in beam.length_limits(source_ids, config))
+    assert lowest.tolist() == [low for low, _ in expected]
+    assert np.maximum(highest, 1).tolist() == [high for _, high in expected]
 
 
 def test_a_short_sentence_has_room():
@@ -331,7 +331,8 @@ def test_a_short_sentence_has_room():
         words = tf.math.log([0.0, 0.0, 0.5, 0.5]) + tf.zeros([*previous_ids.shape, 1])
         return words, words[..., :1], state
 
-    limits = beam.maximum_lengths(tf.constant([1, 2, 9, 10, 11, 50]), SearchConfig())
+    source_ids = tf.sequence_mask([1, 2, 9, 10, 11, 50], dtype=tf.int32)
+    _, limits = beam.length_limits(source_ids, SearchConfig())
     assert limits.numpy().tolist() == [21, 22, 29, 30, 33, 150]
     result = beam_search(Steps(step), tf.constant([[3, 1, 0], [3, 3, 1]]), SearchConfig())
     assert result.lengths.numpy().tolist() == [[22], [23]] and not result.finished.numpy().any()
