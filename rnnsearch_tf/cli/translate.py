@@ -112,6 +112,7 @@ def run(arguments: Namespace) -> None:
     )
     if arguments.alignment and not exported:
         translator.require_attention("--alignment")
+    translator.translate([], nbest, **changes)  # refuses wrong options before it reads any text
     batch_size = translator.search_config(**changes).batch_size
     alignment = None
     if arguments.alignment:

@@ -157,11 +157,7 @@ def beam_search(
         >>> result.ids.numpy().tolist(), round(float(tf.exp(result.scores[0, 0])), 3)
         ([[[1]]], 0.4)
     """
-    if not (isinstance(nbest, numbers.Integral) and 1 <= nbest <= config.beam_size):
-        raise UsageError(
-            "nbest: expected a whole number from 1 to search.beam_size ="
-            f" {config.beam_size}, got {nbest!r}; a longer list needs a larger beam"
-        )
+    check_nbest(nbest, config)
     # b changes in the loop even if B is known when the graph is traced
     source_ids = tf.compat.v1.placeholder_with_default(source_ids, [None, None])
     all_rows = tf.range(tf.shape(source_ids)[0])
@@ -206,6 +202,15 @@ def beam_search(
         parallel_iterations=1,
     )
     return _result(results, config)
+
+
+def check_nbest(nbest: int, config: SearchConfig) -> None:
+    """Raise UsageError unless the beam can hold lists of this length."""
+    if not (isinstance(nbest, numbers.Integral) and 1 <= nbest <= config.beam_size):
+        raise UsageError(
+            f"nbest: expected a whole number from 1 to search.beam_size = {config.beam_size}, got"
+            f" {nbest!r}; a longer list needs a larger beam"
+        )
 
 
 def length_limits(source_ids: tf.Tensor, config: SearchConfig) -> tuple[tf.Tensor, tf.Tensor]:

@@ -18,6 +18,7 @@ from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.scoring import TargetScores
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.search.beam import check_nbest
 from rnnsearch_tf.search.graphs import sample_graph, score_graph, search_graph
 from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.search.unknown import replace_unknown
@@ -148,6 +149,7 @@ class Translator:
             return self.translate([texts], nbest, **search)[0]
         texts = list_of_texts(texts, "texts")
         config = self.search_config(**search)
+        check_nbest(nbest, config)
         results = [_EMPTY_TRANSLATION for _ in texts]
         sources = sorted(
             (source for source in self._encode(texts) if source.tokens),

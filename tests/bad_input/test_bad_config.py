@@ -282,9 +282,6 @@ def test_numbers_and_paths_as_they_are_written(tmp_path):
     ).data.train_source == ("a", "b")
 
 
-def test_an_override_mends_what_the_file_has(tmp_path):
-    path = tmp_path / "c.yaml"
-    path.write_text("search:\n  minimum_length_ratio: 5\n", encoding="utf-8")
-    assert load_config(path, ["search.maximum_length_ratio=6"]).search.minimum_length_ratio == 5
+def test_a_section_is_a_mapping():
     with pytest.raises(UsageError, match="search: expected a section"):
         load_config(values={"search": 3}, overrides=["search.beam_size=2"])

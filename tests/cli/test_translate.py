@@ -64,7 +64,7 @@ def test_options_reach_the_search(rnnsearch, run_folder, source, translator):
         assert line["text"] == translation.text and line["tokens"] == translation.tokens
         assert line["source_tokens"] == translation.source_tokens
         assert (
-            line["score"] == line["log_probability"] == pytest.approx(translation.score, abs=1e-5)
+            line["score"] == line["log_probability"] == pytest.approx(translation.score, rel=1e-6)
         )
         assert [h["text"] for h in line["nbest"]] == [h.text for h in translation.nbest]
         assert "<unk>" not in line["tokens"]
