@@ -98,7 +98,7 @@ class Hypotheses(typing.NamedTuple):
     def scores(self, config: SearchConfig) -> tf.Tensor:
         """The scores by which they are ranked: float32 [b, K]."""
         lengths = tf.math.count_nonzero(self.ids, axis=2, dtype=tf.int32)
-        return penalize(self.log_probabilities, lengths, config)
+        return penalize(self.log_probabilities, tf.maximum(lengths, 1), config)
 
 
 class Sentences(typing.NamedTuple):

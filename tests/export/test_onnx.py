@@ -63,6 +63,7 @@ def test_the_file_has_the_text_settings(exported, run):
         "scores",
         "alignments",
         "finished",
+        "token_log_probabilities",
     ]
 
 

@@ -26,7 +26,7 @@ LINES = [
     "a " * 80,
     "Our doors are open, and they sing!",
 ]
-SEARCH = dict(replace_unknown=True)
+SEARCH = dict(replace_unknown=True, nbest=NBEST)
 
 
 def request(name, lines):
