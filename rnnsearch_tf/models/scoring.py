@@ -29,8 +29,8 @@ class TargetScores(typing.NamedTuple):
 def score_targets(
     models: Sequence[TranslationModel], source_ids: tf.Tensor, target_ids: tf.Tensor
 ) -> TargetScores:
-    """Score given outputs by the mean of the models' probabilities. Unknown words and outputs of any
-    length are scored, even if search would not allow them.
+    """Score given outputs by the mean of the models' probabilities. Unknown words and outputs of
+    any length are scored, even if search would not allow them.
 
     Args:
         models: one, or the members of an ensemble.

@@ -59,7 +59,7 @@ class Toy:
 
     # A batch.
     def source_ids(self, sentences=None, extra_padding=0):
-        """Source ids of some of the sentences: the number of the sentence, plus 2, at every word."""
+        """Source ids of some sentences: the number of the sentence, plus 2, at every word."""
         sentences = range(len(self.sources)) if sentences is None else sentences
         lengths = self.source_lengths[list(sentences)]
         ids = np.zeros((len(lengths), max(lengths) + extra_padding), np.int32)
