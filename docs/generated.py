@@ -235,8 +235,10 @@ def options_page():
         "What a configuration may say: `section.name`, the default, and what is allowed.",
     ]
     section = None
+    sections = ("preset", "source.", "target.", "data.", "model.", "training.", "search.")
+    listed = "".join(printed("options", each) for each in sections)
     for name, rest, meaning in re.findall(
-        r"^(\S+): (.*)\n((?: .*\n)+)", printed("options"), re.MULTILINE
+        r"^(\S+): (.*)\n((?: .*\n)+)", listed, re.MULTILINE
     ):
         default, _, limits = html.escape(rest).partition("  ")
         if "." in name and name.split(".")[0] != section:

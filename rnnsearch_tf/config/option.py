@@ -89,11 +89,6 @@ def names_with(section: Section, fact: str) -> tuple[str, ...]:
 
     Raises:
         KeyError: the fact is not in FACTS.
-
-    Example:
-        >>> from rnnsearch_tf.config import TrainingConfig
-        >>> names_with(TrainingConfig, "limits_training")
-        ('maximum_updates', 'maximum_minutes')
     """
     if fact not in FACTS:
         raise KeyError(fact)

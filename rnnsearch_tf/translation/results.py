@@ -120,7 +120,7 @@ class Hypothesis:
     token_log_probabilities: np.ndarray | None = dataclasses.field(
         default=None, repr=False, compare=False
     )
-    finished: bool | None = dataclasses.field(default=True, repr=False, compare=False)
+    finished: bool | None = dataclasses.field(default=None, repr=False, compare=False)
 
 
 @dataclasses.dataclass(frozen=True)

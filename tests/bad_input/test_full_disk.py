@@ -30,7 +30,7 @@ def small_disk(tmp_path):
     ).returncode:
         pytest.skip("mounting is not allowed here")
     yield folder
-    subprocess.run(["umount", folder], check=True)
+    subprocess.run(["umount", "--lazy", folder], check=True)  # ids of a training are mapped
 
 
 def test_a_disk_that_fills_while_a_model_is_trained(small_disk, capsys):

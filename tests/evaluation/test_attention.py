@@ -48,8 +48,14 @@ def test_attention_is_an_array_with_its_tokens(sentence):
     "translation, why",
     [
         (Translation("chat", -0.5), "an exported model returns them with the signature"),
-        (Translation("", 0.0, 0.0, [], np.zeros((0, 0)), []), "a sentence without words"),
-        (Translation("a", 0.0, 0.0, ["a"], np.zeros((2, 2)), ["b"]), "a model without attention"),
+        (
+            Translation("", 0.0, tokens=[], alignment=np.zeros((0, 0)), source_tokens=[]),
+            "a sentence without words",
+        ),
+        (
+            Translation("a", 0.0, tokens=["a"], alignment=np.zeros((2, 2)), source_tokens=["b"]),
+            "a model without attention",
+        ),
     ],
 )
 def test_where_there_is_no_attention(translation, why):

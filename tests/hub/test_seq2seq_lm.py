@@ -48,7 +48,7 @@ def test_generate_is_translate_to_the_character(run, model):
 def test_search_options_that_are_set_later_count(model):
     before = model.search
     shorter = model.generate(TEXTS[:1])
-    model.search = before | {"minimum_length_ratio": 3.0}
+    model.search = before | {"minimum_length_ratio": 3.0, "maximum_length_ratio": 4.0}
     try:
         assert len(model.generate(TEXTS[:1])[0].split()) > len(shorter[0].split())
         model.search = before

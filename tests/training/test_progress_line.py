@@ -63,13 +63,6 @@ def test_the_first_batches_tell_no_time_left(line):
     assert "BLEU 41.26    0%  epoch" in said
 
 
-def test_the_first_epoch_tells_no_share_of_the_epochs(monkeypatch):
-    """How many batches it has is not known."""
-    monkeypatch.setattr(sys, "stderr", stream := io.StringIO())
-    state = TrainingState(batches=300, batches_of_epoch=300, seconds=600.0)
-    ProgressLine(state, TrainingConfig(epochs=2)).on_train_batch_end(0, LOGS)
-    assert "loss 2.000  epoch   1" in stream.getvalue()
-
 
 def test_a_terminal_has_one_row_of_it_and_40_columns_show_what_matters(line, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
