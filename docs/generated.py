@@ -237,9 +237,7 @@ def options_page():
     section = None
     sections = ("preset", "source.", "target.", "data.", "model.", "training.", "search.")
     listed = "".join(printed("options", each) for each in sections)
-    for name, rest, meaning in re.findall(
-        r"^(\S+): (.*)\n((?: .*\n)+)", listed, re.MULTILINE
-    ):
+    for name, rest, meaning in re.findall(r"^(\S+): (.*)\n((?: .*\n)+)", listed, re.MULTILINE):
         default, _, limits = html.escape(rest).partition("  ")
         if "." in name and name.split(".")[0] != section:
             section = name.split(".")[0]

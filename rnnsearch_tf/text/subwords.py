@@ -177,9 +177,7 @@ def train(counts: Mapping[str, int], size: int, where: AnyPath = "training text"
             " vocabulary_size"
         ) from None
     # ignored here and below: ModelProto is generated at run time
-    model = sentencepiece_model_pb2.ModelProto.FromString(  # type: ignore[attr-defined]
-        written.getvalue()
-    )
+    model = sentencepiece_model_pb2.ModelProto.FromString(written.getvalue())
     # a temporary path; the rules themselves are in the model
     model.normalizer_spec.ClearField("normalization_rule_tsv")
     return model.SerializeToString(deterministic=True)
@@ -224,7 +222,7 @@ def _unigram(model: bytes) -> Any:
             "new words: expected the package sentencepiece, found none; pip install"
             ' "rnnsearch-tf[subwords]"'
         ) from None
-    proto = sentencepiece_model_pb2.ModelProto.FromString(model)  # type: ignore[attr-defined]
+    proto = sentencepiece_model_pb2.ModelProto.FromString(model)
     spec = proto.trainer_spec
     if spec.model_type != spec.UNIGRAM:
         raise UsageError(

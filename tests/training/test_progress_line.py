@@ -63,7 +63,6 @@ def test_the_first_batches_tell_no_time_left(line):
     assert "BLEU 41.26    0%  epoch" in said
 
 
-
 def test_a_terminal_has_one_row_of_it_and_40_columns_show_what_matters(line, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     text = line(Terminal(), maximum_updates=1200)
