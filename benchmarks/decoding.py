@@ -130,7 +130,7 @@ def measure(run, work, beam, batches, runner, repeats):
 def runs(arguments, place):
     """(name, RUN folder, list of Work) of everything that is asked for."""
     import sizes
-    from rnnsearch_tf.config import saved_config
+    from rnnsearch_tf.config import load_config
     from rnnsearch_tf.files.reading import read_lines
     from rnnsearch_tf.runs.folder import Run
     from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -138,7 +138,7 @@ def runs(arguments, place):
     generator = np.random.default_rng(1)
     if arguments.model:
         run = Run.open(arguments.model)
-        config = saved_config(run.config)
+        config = load_config(run.config)
         tokens = Vocabulary.load(run.vocabulary("source")).tokens
         words = (
             [token for token in tokens[3:] if token.isalpha()]

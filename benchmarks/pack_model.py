@@ -14,7 +14,7 @@ import pathlib
 import shutil
 
 import rnnsearch_tf
-from rnnsearch_tf.config import save_config, saved_config
+from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.runs.eight_bit import save_weights
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.translation.loading import load_run
@@ -40,7 +40,7 @@ def pack(run, name, **words):
     shutil.rmtree(packed.path, ignore_errors=True)
     packed.eight_bit_weights.parent.mkdir(parents=True)
     save_weights(packed.eight_bit_weights, model.trainable_variables)
-    config = saved_config(run.config, overrides=["data.folder=null"])
+    config = load_config(run.config, overrides=["data.folder=null"])
     save_config(config, packed.config)
     for path in run.text_files():
         shutil.copy(path, packed.path / path.name)

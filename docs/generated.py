@@ -220,9 +220,9 @@ def printed(*words):
 
 def command_line_page():
     """Every verb with its flags, as ``rnnsearch help`` prints them."""
-    from rnnsearch_tf.cli.main import VERBS
+    from rnnsearch_tf.cli.main import COMMANDS
 
-    parts = [f"## {verb}\n\n```text\n{printed('help', verb)}```" for verb in VERBS]
+    parts = [f"## {verb}\n\n```text\n{printed('help', verb)}```" for verb in COMMANDS]
     return "\n\n".join(["# Command line", f"```text\n{printed('help')}```", *parts])
 
 

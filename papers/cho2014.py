@@ -178,13 +178,13 @@ def phrases(entry, source) -> list[tuple[str, str]]:
         return " ".join(words[int(first) : int(last or first) + 1])
 
     words = source.split(), entry.text.split()
-    pairs = (word.split("=") for word in entry.fields[4].decode().split())
+    pairs = (word.split("=") for word in entry.fields[4].split())
     return [(span(words[0], pair[0]), span(words[1], pair[1])) for pair in pairs]
 
 
 def features(entry) -> list[float]:
     """The numbers of ``Name= number …``."""
-    return [float(word) for word in entry.fields[2].split() if not word.endswith(b"=")]
+    return [float(word) for word in entry.fields[2].split() if not word.endswith("=")]
 
 
 def chosen_phrases(work) -> dict:

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Sequence
 import rnnsearch_tf as rt
 from rnnsearch_tf.extras.plots.alignment import png
 from rnnsearch_tf.files.atomic import new_folder, write_file
-from rnnsearch_tf.files.reading import read_all
+from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.runs.folder import Run
 
 RECIPES = pathlib.Path(__file__).parent / "recipes"
@@ -82,7 +82,7 @@ class Experiment:
                         pairs = joined_text(pairs, each, longest=int(text.rpartition("-")[2]))
                     for name, lines in zip(LANGUAGES, zip(*pairs)):
                         write_lines(partial / f"{each}.{name}", lines)
-        return read_all(folder / f"{part}.{language}")
+        return list(read_lines(folder / f"{part}.{language}"))
 
     def pairs(self, text: str, part: str) -> tuple[list[str], list[str]]:
         """(sources, references) of :meth:`lines`."""
@@ -97,7 +97,7 @@ class Experiment:
         files = [
             self.data / "multi30k" / f"{CAPTIONS[part]}.{language}.gz" for language in LANGUAGES
         ]
-        return list(zip(*map(read_all, files), strict=True))
+        return list(zip(*map(read_lines, files), strict=True))
 
     def config(self, name: str, seed: int):
         """The configuration of a model."""
@@ -128,7 +128,7 @@ class Experiment:
 
     def development(self, name: str, seed: int) -> list[dict]:
         """{"batches", "minutes", "bleu", "loss"} of every evaluation of a training."""
-        records = map(json.loads, read_all(self.run(name, seed).metrics))
+        records = map(json.loads, read_lines(self.run(name, seed).metrics))
         return [record for record in records if record["kind"] == "development"]
 
     def output(self, key: str, make: Callable[[], Sequence[str]]) -> list[str]:
@@ -137,7 +137,7 @@ class Experiment:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             write_lines(path, make())
-        return read_all(path)
+        return list(read_lines(path))
 
     def measured(self, key: str, make: Callable[[], object]):
         """Numbers, made once and kept as DIR/outputs/KEY.json."""

@@ -32,7 +32,7 @@ from papers.common import CAPTIONS, LANGUAGES, tokens, write_lines
 from papers.tuning import Candidates, tune
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import new_folder, write_file
-from rnnsearch_tf.files.reading import read_all
+from rnnsearch_tf.files.reading import read_lines
 
 FEATURES = (
     "WordPenalty",
@@ -129,7 +129,7 @@ def system(work, every: int = 1) -> pathlib.Path:
 
 def text(folder, part, language) -> list[str]:
     """Lines of ``train``, ``development`` or ``test`` as tokens separated by spaces."""
-    return read_all(folder / "texts" / f"{part}.{language}")
+    return list(read_lines(folder / "texts" / f"{part}.{language}"))
 
 
 def translated_test(work) -> list[str]:
@@ -156,7 +156,7 @@ class Row(typing.NamedTuple):
 
 def rows(folder) -> Iterator[Row]:
     """Yield a Row for each line of the phrase table."""
-    for line in read_all(folder / "phrase-table.gz"):
+    for line in read_lines(folder / "phrase-table.gz"):
         source, target, scores, _, counts = line.split(" ||| ")
         yield Row(source, target, float(scores.split()[2]), float(counts.split()[1]))
 

@@ -1,4 +1,4 @@
-"""The command line: one file for each command. Arguments are parsed before TensorFlow is imported.
+"""The command line: one module for each command.
 
-May import every other room.
+May import everything.
 """

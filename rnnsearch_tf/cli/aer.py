@@ -10,8 +10,6 @@ from argparse import ArgumentParser, Namespace
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.reading import read_pairs
 
-LINES = 1000
-
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("gold", metavar="GOLD", help="reference alignments, plain or .gz")
@@ -24,20 +22,17 @@ def run(arguments: Namespace) -> None:
     from rnnsearch_tf.alignment.pharaoh import LinkCounts, gold_links, hypothesis_links
 
     counts = LinkCounts()
-    for lines in read_pairs(arguments.gold, arguments.hypothesis, LINES):
-        for gold, hypothesis in zip(*lines):
-            number = counts.sentences + 1
-            sure, possible = _read(gold_links, gold, arguments.gold, number)
-            found = _read(hypothesis_links, hypothesis, arguments.hypothesis, number)
-            counts.add(sure, possible, found)
+    pairs = read_pairs(arguments.gold, arguments.hypothesis)
+    for number, (gold, hypothesis) in enumerate(pairs, start=1):
+        sure, possible = _read(gold_links, gold, arguments.gold, number)
+        counts.add(
+            sure, possible, _read(hypothesis_links, hypothesis, arguments.hypothesis, number)
+        )
     if not counts.sentences:
         raise UserError(f"{arguments.gold}: expected alignments, got an empty file")
-    for name, value in (
-        ("AER", counts.error_rate),
-        ("precision", counts.precision),
-        ("recall", counts.recall),
-    ):
-        print(f"{name:<10}{value:.4f}")
+    print(f"AER       {counts.error_rate:.4f}")
+    print(f"precision {counts.precision:.4f}")
+    print(f"recall    {counts.recall:.4f}")
 
 
 def _read(read, line, name, number):

@@ -13,29 +13,27 @@ entropy of each row in nats.
 import json
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli import flags
-from rnnsearch_tf.cli.shared import load_translator
+from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.files.reading import check_inputs, read_pairs
-from rnnsearch_tf.files.writing import Output
+from rnnsearch_tf.files.writing import open_output
 
 
 def arguments(parser: ArgumentParser) -> None:
-    flags.add_model(parser)
-    flags.add_switch(parser, "--soft", "write attention weights, as JSON")
-    flags.add_output(parser)
-    parser.add_argument("source", metavar="SOURCE", help="source sentences, plain or .gz")
-    parser.add_argument("target", metavar="TARGET", help="target sentences, as many lines")
+    shared.add_model(parser)
+    shared.add_switch(parser, "--soft", "write attention weights, as JSON")
+    shared.add_output(parser)
+    shared.add_pair(parser)
 
 
 def run(arguments: Namespace) -> None:
     files = (arguments.source, arguments.target)
     check_inputs(files)
-    with Output(arguments.output) as output:
-        translator = load_translator(arguments)
+    with open_output(arguments.output) as write:
+        translator = shared.load_translator(arguments)
         translator.require_attention("align")
         line = _soft if arguments.soft else _hard(translator)
-        for lines in read_pairs(*files, translator.config.search.batch_size):
-            output.write(map(line, translator.score_targets(*lines)))
+        for batch in shared.batches(read_pairs(*files), translator.config.search.batch_size):
+            write(map(line, translator.score_targets(*zip(*batch))))
 
 
 def _hard(translator):
@@ -49,8 +47,8 @@ def _hard(translator):
 
 
 def _soft(scored) -> str:
-    from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
     from rnnsearch_tf.alignment.links import as_lists, entropies
+    from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
 
     end = [SPECIAL_TOKENS[END_ID]]
     fields = {

@@ -12,14 +12,13 @@ another: --server ipv4:10.0.0.5:8500,10.0.0.6:8500, or dns:///NAME:8500 where NA
 of all of them.
 """
 
-import os
+import math
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli import flags
-from rnnsearch_tf.cli.shared import input_batches
+from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.files.writing import open_output
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
-from rnnsearch_tf.files.writing import Output
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -30,11 +29,7 @@ def arguments(parser: ArgumentParser) -> None:
         help="the server's gRPC address, or those of several replicas (see above)",
     )
     parser.add_argument("--model-name", required=True, metavar="NAME", help="the served model")
-    flags.add_whole_number(
-        parser,
-        "--model-version",
-        "version of the model (default: the latest)",
-    )
+    shared.add_number(parser, "--model-version", "version of the model (default: the latest)")
     parser.add_argument(
         "--signature",
         default="serving_default",
@@ -43,15 +38,13 @@ def arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--deadline",
-        type=flags.number("seconds above 0", flags.above_zero),
+        type=shared.number("seconds above 0", lambda seconds: 0 < seconds < math.inf),
         default="60",
         metavar="SECONDS",
         help="time limit of a request, with its retries (default: %(default)s)",
     )
-    flags.add_whole_number(
-        parser, "--batch-size", "maximum number of lines in a request", default=32
-    )
-    flags.add_whole_number(parser, "--concurrency", "requests in flight at once", default=4)
+    shared.add_number(parser, "--batch-size", "maximum number of lines in a request", default=32)
+    shared.add_number(parser, "--concurrency", "requests in flight at once", default=4)
     parser.add_argument(
         "--tls-ca", metavar="F", help="use TLS; certificate authority of the server, PEM"
     )
@@ -61,8 +54,8 @@ def arguments(parser: ArgumentParser) -> None:
         help="certificate of the client, PEM, if the server asks for one",
     )
     parser.add_argument("--tls-key", metavar="F", help="private key of --tls-certificate, PEM")
-    flags.add_output(parser)
-    flags.add_files(parser)
+    shared.add_output(parser)
+    shared.add_files(parser, "text to translate")
 
 
 def run(arguments: Namespace) -> None:
@@ -72,10 +65,9 @@ def run(arguments: Namespace) -> None:
         raise UsageError("expected --tls-certificate and --tls-key together, got one of them")
     if arguments.tls_key and not arguments.tls_ca:
         raise UsageError("--tls-key: expected --tls-ca with it, got none")
-    # The reading thread may still wait for standard input when the command ends, and Python cannot
-    # close sys.stdin then. So the thread reads a duplicate of the descriptor.
-    names = [os.dup(0) if name == "-" else name for name in arguments.files or ["-"]]
-    texts = input_batches(names, arguments.batch_size)
+    # the reading thread may still wait when the command ends, and Python then waits for sys.stdin
+    files = ["/dev/stdin" if name == "-" else name for name in arguments.files]
+    texts = shared.input_batches(files, arguments.batch_size)
     import_tensorflow()
     from rnnsearch_tf.extras.server.client import Client, tls_credentials
 
@@ -92,6 +84,6 @@ def run(arguments: Namespace) -> None:
         deadline=arguments.deadline,
         credentials=credentials,
     )
-    with client, Output(arguments.output) as output:
+    with open_output(arguments.output) as write, client:
         for lines in client.translate_batches(texts, arguments.concurrency):
-            output.write([line.text for line in lines])
+            write(line.text for line in lines)

@@ -8,16 +8,19 @@ there is an error. Writes nothing.
 
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--config", required=True, metavar="F.yaml", help="the configuration whose data to check"
+        "--config",
+        required=True,
+        metavar="F.yaml",
+        help="the configuration whose data to check: a file, or the name of a shipped one",
     )
-    flags.add_settings(parser, "change one setting first")
+    shared.add_settings(parser, "change one setting first; repeatable")
 
 
 def run(arguments: Namespace) -> int:

@@ -17,15 +17,15 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.cli import flags
-from rnnsearch_tf.cli.shared import load_translator
+from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files.reading import check_counts, read_all
-from rnnsearch_tf.files.writing import Output
+from rnnsearch_tf.files.reading import read_lines, read_pairs
+from rnnsearch_tf.files.writing import open_output
 from rnnsearch_tf.runtime.progress import progress
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ LABELS = {"bleu": "BLEU", "chrf": "chrF2", "tokenized_bleu": "BLEU, tokenized"}
 
 
 def arguments(parser: ArgumentParser) -> None:
-    flags.add_model(parser)
+    shared.add_model(parser)
     parser.add_argument(
         "--source", required=True, metavar="F", help="source sentences, plain or .gz"
     )
@@ -55,40 +55,43 @@ def arguments(parser: ArgumentParser) -> None:
             " the same sentences"
         ),
     )
-    flags.add_switch(parser, "--by-length", "add a table by source length (Figure 2)")
-    flags.add_switch(parser, "--tokenized", "add BLEU of tokens (tokenize=none)")
-    flags.add_switch(parser, "--lowercase", "ignore case; the signature says so")
-    flags.add_switch(parser, "--json", "write one JSON object in place of the table")
+    shared.add_switch(parser, "--by-length", "add a table by source length (Figure 2)")
+    shared.add_switch(parser, "--tokenized", "add BLEU of tokens (tokenize=none)")
+    shared.add_switch(parser, "--lowercase", "ignore case; the signature says so")
+    shared.add_switch(parser, "--json", "write one JSON object in place of the table")
     parser.add_argument(
         "--output", metavar="TRANSLATIONS", help="also write the translations to this file"
     )
-    flags.add_beam_size(parser)
+    shared.add_beam_size(parser)
 
 
 def run(arguments: Namespace) -> None:
-    changes = {"beam_size": arguments.beam_size} if arguments.beam_size else {}
-    inputs = [arguments.source, *arguments.reference]
-    sources, *references = map(read_all, inputs)
-    for path, lines in zip(arguments.reference, references):
-        check_counts((arguments.source, path), (len(sources), len(lines)))
+    sources, *references = _read(arguments)
+    with open_output(arguments.output or os.devnull) as write:  # before the model is loaded
+        translator = shared.load_translator(arguments)
+        if arguments.tokenized:
+            _check_words(translator.config.target)
+        if translator.config.target.lowercase and not arguments.lowercase:
+            log.warning(
+                "warning: the model writes lower case and the scores are cased; --lowercase ignores"
+                " case"
+            )
+        changes = {"beam_size": arguments.beam_size} if arguments.beam_size else {}
+        translations = _translated(translator, sources, changes)
+        write(translation.text for translation in translations)
+    report = _report(translator, translations, references, arguments)
+    with open_output() as write:
+        write([json.dumps(report, ensure_ascii=False)] if arguments.json else _table(report))
+
+
+def _read(arguments: Namespace) -> Iterator[list[str]]:
+    """Yield the lines of the source and of each reference, as many in each."""
+    sources = list(read_lines(arguments.source))
     if not sources:
         raise UserError(f"{arguments.source}: expected sentences to evaluate, got an empty file")
-    written = Output(arguments.output) if arguments.output else None  # before the model is loaded
-    translator = load_translator(arguments)
-    if arguments.tokenized:
-        _check_words(translator.config.target)
-    if translator.config.target.lowercase and not arguments.lowercase:
-        log.warning(
-            "warning: the model writes lower case and the scores are cased; --lowercase ignores"
-            " case"
-        )
-    translations = _translated(translator, sources, changes)
-    if written:
-        with written:
-            written.write(translation.text for translation in translations)
-    report = _report(translator, translations, references, arguments)
-    with Output() as output:
-        output.write([json.dumps(report, ensure_ascii=False)] if arguments.json else _table(report))
+    yield sources
+    for path in arguments.reference:
+        yield [reference for _, reference in read_pairs(arguments.source, path)]
 
 
 def _check_words(config):

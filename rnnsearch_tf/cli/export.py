@@ -13,14 +13,23 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 
 def arguments(parser: ArgumentParser) -> None:
-    flags.add_model(parser, settings="change one option of the profile; repeatable")
-    flags.add_folder(parser, "folder of the served model; its versions are numbered folders")
+    shared.add_model(
+        parser, "change one option of the profile, such as search.beam_size=4; repeatable"
+    )
+    parser.add_argument(
+        "--output",
+        required=True,
+        metavar="DIR",
+        help="folder of the served model; its versions are numbered folders",
+    )
+    shared.add_number(parser, "--version", "number of the version (default: the next one)")
     parser.add_argument(
         "--format",
         choices=("savedmodel", "onnx"),
@@ -28,7 +37,6 @@ def arguments(parser: ArgumentParser) -> None:
         help="savedmodel: for TensorFlow Serving (the default); onnx: DIR/N/model.onnx, with"
         " --set weights=int8 small and fast (needs rnnsearch-tf[onnx])",
     )
-    flags.add_whole_number(parser, "--version", "number of the version (default: the next one)")
     parser.add_argument(
         "--profile",
         metavar="F.yaml",
@@ -39,11 +47,10 @@ def arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     for folder in arguments.model:
         Run.open(folder)  # fail before the slow import of TensorFlow
+    if arguments.format == "onnx":
+        require("export --format onnx", "tf2onnx", "onnx", "onnxruntime")
     import_tensorflow()
     if arguments.format == "onnx":
-        from rnnsearch_tf.runtime.optional import require
-
-        require("export --format onnx", "tf2onnx", "onnx", "onnxruntime")
         from rnnsearch_tf.extras.onnx.export import export_onnx as export
     else:
         from rnnsearch_tf.export.writer import export_model as export

@@ -16,7 +16,7 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.config import check_value
 from rnnsearch_tf.data.pairs import SIDES
 from rnnsearch_tf.errors import UsageError, UserError
@@ -45,7 +45,7 @@ def arguments(parser: ArgumentParser) -> None:
             metavar="CODE",
             help="such as es or pt-BR (default: taken from the name of the file)",
         )
-    flags.add_whole_number(parser, "--minutes", "time limit of the training", default=60)
+    shared.add_number(parser, "--minutes", "time limit of the training", default=60)
 
 
 def run(arguments: Namespace) -> None:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
-import functools
 import importlib
 import logging
 import os
-import pathlib
 import re
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Sequence
 from types import ModuleType
@@ -50,12 +50,12 @@ GROUPS = {
     },
     "deployment": {
         "export": "write a SavedModel for TensorFlow Serving, text in and text out",
-        "serve": "serve exports over gRPC and REST, like tensorflow_model_server",
+        "serve": "serve an export over gRPC and REST, like tensorflow_model_server",
         "client": "translate with a served model, over gRPC",
         "preset": "convert a trained model to a keras-nlp preset",
     },
     "phrase-based systems (Moses)": {
-        "rescore": "add the model's score to a Moses n-best list",
+        "rescore": "add the model's score to an n-best list or a phrase table",
     },
     "help and configuration": {
         "options": "list the shipped configurations and the options, or explain one",
@@ -63,7 +63,7 @@ GROUPS = {
 }
 """The commands by purpose, in the order of --help: {group: {command: description}}."""
 
-VERBS = {verb: meaning for group in GROUPS.values() for verb, meaning in group.items()}
+COMMANDS = {name: meaning for group in GROUPS.values() for name, meaning in group.items()}
 
 START = """rnnsearch trains and serves translation models. To begin:
 
@@ -73,13 +73,13 @@ START = """rnnsearch trains and serves translation models. To begin:
  next command
   rnnsearch init mine --pairs F --columns 1,2 the same for one file of pairs (.tsv, .csv)
 
-rnnsearch --help lists all commands, rnnsearch help COMMAND explains one."""
+rnnsearch --help lists all commands, rnnsearch COMMAND --help explains one."""
 
-EXIT_DONE = 0
-EXIT_FAILED = 1
-EXIT_INTERRUPTED = 130
-EXIT_NO_READER = 141
-"""The reader of the output is gone: 128 + SIGPIPE, as shells report it."""
+ABOUT = """rnnsearch COMMAND --help explains a command; rnnsearch --version prints the version.
+Results go to standard output, messages and progress to standard error; --quiet shows errors only.
+Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C or SIGTERM (a training is saved
+and can be resumed), 141 the reader of the output is gone. RNNSEARCH_DEBUG=1 shows tracebacks.
+Documents: docs/guide.md, docs/first-hour.md, docs/troubleshooting.md of the source distribution."""
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -97,81 +97,92 @@ def run(argv: Sequence[str] | None = None) -> int:
         rnnsearch 0.1.0
         0
     """
-    return _run_program(_dispatch, argv)
-
-
-def run_module(module: ModuleType, program: str, argv: Sequence[str] | None = None) -> int:
-    """Run a module that has a command's two functions as a program, as ``python -m papers`` does.
-
-    Args:
-        program: name of the program in messages.
-        argv: the words after the program's name; None: those of ``sys.argv``.
-
-    Returns:
-        The exit code, see :func:`run`.
-    """
-    return _run_program(functools.partial(_run_command, module, program), argv)
-
-
-def _run_program(command, argv) -> int:
-    """Call a function of the words; an error is printed as one line. Return the exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace", write_through=True)
-    logging.basicConfig(
-        format="rnnsearch: %(message)s", level=logging.WARNING, stream=sys.stderr, force=True
-    )
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    logging.basicConfig(format="rnnsearch: %(message)s", level=logging.WARNING, force=True)
     try:
-        with warnings.catch_warnings():
+        with _sigterm_interrupts(), warnings.catch_warnings():
             if not os.environ.get("RNNSEARCH_DEBUG"):
                 warnings.simplefilter("ignore")  # those are for developers; ours are logged
-            code = command(argv) or EXIT_DONE
+            code = _dispatch(argv)
         sys.stdout.flush()
-        return code
+        return code or 0
     except SystemExit as stop:  # argparse, after --help
-        return int(stop.code or EXIT_DONE)
+        return int(stop.code or 0)
     except BrokenPipeError:
-        # otherwise Python itself would try to flush, and complain
-        with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+        with open(os.devnull, "wb") as nowhere:  # Python flushes standard output when it ends
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        return EXIT_NO_READER
+        return 141
     except KeyboardInterrupt:
-        _say("interrupted")
-        return EXIT_INTERRUPTED
-    except Exception as error:  # users see one line, RNNSEARCH_DEBUG shows the traceback
+        return _say("interrupted", 130)
+    except Exception as error:
         if os.environ.get("RNNSEARCH_DEBUG"):
             raise
         return _explain(error)
 
 
-def _dispatch(argv) -> int:
-    if not argv:
+def _explain(error: Exception) -> int:
+    """Print one line about an error; return the exit code."""
+    if isinstance(error, UserError):
+        return _say(f"error: {error}", error.exit_code)
+    if isinstance(error, OSError):
+        return _say(f"error: {error.filename or 'output'}: {error.strerror or error}", 1)
+    if KeyboardInterrupt.__name__ in str(error):  # of Python code that TensorFlow ran
+        return _say("interrupted", 130)
+    reason = f"{type(error).__name__}: {one_line(error, 300)}"
+    return _say(f"unexpected error: {reason} (RNNSEARCH_DEBUG=1 shows where)", 1)
+
+
+def _say(message: str, code: int) -> int:
+    print(f"rnnsearch: {' '.join(message.split())}", file=sys.stderr)
+    return code
+
+
+@contextlib.contextmanager
+def _sigterm_interrupts():
+    """Raise KeyboardInterrupt at SIGTERM, as at Ctrl-C; training saves its state at both."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _dispatch(argv) -> int | None:
+    name, *words = argv or [""]
+    if name == "help" and words:
+        name, words = words[0], ["--help"]
+    if not name:
         print(START)
-        return EXIT_DONE
-    name, *rest = argv
-    if name in ("-h", "--help") or argv == ["help"]:
+    elif name in ("-h", "--help", "help"):
         print(_overview())
-        return EXIT_DONE
-    if name == "help":
-        return _dispatch([*rest, "--help"])
-    if name in ("--version", "version"):
+    elif name == "--version":
         print(f"rnnsearch {__version__}")
-        return EXIT_DONE
-    if name not in VERBS:
-        raise UsageError(f"unknown command {name!r}{_nearest(name, VERBS)}; see rnnsearch --help")
-    return _run_command(_module(name), f"rnnsearch {name}", rest)
+    elif name not in COMMANDS:
+        raise UsageError(
+            f"unknown command {name!r}{_nearest(name, COMMANDS)}; see rnnsearch --help"
+        )
+    else:
+        return _run_command(name, words)
+    return None
 
 
-def _run_command(command, program, words) -> int:
-    """Parse the words, set up logging as they ask for, and call the module's run()."""
-    arguments = _parser(command, program).parse_intermixed_args(words)
-    default = getattr(command, "LOG_LEVEL", logging.WARNING)
-    logging.getLogger("rnnsearch_tf").setLevel(logging.ERROR if arguments.quiet else default)
+def _run_command(name, words) -> int | None:
+    """Parse the words and call the module's run(); --quiet leaves out all but errors."""
+    command = _module(name)
+    arguments = parser_of(name).parse_intermixed_args(words)
+    log = logging.getLogger("rnnsearch_tf")
+    log.setLevel(getattr(command, "LOG_LEVEL", logging.WARNING))
     if not arguments.quiet:
-        return command.run(arguments) or EXIT_DONE
+        return command.run(arguments)
+    log.setLevel(logging.ERROR)
     with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stderr(nowhere):
-        return command.run(arguments) or EXIT_DONE
+        return command.run(arguments)
 
 
 def _module(name) -> ModuleType:
@@ -180,13 +191,9 @@ def _module(name) -> ModuleType:
 
 def parser_of(name: str) -> Parser:
     """The argument parser of a command, by its name."""
-    return _parser(_module(name), f"rnnsearch {name}")
-
-
-def _parser(command, program) -> Parser:
-    """The argument parser of a module, with the options of every command."""
+    command = _module(name)
     parser = Parser(
-        prog=program,
+        prog=f"rnnsearch {name}",
         description=command.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -201,76 +208,30 @@ def _parser(command, program) -> Parser:
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises UsageErrors, which name the nearest option."""
 
-    @property
-    def actions(self) -> list[argparse.Action]:
-        """All arguments. argparse has no public list of them; tried with Python 3.11's, and tested
-        by tests/house/test_library_internals.py.
-        """
-        return self._actions
-
     def error(self, message: str) -> NoReturn:
         message = " ".join(message.removeprefix("argument ").split())
-        unknown = re.match(r"unrecognized arguments: (-[^\s=]+)", message)
-        if unknown:
-            names = [name for action in self.actions for name in action.option_strings]
-            message = f"unknown option {unknown[1]}{_nearest(unknown[1], names)}"
+        if unknown := re.match(r"unrecognized arguments: (-[^\s=]+)", message):
+            known = re.findall(r"--[a-z-]+", self.format_help())
+            message = f"unknown option {unknown[1]}{_nearest(unknown[1], known)}"
         raise UsageError(f"{message}; see {self.prog} --help")
 
 
 def _overview() -> str:
-    width = max(map(len, VERBS))
-    groups = []
-    for group, verbs in GROUPS.items():
-        lines = [f"  {name:<{width}}  {meaning}" for name, meaning in verbs.items()]
-        groups.append("\n".join([f"{group}:", *lines]))
-    return (
-        "usage: rnnsearch COMMAND …\n\nAttention-based neural machine translation (Bahdanau, Cho"
-        " and Bengio 2015) in TensorFlow.\n\n"
-        + "\n\n".join(groups)
-        + "\n\nrnnsearch help COMMAND explains a command; rnnsearch --version prints the"
-        " version.\nResults go to standard output, messages and progress to standard error;"
-        " --quiet shows errors only.\nExit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted"
-        " by Ctrl-C or SIGTERM (a training is saved\nand can be resumed), 141 the reader of the"
-        " output is gone.\nRNNSEARCH_DEBUG=1 shows tracebacks.\n"
-        f"Documents: {_documents()}: guide.md, first-hour.md, troubleshooting.md."
-    )
-
-
-def _documents() -> str:
-    """Where the documents are: beside the package, or, from a wheel, in the source distribution."""
-    beside = pathlib.Path(__file__).parents[2] / "docs"
-    found = (beside / "guide.md").exists()
-    return str(beside) if found else "docs/ of the source distribution and of a clone"
+    width = max(map(len, COMMANDS))
+    parts = [
+        "usage: rnnsearch COMMAND …",
+        "Attention-based neural machine translation (Bahdanau, Cho and Bengio 2015) in TensorFlow.",
+    ]
+    for group, commands in GROUPS.items():
+        lines = [f"  {name:<{width}}  {meaning}" for name, meaning in commands.items()]
+        parts.append("\n".join([f"{group}:", *lines]))
+    return "\n\n".join([*parts, ABOUT])
 
 
 def _nearest(name, names) -> str:
-    """A guess at what was meant: the nearest of the names; or all of them, as a far guess is worse
-    than none.
-    """
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
-    return (
-        f"; did you mean {close[0]}?" if close else f"; expected one of {', '.join(sorted(names))}"
-    )
+    return f"; did you mean {close[0]}?" if close else ""
 
 
-def _explain(error: Exception) -> int:
-    """Print one line about the error; returns the exit code."""
-    if isinstance(error, UserError):
-        _say(f"error: {error}")
-        return error.exit_code
-    if isinstance(error, OSError):
-        _say(f"error: {error.filename or 'standard output'}: {error.strerror or error}")
-        return EXIT_FAILED
-    if KeyboardInterrupt.__name__ in str(error):  # of Python code that TensorFlow ran
-        _say("interrupted")
-        return EXIT_INTERRUPTED
-    _say(
-        f"unexpected error: {type(error).__name__}: {one_line(error, 300)} (RNNSEARCH_DEBUG=1 shows"
-        " where)"
-    )
-    return EXIT_FAILED
-
-
-def _say(message):
-    with contextlib.suppress(OSError):  # the reader of standard error may be gone, too
-        print("rnnsearch: " + " ".join(str(message).split()), file=sys.stderr, flush=True)
+if __name__ == "__main__":
+    sys.exit(run())

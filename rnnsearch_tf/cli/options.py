@@ -7,11 +7,15 @@ default, unit, limits and meaning.
 """
 
 import difflib
+import operator
 import re
+import shutil
+import textwrap
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli.shared import wrapped, yaml_value
-from rnnsearch_tf.config import default_of, option_fields, shipped_configs
+import yaml
+
+from rnnsearch_tf.config import Config, option_fields, shipped_configs
 from rnnsearch_tf.config.option import LIMITS
 from rnnsearch_tf.errors import UsageError
 
@@ -40,41 +44,41 @@ def _list(shipped):
     column = 2 + max(map(len, shipped))
     print("configurations (rnnsearch options NAME prints one):")
     for name, path in shipped.items():
-        print(wrapped(_purpose(path), f"  {name:<{column}}", " " * (column + 2)))
-    sections = {}
-    for name, _ in option_fields():
-        section, _, option = name.rpartition(".")
-        sections.setdefault(section, []).append(option)
+        print(_wrapped(_purpose(path), f"  {name:<{column}}", " " * (column + 2)))
     print(
         "\noptions (rnnsearch options SECTION.OPTION explains one, rnnsearch options SECTION. all):"
     )
+    sections = {}
+    for name, _ in option_fields():
+        section, _, option = name.partition(".")
+        sections.setdefault(section, []).append(option)
     for section, names in sections.items():
-        print(wrapped(", ".join(names), f"  {section}. " if section else "  ", "    "))
+        print(_wrapped(", ".join(names), f"  {section}. ", "    "))
 
 
 def _explain(name, shipped):
     """Print the options of this name, or whose name begins with it or has it in its last word."""
-    entries = list(_entries())
+    options = dict(option_fields())
     chosen = [
-        entry for entry in entries if entry[0].startswith(name) or name in entry[0].split(".")[-1]
+        option for option in options if option.startswith(name) or name in option.split(".")[-1]
     ]
     if not chosen:
-        words = {word for option, *_ in entries for word in (option, option.split(".")[-1])}
-        close = difflib.get_close_matches(name, sorted({*words, *shipped}), n=1)
+        names = {*options, *(option.split(".")[-1] for option in options), *shipped}
+        close = difflib.get_close_matches(name, sorted(names), n=1)
         hint = f"did you mean {close[0]}?" if close else "rnnsearch options lists them"
         raise UsageError(
             f"expected the name of a configuration or of an option, or a part of it, got {name};"
             f" {hint}"
         )
-    for option, field, default in chosen:
-        print(f"{option}: {yaml_value(default)}{_limits(field.metadata)}")
-        print(wrapped(field.metadata["meaning"], "    ", "    "))
+    for option in chosen:
+        metadata = options[option].metadata
+        default = operator.attrgetter(option)(Config())
+        print(f"{option}: {_as_yaml(default)}{_limits(metadata)}")
+        print(_wrapped(metadata["meaning"], "    ", "    "))
 
 
-def _entries():
-    """Yield (name, dataclass field, default) of every option."""
-    for name, field in option_fields():
-        yield name, field, default_of(name)
+def _as_yaml(value):
+    return yaml.safe_dump(value, default_flow_style=True).removesuffix("...\n").strip()
 
 
 def _limits(metadata):
@@ -83,7 +87,8 @@ def _limits(metadata):
     words += [
         f"{word} {metadata[key]}" for key, (_, word) in LIMITS.items() if metadata[key] is not None
     ]
-    words += [" | ".join(map(str, metadata["choices"]))] if metadata["choices"] else []
+    words += [" | ".join(metadata["choices"])] if metadata["choices"] else []
+    words += [f"of {', '.join(metadata['systems'])}"] if metadata["systems"] else []
     return f"  ({'; '.join(words)})" if words else ""
 
 
@@ -95,3 +100,13 @@ def _purpose(path):
             break
         lines.append(line.lstrip("# "))
     return re.split(r"(?<!et al)\.(?:\s|$)", " ".join(lines))[0]
+
+
+def _wrapped(text: str, first: str, rest: str) -> str:
+    """The text in the terminal's width, 60 to 120 columns; the prefixes are of the first line and
+    of the others.
+    """
+    width = max(60, min(shutil.get_terminal_size().columns, 120))
+    return textwrap.fill(
+        text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )

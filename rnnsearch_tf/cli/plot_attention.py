@@ -7,34 +7,37 @@ the extra `plots`.
 
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli import flags
-from rnnsearch_tf.cli.shared import input_batches, load_translator
-from rnnsearch_tf.runtime.optional import require
+from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.files.atomic import make_folder, write_file
-from rnnsearch_tf.files.reading import check_inputs
-from rnnsearch_tf.files.writing import Output
+from rnnsearch_tf.files.writing import open_output
+from rnnsearch_tf.runtime.optional import require
 
 
 def arguments(parser: ArgumentParser) -> None:
-    flags.add_model(parser)
-    flags.add_folder(parser, "folder to write", default="attention")
-    flags.add_files(parser, "source sentences")
+    shared.add_model(parser)
+    parser.add_argument(
+        "--output",
+        default="attention",
+        metavar="DIR",
+        help="folder to write (default: %(default)s)",
+    )
+    shared.add_files(parser, "source sentences")
 
 
 def run(arguments: Namespace) -> None:
     require("pictures", "matplotlib")
-    check_inputs(arguments.files)
+    batches = shared.input_batches(arguments.files, size=64)
     folder = make_folder(arguments.output)
-    translator = load_translator(arguments)
+    translator = shared.load_translator(arguments)
     translator.require_attention("plot-attention")
     from rnnsearch_tf.extras.plots.alignment import png
 
     number = 0
-    with Output() as output:
-        for texts in input_batches(arguments.files, translator.config.search.batch_size):
+    with open_output() as write:
+        for texts in batches:
             for translation in translator.translate(texts):
                 number += 1
                 path = folder / f"attention-{number:04d}.png"
                 if translation.source_tokens:
                     write_file(path, png(translation.plot()))
-                output.write([str(path) if translation.source_tokens else ""])
+                write([str(path) if translation.source_tokens else ""])

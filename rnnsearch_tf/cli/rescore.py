@@ -1,5 +1,5 @@
-"""Add the model's score to a Moses n-best list, or with --phrase-table to a phrase table; other
-fields stay the same, byte for byte.
+"""Add the model's score to a Moses n-best list, or with --phrase-table to a phrase table. Other
+fields stay the same.
 
 An n-best list has lines `id ||| text ||| features ||| score`; the id is the line number of the
 source, from 0; both are Moses tokens. Each line gets `RNN= value` after its features: the natural
@@ -10,35 +10,30 @@ of which Moses takes the logarithm:
   p      the model's probability of the target phrase given the source phrase, the end
          symbol included, not length-normalized
   e^n    where n is the number of words of both phrases that the model does not know
-OUT appears when it is complete.
 """
 
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli import flags
-from rnnsearch_tf.cli.shared import load_translator
+from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.files.reading import read_all
-from rnnsearch_tf.files.writing import whole_file
+from rnnsearch_tf.files.reading import check_inputs, read_lines
+from rnnsearch_tf.files.writing import open_output
 from rnnsearch_tf.runtime.progress import progress
 
 
 def arguments(parser: ArgumentParser) -> None:
-    flags.add_model(parser)
+    shared.add_model(parser)
     parser.add_argument("--source", metavar="SOURCE", help="source sentences of the n-best list")
-    flags.add_switch(parser, "--phrase-table", "rescore the phrase table IN, and write OUT")
+    shared.add_switch(parser, "--phrase-table", "rescore the phrase table IN, and write OUT")
     parser.add_argument(
         "files",
         nargs="*",
         metavar="FILE",
-        help="NBEST, or IN and OUT of a phrase table; plain or .gz",
+        help="NBEST, or IN and OUT of a phrase table; UTF-8, plain or .gz",
     )
 
 
 def run(arguments: Namespace) -> None:
-    from rnnsearch_tf.extras.moses.nbest import read_nbest, rescored
-    from rnnsearch_tf.extras.moses.phrase_table import scored
-
     files = arguments.files
     expected = 2 if arguments.phrase_table else 1
     if len(files) != expected or arguments.phrase_table is bool(arguments.source):
@@ -46,14 +41,19 @@ def run(arguments: Namespace) -> None:
             "expected --source SOURCE NBEST, or --phrase-table IN OUT, got"
             f" {'--source and ' if arguments.source else ''}{len(files)} file(s)"
         )
+    check_inputs(files[:1])
+    with open_output(files[1] if arguments.phrase_table else None) as write:
+        for lines in progress(_rescored(arguments), doing="rescoring", unit="blocks"):
+            write(lines)
+
+
+def _rescored(arguments):
+    """Yield lists of lines."""
+    from rnnsearch_tf.extras.moses.nbest import read_nbest, rescored
+    from rnnsearch_tf.extras.moses.phrase_table import scored
+
     if arguments.phrase_table:
-        translator = load_translator(arguments)
-        with whole_file(files[1]) as output:
-            output.writelines(progress(scored(translator, files[0]), doing="scoring", unit="lines"))
-        return
-    sources = read_all(arguments.source)
-    lists = progress(read_nbest(files[0], len(sources)), doing="rescoring", total=len(sources))
-    translator = load_translator(arguments)
-    with whole_file(None) as output:
-        for lines in rescored(translator, sources, lists):
-            output.writelines(lines)
+        return scored(shared.load_translator(arguments), arguments.files[0])
+    sources = list(read_lines(arguments.source))
+    lists = read_nbest(arguments.files[0], len(sources))
+    return rescored(shared.load_translator(arguments), sources, lists)

@@ -9,31 +9,27 @@ sentence always gets the same samples. Table 3 of Cho et al. 2014a has the five 
 
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli import flags
-from rnnsearch_tf.cli.shared import input_batches, load_translator
-from rnnsearch_tf.files.writing import Output
-
-LINES = 64
-"""Number of sentences to read at once."""
+from rnnsearch_tf.cli import arguments as shared
+from rnnsearch_tf.files.writing import open_output
 
 
 def arguments(parser: ArgumentParser) -> None:
-    flags.add_model(parser)
-    flags.add_whole_number(parser, "-n", "samples for each sentence", default=10)
-    flags.add_files(parser, "source sentences")
+    shared.add_model(parser)
+    shared.add_number(parser, "-n", "samples for each sentence", default=10)
+    shared.add_files(parser, "source sentences")
 
 
 def run(arguments: Namespace) -> None:
-    batches = input_batches(arguments.files, LINES)
-    translator = load_translator(arguments)
-    from rnnsearch_tf.translation.results import distinct
+    batches = shared.input_batches(arguments.files, size=64)
+    with open_output() as write:
+        translator = shared.load_translator(arguments)
+        from rnnsearch_tf.translation.results import distinct
 
-    index = 0
-    with Output() as output:
+        number = 0
         for texts in batches:
             for samples in translator.sample(texts, arguments.n):
-                output.write(
-                    f"{index}\t{value:.6f}\t{count}\t{text}"
-                    for text, value, count in distinct(samples)
+                write(
+                    f"{number}\t{log_probability:.6f}\t{count}\t{text}"
+                    for text, log_probability, count in distinct(samples)
                 )
-                index += 1
+                number += 1

@@ -6,28 +6,22 @@ It is not length-normalized.
 
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli import flags
-from rnnsearch_tf.cli.shared import line_progress, load_translator
-from rnnsearch_tf.files.reading import check_inputs, count_lines, read_pairs
-from rnnsearch_tf.files.writing import Output
+from rnnsearch_tf.cli import arguments as shared
+from rnnsearch_tf.files.reading import check_inputs, read_pairs
+from rnnsearch_tf.files.writing import open_output
 
 
 def arguments(parser: ArgumentParser) -> None:
-    flags.add_model(parser)
-    parser.add_argument("source", metavar="SOURCE", help="source sentences, plain or .gz")
-    parser.add_argument("target", metavar="TARGET", help="target sentences, as many lines")
+    shared.add_model(parser)
+    shared.add_pair(parser)
 
 
 def run(arguments: Namespace) -> None:
-    check_inputs([arguments.source, arguments.target])
-    total = count_lines([arguments.source])
-    with (
-        Output() as output,
-        line_progress("scoring", total, None) as bar,
-    ):
-        translator = load_translator(arguments)
-        pairs = read_pairs(arguments.source, arguments.target, translator.config.search.batch_size)
-        for sources, targets in pairs:
-            for scored in translator.score_targets(sources, targets):
-                output.write([f"{scored.log_probability:.6f}"])
-            bar.update(len(sources))
+    files = (arguments.source, arguments.target)
+    check_inputs(files)
+    with open_output() as write, shared.line_progress("scoring") as bar:
+        translator = shared.load_translator(arguments)
+        for batch in shared.batches(read_pairs(*files), translator.config.search.batch_size):
+            scores = translator.score(*zip(*batch))
+            write(f"{score:.6f}" for score in scores)
+            bar.update(len(scores))

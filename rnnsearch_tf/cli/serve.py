@@ -12,7 +12,7 @@ import logging
 import signal
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.cli import flags
+from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 LOG_LEVEL = logging.INFO
@@ -31,8 +31,8 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="DIR",
         help="folder with a numbered folder for each version, as `rnnsearch export` writes it",
     )
-    flags.add_whole_number(parser, "--port", "gRPC port; 0: a free one", 0, 65535, 8500)
-    flags.add_whole_number(parser, "--rest-api-port", "REST port; 0: a free one", 0, 65535, 8501)
+    shared.add_number(parser, "--port", "gRPC port; 0: a free one", 8500, 0, 65535)
+    shared.add_number(parser, "--rest-api-port", "REST port; 0: a free one", 8501, 0, 65535)
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
     )

@@ -34,23 +34,20 @@ token, a column for each source token, the end symbols last.
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
-from typing import Any
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.cli import flags
-from rnnsearch_tf.cli.shared import input_batches, line_progress, load_translator
+from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.about import read_about
 from rnnsearch_tf.export.publishing import exported_version
+from rnnsearch_tf.files.reading import check_inputs
+from rnnsearch_tf.files.writing import open_output
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.text.sentences import check_splitting, join_sentences, split_sentences
-from rnnsearch_tf.files.reading import check_inputs, count_lines
-from rnnsearch_tf.files.writing import Output
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,150 +56,106 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: ArgumentParser) -> None:
-    flags.add_model(parser)
-    flags.add_beam_size(parser)
-    flags.add_whole_number(
-        parser,
-        "--n-best",
-        "number of hypotheses for each sentence, at most the beam size",
-        default=1,
+    shared.add_model(parser)
+    shared.add_beam_size(parser)
+    shared.add_number(
+        parser, "--n-best", "hypotheses for each sentence, at most the beam size", default=1
     )
-    flags.add_switch(parser, "--json", "write JSON, see above")
-    flags.add_switch(parser, "--alignment", "also write alignments")
-    flags.add_switch(
+    shared.add_switch(parser, "--json", "write JSON, see above")
+    shared.add_switch(parser, "--alignment", "also write alignments")
+    shared.add_switch(
+        parser, "--probabilities", "also write the probability of the sentence and of each token"
+    )
+    shared.add_switch(
         parser,
         "--replace-unknown",
         "replace each unknown word by the source word with the highest attention",
     )
-    flags.add_switch(
-        parser, "--probabilities", "also write the probability of the sentence and of each token"
+    shared.add_switch(
+        parser, "--split-sentences", "cut each line into sentences, and translate these"
     )
-    flags.add_switch(
-        parser,
-        "--split-sentences",
-        "cut each line into sentences, translate these, and join them to one line",
-    )
-    flags.add_output(parser)
-    flags.add_files(parser)
+    shared.add_output(parser)
+    shared.add_files(parser, "text to translate")
 
 
 def run(arguments: Namespace) -> None:
-    nbest = arguments.n_best
-    changes = {}
-    if arguments.beam_size:
-        changes["beam_size"] = arguments.beam_size
-    if arguments.replace_unknown:
-        changes["replace_unknown"] = True
-    form = "json" if arguments.json else "nbest" if nbest > 1 else "text"
-    if arguments.probabilities and form == "nbest":
-        raise UsageError("--probabilities: expected no n-best list with it; add --json")
-    if arguments.split_sentences:
-        _check_split(arguments, form)
+    form = "json" if arguments.json else "nbest" if arguments.n_best > 1 else "text"
+    _check(arguments, form)
+    search = {"nbest": arguments.n_best}
+    search |= {"beam_size": arguments.beam_size} if arguments.beam_size else {}
+    search |= {"replace_unknown": True} if arguments.replace_unknown else {}
     check_inputs(arguments.files)
-    output = Output(arguments.output)
-    exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None
-    if sys.stdin.isatty() and not arguments.files:  # TensorFlow alone takes seconds
-        print(
-            f"loading {' and '.join(arguments.model)}; then type a sentence and press Enter; Ctrl-D"
-            " ends",
-            file=sys.stderr,
-        )
-    translator = (
-        _load_exported(exported, form, arguments, nbest) if exported else load_translator(arguments)
-    )
-    if arguments.alignment and not exported:
-        translator.require_attention("--alignment")
-    translator.translate([], nbest, **changes)  # refuses wrong options before it reads any text
-    batch_size = translator.search_config(**changes).batch_size
-    alignment = None
-    if arguments.alignment:
-        alignment = _soft if form == "json" else _hard(translator)
-    languages = _languages(translator, exported) if arguments.split_sentences else ("", "")
-    number = done = 0  # sentences, lines
-    inputs = input_batches(arguments.files, batch_size)
-    total = count_lines(arguments.files or ["-"])
-    with (
-        output,
-        line_progress("translating", total, arguments.output) as bar,
-    ):
-        for texts in inputs:
-            cut = [split_sentences(text, languages[0]) for text in texts] if languages[0] else None
-            sentences = list(itertools.chain.from_iterable(cut)) if cut else texts
-            try:
-                translations = translator.translate(sentences, nbest, **changes)
-            except UserError as error:  # it counts from the first sentence here
-                raise type(error)(f"lines {done + 1} to {done + len(texts)}: {error}") from None
-            done += len(texts)
-            logs = itertools.repeat(None)
-            if arguments.probabilities:
-                logs = _token_log_probabilities(translator, exported, sentences, translations)
-            written = []  # of each sentence
-            for translation, of_tokens in zip(translations, logs):
-                is_to_align = exported and alignment and translation.tokens
-                if is_to_align and not translation.alignment.any():
-                    raise UsageError(
-                        f"--alignment: expected a model with attention, got {exported}, which"
-                        " aligns nothing"
-                    )
-                written.append(formatted(translation, number, form, alignment, nbest, of_tokens))
-                number += 1
-            lines = itertools.chain.from_iterable(written)
-            output.write(
-                _paragraphs(cut, translations, lines, form, languages[1]) if cut else lines
+    with open_output(arguments.output) as write:
+        if sys.stdin.isatty() and arguments.files == ["-"]:
+            print(
+                f"loading {' and '.join(arguments.model)}; then type a sentence and press Enter;"
+                " Ctrl-D ends",
+                file=sys.stderr,
             )
-            bar.update(len(texts))
+        translator, languages = _loaded(arguments, form)
+        lines_of = _Lines(translator, arguments, form)
+        translator.translate([], **search)  # refuses a wrong option before it reads any text
+        search_config = {name: value for name, value in search.items() if name != "nbest"}
+        size = translator.search_config(**search_config).batch_size
+        done = 0
+        with shared.line_progress("translating", arguments.output) as bar:
+            for texts in shared.input_batches(arguments.files, size):
+                if arguments.split_sentences:
+                    cut = [split_sentences(text, languages[0]) for text in texts]
+                else:
+                    cut = [[text] for text in texts]
+                sentences = [sentence for line in cut for sentence in line]
+                try:
+                    translations = translator.translate(sentences, **search)
+                except UserError as error:
+                    lines = f"lines {done + 1} to {done + len(texts)}"
+                    raise type(error)(f"{lines}: {error}") from None
+                lines = lines_of(sentences, translations)
+                if arguments.split_sentences:
+                    lines = _paragraphs(cut, translations, lines, form, languages[1])
+                write(lines)
+                done += len(texts)
+                bar.update(len(texts))
 
 
-def _check_split(arguments, form):
-    """Refuse what does not go with --split-sentences, before the model is loaded."""
-    if form == "nbest":
+def _check(arguments, form):
+    """Refuse combinations that have no output, before the model is loaded."""
+    if form == "nbest" and arguments.probabilities:
+        raise UsageError("--probabilities: expected no n-best list with it; add --json")
+    if arguments.split_sentences and form == "nbest":
         raise UsageError(
             "--split-sentences: expected no --n-best with it, whose lists cannot be joined"
         )
-    if form == "text" and (arguments.alignment or arguments.probabilities):
-        flag = "--alignment" if arguments.alignment else "--probabilities"
-        raise UsageError(
-            f"--split-sentences: expected --json with it and {flag}, got text; JSON has them"
-            " for each sentence"
-        )
+    if arguments.split_sentences and form == "text":
+        for flag in ("alignment", "probabilities"):
+            if getattr(arguments, flag):
+                raise UsageError(
+                    f"--split-sentences: expected --json with it and --{flag}, got text; JSON has"
+                    " them for each sentence"
+                )
 
 
-def _languages(translator, exported):
-    """The language codes of both sides of a model."""
+def _loaded(arguments, form):
+    """(translator of a RUN, an ensemble or an export, its source and target language)."""
+    exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None
     if exported:
+        translator = _load_exported(exported, form, arguments)
         about = read_about(exported)
         languages = about["source"], about["target"]
     else:
-        languages = translator.config.source.language, translator.config.target.language
-    check_splitting(languages[0])
-    return languages
+        translator = shared.load_translator(arguments)
+        config = translator.config
+        languages = config.source.language, config.target.language
+        if arguments.alignment:
+            translator.require_attention("--alignment")
+    if arguments.split_sentences:
+        check_splitting(languages[0])
+    return translator, languages
 
 
-def _paragraphs(cut, translations, lines, form, language):
-    """Yield the output line of each paragraph, from the translation and the line of each sentence;
-    `cut` has the sentences of each paragraph.
-    """
-    done = zip(translations, lines)
-    for sentences in cut:
-        part = list(itertools.islice(done, len(sentences)))
-        text = join_sentences((translation.text for translation, _ in part), language)
-        if form == "json":
-            objects = ", ".join(line for _, line in part)
-            text = f'{{"text": {json.dumps(text, ensure_ascii=False)}, "sentences": [{objects}]}}'
-        yield text
-
-
-def _token_log_probabilities(translator, exported, sentences, translations):
-    """(tokens, their log-probabilities with the end symbol's) of each translation."""
-    if exported:  # its search does not give them
-        scored = translator.score_targets(sentences, [t.text for t in translations])
-        return [(pair.target_tokens, pair.token_log_probabilities) for pair in scored]
-    return [(each.tokens, each.token_log_probabilities) for each in translations]
-
-
-def _load_exported(folder, form, arguments, nbest):
+def _load_exported(folder, form, arguments):
     """Load the exported model and check that it has the signatures that the output needs."""
-    lists = nbest > 1
+    lists = arguments.n_best > 1
     if arguments.set:
         raise UsageError(
             f"--set: expected a RUN with it, got the exported model {folder}, whose options are"
@@ -217,58 +170,100 @@ def _load_exported(folder, form, arguments, nbest):
     from rnnsearch_tf.export.opening import open_translator
 
     translator = open_translator(folder)
-    if arguments.probabilities:
+    if lists and arguments.probabilities:
         translator.require("score")
-    if form != "text" or arguments.alignment:
+    if form != "text" or arguments.alignment or arguments.probabilities:
         translator.require("translate_nbest" if lists else "translate_aligned")
     translator.prefer_nbest = lists
     return translator
 
 
-def formatted(
-    translation: Translation,
-    number: int,
-    form: str,
-    alignment: Callable[[Hypothesis, list[str] | None], str | list[list[float]]] | None,
-    nbest: int,
-    log_probabilities: tuple[list[str], np.ndarray] | None = None,
-) -> list[str]:
-    """The output lines of one sentence.
+class _Lines:
+    """Turns translations into lines of output, one a sentence, or one a hypothesis of a list."""
 
-    Args:
-        number: of the sentence, from 0.
-        form: text, json or nbest.
-        alignment: function of (hypothesis, source tokens) that gives links or attention weights.
-        nbest: size of the n-best list.
-        log_probabilities: (tokens, their log-probabilities), for --probabilities.
-    """
-    source = translation.source_tokens
-    sentence, tokens = _probabilities(*log_probabilities) if log_probabilities else (None, [])
-    if form == "nbest":
-        return [
-            _moses_line(number, hypothesis, source, alignment) for hypothesis in translation.nbest
+    def __init__(self, translator: Any, arguments: Namespace, form: str) -> None:
+        self.translator = translator
+        self.arguments = arguments
+        self.form = form
+        self.number = 0  # of the next sentence
+
+    def __call__(self, sentences: Sequence[str], translations: Sequence[Translation]):
+        logs: Sequence[np.ndarray | None] = [None] * len(sentences)
+        if self.arguments.probabilities:
+            logs = [translation.token_log_probabilities for translation in translations]
+            if any(each is None for each in logs):  # of an n-best list of an export
+                targets = [translation.text for translation in translations]
+                scored = self.translator.score_targets(sentences, targets)
+                logs = [pair.token_log_probabilities for pair in scored]
+        for translation, of_tokens in zip(translations, logs):
+            yield from self._lines(translation, of_tokens)
+            self.number += 1
+
+    def _lines(self, translation: Translation, logs: np.ndarray | None) -> Iterator[str]:
+        source = translation.source_tokens
+        if self.form == "nbest":
+            for hypothesis in translation.nbest:
+                yield self._moses_line(hypothesis, source)
+            return
+        probability, tokens = (
+            (None, []) if logs is None else _probabilities(translation.tokens or [], logs)
+        )
+        if self.form == "text":
+            columns = [translation.text]
+            columns += [self._links(translation, source)] if self.arguments.alignment else []
+            if logs is not None:
+                columns += [f"{probability:.3f}", " ".join(f"{p:.3f}" for _, p in tokens)]
+            yield "\t".join(columns)
+            return
+        fields = self._fields(translation) | {"source_tokens": source}
+        if self.arguments.n_best > 1:
+            fields["nbest"] = [self._fields(hypothesis) for hypothesis in translation.nbest]
+        if logs is not None:
+            fields["probability"] = round(probability, 4)
+            fields["token_probabilities"] = [[token, round(p, 4)] for token, p in tokens]
+        yield json.dumps(fields, ensure_ascii=False)
+
+    def _fields(self, hypothesis: Hypothesis) -> dict[str, Any]:
+        names = ("text", "score", "log_probability", "tokens", "finished")
+        fields = {name: getattr(hypothesis, name) for name in names}
+        if self.arguments.alignment:
+            from rnnsearch_tf.alignment.links import as_lists
+
+            fields["alignment"] = as_lists(_aligned(hypothesis))
+        return fields
+
+    def _links(self, hypothesis: Hypothesis, source: list[str] | None) -> str:
+        from rnnsearch_tf.alignment.links import word_links
+        from rnnsearch_tf.alignment.pharaoh import as_pharaoh
+
+        pieces = getattr(self.translator, "has_pieces", None)  # an export does not tell
+        alignment = _aligned(hypothesis)
+        return as_pharaoh(word_links(alignment, source, hypothesis.tokens, pieces, hypothesis.text))
+
+    def _moses_line(self, hypothesis: Hypothesis, source: list[str] | None) -> str:
+        text = hypothesis.text.replace("|||", "| | |")  # the separator may not occur in a field
+        fields = [
+            str(self.number),
+            text,
+            f"LogProbability= {hypothesis.log_probability:.6f} Length= {len(hypothesis.tokens)}",
+            f"{hypothesis.score:.6f}",
         ]
-    if form == "json":
-        fields = _fields(translation, source, alignment) | {"source_tokens": source}
-        if nbest > 1:
-            fields["nbest"] = [
-                _fields(hypothesis, source, alignment) for hypothesis in translation.nbest
-            ]
-        if sentence is not None:
-            rounded = [[token, round(p, 4)] for token, p in tokens]
-            fields |= {"probability": round(sentence, 4), "token_probabilities": rounded}
-        return [json.dumps(fields, ensure_ascii=False)]
-    columns: list[Any] = [translation.text]
-    if alignment:
-        columns.append(alignment(translation, source))
-    if sentence is not None:
-        columns += [f"{sentence:.3f}", " ".join(f"{p:.3f}" for _, p in tokens)]
-    return ["\t".join(columns)]
+        fields += [self._links(hypothesis, source)] if self.arguments.alignment else []
+        return " ||| ".join(fields)
 
 
-def _probabilities(tokens, logs) -> tuple[float, list[tuple[str, float]]]:
+def _aligned(hypothesis: Hypothesis):
+    """Its attention weights; UsageError if an exported model has none."""
+    if hypothesis.tokens and not hypothesis.alignment.any():
+        raise UsageError(
+            "--alignment: expected a model with attention, got one that aligns nothing"
+        )
+    return hypothesis.alignment
+
+
+def _probabilities(tokens: list[str], logs: np.ndarray) -> tuple[float, list[tuple[str, float]]]:
     """The geometric mean of the probabilities, the end symbol's included, and (token, its
-    probability) of each token. The empty translation of a sentence without words has probability 1.
+    probability) of each token; 1 for the empty translation of a sentence without words.
     """
     import numpy as np
 
@@ -276,35 +271,15 @@ def _probabilities(tokens, logs) -> tuple[float, list[tuple[str, float]]]:
     return sentence, list(zip(tokens, np.exp(logs[: len(tokens)]).tolist()))
 
 
-def _fields(hypothesis, source_tokens, alignment) -> dict:
-    fields = {
-        "text": hypothesis.text,
-        "score": hypothesis.score,
-        "log_probability": hypothesis.log_probability,
-        "tokens": hypothesis.tokens,
-        "finished": hypothesis.finished,
-    }
-    return fields | ({"alignment": alignment(hypothesis, source_tokens)} if alignment else {})
-
-
-def _hard(translator):
-    from rnnsearch_tf.alignment.links import word_links
-    from rnnsearch_tf.alignment.pharaoh import as_pharaoh
-
-    pieces = getattr(translator, "has_pieces", None)  # an export does not tell
-    return lambda hypothesis, source: as_pharaoh(
-        word_links(hypothesis.alignment, source, hypothesis.tokens, pieces, hypothesis.text)
-    )
-
-
-def _soft(hypothesis, _):
-    from rnnsearch_tf.alignment.links import as_lists
-
-    return as_lists(hypothesis.alignment)
-
-
-def _moses_line(number, hypothesis, source_tokens, alignment) -> str:
-    text = hypothesis.text.replace("|||", "| | |")  # the separator may not occur in a field
-    features = f"LogProbability= {hypothesis.log_probability:.6f} Length= {len(hypothesis.tokens)}"
-    line = f"{number} ||| {text} ||| {features} ||| {hypothesis.score:.6f}"
-    return f"{line} ||| {alignment(hypothesis, source_tokens)}" if alignment else line
+def _paragraphs(cut, translations, lines, form, language):
+    """Yield the output line of each paragraph, from the translation and the line of each sentence;
+    `cut` has the sentences of each paragraph.
+    """
+    pairs = iter(zip(translations, lines))
+    for sentences in cut:
+        done = [next(pairs) for _ in sentences]
+        text = join_sentences((translation.text for translation, _ in done), language)
+        if form == "json":
+            objects = ", ".join(line for _, line in done)
+            text = f'{{"text": {json.dumps(text, ensure_ascii=False)}, "sentences": [{objects}]}}'
+        yield text

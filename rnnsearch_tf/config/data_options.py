@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from rnnsearch_tf.config.option import option
+from rnnsearch_tf.errors import UsageError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,38 +18,24 @@ class DataConfig:
         choices=("files", "phrasebook"),
     )
     folder: str | None = option(
-        None,
-        "folder that the files below are relative to; null: the current folder",
-        only_with={"corpus": ("files",)},
+        None, "folder that the files below are relative to; null: the current folder"
     )
     train_source: str | tuple[str, ...] | None = option(
         None,
         "training text, source side, one sentence a line, plain or .gz: a file, or a list such as"
         " [a.en, b.en.gz]",
-        only_with={"corpus": ("files",)},
     )
     train_target: str | tuple[str, ...] | None = option(
-        None,
-        "training text, target side; as many files",
-        only_with={"corpus": ("files",)},
+        None, "training text, target side; as many files"
     )
     train_weights: tuple[float, ...] | None = option(
         None,
         "how often an epoch reads each of several files, such as [1, 0.25]; 0.25: a quarter of the"
         " pairs, drawn anew for each epoch; null: once",
         above=0.0,
-        only_with={"corpus": ("files",)},
     )
-    development_source: str | None = option(
-        None,
-        "development text, source side",
-        only_with={"corpus": ("files",)},
-    )
-    development_target: str | None = option(
-        None,
-        "development text, target side",
-        only_with={"corpus": ("files",)},
-    )
+    development_source: str | None = option(None, "development text, source side")
+    development_target: str | None = option(None, "development text, target side")
     held_out: int = option(
         0,
         "if no development files are named: approximate number of pairs to take out of the training"
@@ -68,7 +55,6 @@ class DataConfig:
         None,
         "folder in which trainings with the same text and vocabularies share their ids; null: each"
         " RUN has its own",
-        only_with={"corpus": ("files",)},
     )
     phrasebook_size: int = option(
         4_000,
@@ -76,7 +62,6 @@ class DataConfig:
         unit="pairs",
         minimum=10,
         maximum=40_000,
-        only_with={"corpus": ("phrasebook",)},
     )
     maximum_length: int = option(
         50,
@@ -92,3 +77,12 @@ class DataConfig:
         choices=("paper", "bucketed", "unsorted"),
     )
     batch_size: int = option(80, "sentence pairs per update", unit="pairs", minimum=1)
+
+    def __post_init__(self) -> None:
+        named = self.development_source or self.development_target
+        if self.held_out and (named or self.corpus != "files"):
+            raise UsageError(
+                "data.held_out: takes a development text out of the training files, if no"
+                f" development files are named; got data.corpus={self.corpus}, and {named} for"
+                " development; set data.held_out=0"
+            )

@@ -1,34 +1,31 @@
-"""Declare an option as a dataclass field, and look up its facts."""
+"""Declare an option as a dataclass field, and check its values."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import difflib
+import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+import re
+import types
+import typing
+from collections.abc import Sequence
 from typing import Any
+
+from rnnsearch_tf.errors import UsageError
 
 Section = Any
 """A dataclass of options, or an instance of it."""
-
-Tree = dict[str, Any]
-"""Options as nested dictionaries, as a YAML file has them."""
-
-Conditions = Mapping[str, str | tuple[Any, ...]]
-"""{other option: the values of it with which an option has an effect, or GIVEN}."""
-
-FACTS = {
-    "saved": "part of a saved model; cannot change when its training is resumed",
-    "free_of_weights": "affects neither weights nor ids, though part of the model or its texts",
-}
-"""Facts that a field may declare about its option: {fact: meaning}."""
-
 
 LIMITS = {
     "minimum": (operator.ge, "at least"),
     "maximum": (operator.le, "at most"),
     "above": (operator.gt, "more than"),
 }
-"""{fact of a number: (whether a value is within, words)}."""
+"""{limit of a number: (whether a value is within, words)}."""
+
+KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
 def option(
@@ -41,9 +38,7 @@ def option(
     maximum: float | None = None,
     above: float | None = None,
     pattern: str | None = None,
-    only_with: Conditions | tuple[Conditions, ...] = (),
-    of_evaluations: bool = False,
-    facts: Iterable[str] = (),
+    systems: Sequence[str] | None = None,
 ) -> Any:
     """Declare an option: a dataclass field that carries its documentation and its limits.
 
@@ -54,43 +49,53 @@ def option(
         choices: the values that it may have.
         minimum, maximum, above: limits of a number, the last one exclusive.
         pattern: regular expression of a language code.
-        only_with: {other option: tuple of its values with which this option has an effect, or
-            GIVEN}; or several such dictionaries, one of which has to hold completely. A name
-            without a section belongs to the same section.
-        of_evaluations: whether it has an effect only if there is a development text.
-        facts: keys of FACTS.
-
-    Raises:
-        KeyError: a fact is not in FACTS.
+        systems: values of ``model.system`` that have this option; None: all.
     """
-    limits = dict(
-        meaning=meaning,
-        unit=unit,
-        choices=choices,
-        minimum=minimum,
-        maximum=maximum,
-        above=above,
-        pattern=pattern,
-    )
-    only_with = (only_with,) if isinstance(only_with, dict) else only_with
-    effect = dict(only_with=only_with, of_evaluations=of_evaluations)
-    if unknown := {*facts} - FACTS.keys():
-        raise KeyError(f"facts: expected some of {', '.join(FACTS)}, got {', '.join(unknown)}")
-    metadata = {**limits, **effect, "facts": frozenset(facts)}
+    metadata = dict(meaning=meaning, unit=unit, choices=choices, pattern=pattern, systems=systems)
+    metadata |= dict(minimum=minimum, maximum=maximum, above=above)
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def names_with(section: Section, fact: str) -> tuple[str, ...]:
-    """Names of a section's options that declare a fact, in order.
+def check_field(value: Any, hint: Any, field: dataclasses.Field[Any], where: str) -> Any:
+    """The value of an option in its declared type: a list becomes a tuple; a whole number or text
+    such as 1e-3, which YAML reads as text, a float.
 
     Args:
-        section: the section's dataclass, such as TrainingConfig, or an instance of it.
-        fact: a key of FACTS.
+        value: the value.
+        hint: the declared type.
+        field: from :func:`option`.
+        where: name of the option in messages.
 
     Raises:
-        KeyError: the fact is not in FACTS.
+        UsageError: the value has another type or is out of range.
     """
-    if fact not in FACTS:
-        raise KeyError(fact)
-    fields = dataclasses.fields(section)
-    return tuple(field.name for field in fields if fact in field.metadata["facts"])
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if value is None and type(None) in kinds:
+        return None
+    for kind in kinds:
+        if typing.get_origin(kind) is tuple and isinstance(value, (list, tuple)):
+            entry_hint, _ = typing.get_args(kind)
+            return tuple(check_field(entry, entry_hint, field, where) for entry in value)
+    kind = kinds[0]
+    meta = field.metadata
+    if kind is float and type(value) in (int, str):
+        with contextlib.suppress(ValueError, OverflowError):
+            value = float(value)
+    if meta["pattern"] and value is False:
+        value = "no"  # YAML reads no, Norwegian, as false
+    if meta["choices"] and value not in meta["choices"]:
+        close = difflib.get_close_matches(str(value), meta["choices"], n=1)
+        raise UsageError(
+            f"{where}: expected one of {', '.join(meta['choices'])}, got {value!r}"
+            f"{f'; did you mean {close[0]}?' if close else ''}"
+        )
+    if type(value) is not kind or kind is float and not math.isfinite(value):
+        raise UsageError(f"{where}: expected {KINDS.get(kind, 'a list')}, got {value!r}")
+    if meta["pattern"] and not re.fullmatch(meta["pattern"], value):
+        raise UsageError(
+            f"{where}: expected a language code such as es, tdt or pt-BR, got {value!r}"
+        )
+    for name, (is_within, words) in LIMITS.items():
+        if meta[name] is not None and not is_within(value, meta[name]):
+            raise UsageError(f"{where}: expected {words} {meta[name]}, got {value}")
+    return value

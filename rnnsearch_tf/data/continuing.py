@@ -8,7 +8,6 @@ import dataclasses
 import os
 
 from rnnsearch_tf.config import Config, DataConfig
-from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.data.corpus import open_corpus, training_files
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UsageError
@@ -26,9 +25,8 @@ def check_continues(config: Config, before: Config, run: Run | str) -> None:
     """
     for section in ("source", "target", "model"):
         old, new = (dataclasses.asdict(getattr(c, section)) for c in (before, config))
-        free = names_with(getattr(config, section), "free_of_weights")
         for key in old:
-            if key not in free and old[key] != new[key]:
+            if not key.endswith("_dropout") and old[key] != new[key]:
                 raise UsageError(
                     f"{section}.{key}: expected {old[key]} as in {run}, got {new[key]}; a training"
                     " that starts from a model keeps its architecture and vocabularies: begin the"

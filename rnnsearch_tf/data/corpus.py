@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import Literal, overload
 
 from rnnsearch_tf.config import Config, DataConfig
-from rnnsearch_tf.config.effects import evaluation_defaults
-from rnnsearch_tf.config.text_checks import names_development_text
 from rnnsearch_tf.data.pairs import Pairs, held_out
 from rnnsearch_tf.data.phrasebook import PARTS, phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
@@ -85,18 +83,6 @@ def check_files(config: Config) -> None:
         _training_pairs(config.data)
         if not config.data.held_out:
             open_corpus(config, "development")
-
-
-def check_development(config: Config) -> None:
-    """Raise UsageError if an option of the evaluations is set without a development text."""
-    if names_development_text(config.data):
-        return
-    for name, default in evaluation_defaults(config.training, set()).items():
-        raise UsageError(
-            f"training.{name}: has no effect without a development text; set"
-            " data.development_source and data.development_target, or data.held_out, or leave"
-            f" training.{name} at its default, {default}"
-        )
 
 
 def _training_pairs(data: DataConfig) -> Pairs:

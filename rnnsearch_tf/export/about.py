@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import pathlib
 
-from rnnsearch_tf.config import saved_config
+from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.reading import read_lines
@@ -27,7 +27,7 @@ def write_about(folder: pathlib.Path, run: Run) -> None:
         folder: path of the SavedModel.
         run: the RUN, or the first of an ensemble.
     """
-    config = saved_config(run.config)
+    config = load_config(run.config)
     examples = read_lines(run.examples) if run.examples.exists() else []
     values = {
         "source": config.source.language,

@@ -7,9 +7,8 @@ import os
 import pathlib
 from collections.abc import Sequence
 
-from rnnsearch_tf.config import SearchConfig, load_section
+from rnnsearch_tf.config import SearchConfig, load_section, option
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.config.option import option
 
 SIGNATURES = (
     "translate",

@@ -115,14 +115,15 @@ class Served:
         }
 
     def translate_aligned(self, text: tf.Tensor) -> Outputs:
-        """The best translation and its attention weights."""
+        """The best translation, its attention weights and the log-probability of each token."""
         source, result, tokens = self._search(text, 1, alignments=True)
+        lengths = tf.where(_wordless(source), 0, result.lengths[:, 0])
+        logs = tf.RaggedTensor.from_tensor(result.token_log_probabilities[:, 0], lengths=lengths)
         return self._best(source, result, tokens) | {
             "source_tokens": _joined(source.tokens),
             "target_tokens": _joined(tokens),
-            "alignment": _matrices(
-                result.alignments[:, 0], result.lengths[:, 0], source.lengths, _wordless(source)
-            ),
+            "alignment": _matrices(result.alignments[:, 0], lengths, source.lengths),
+            "token_log_probabilities": _array(logs, LOG_DIGITS),
         }
 
     def score(self, source: tf.Tensor, target: tf.Tensor) -> Outputs:
@@ -282,13 +283,12 @@ def _joined(tokens: tf.RaggedTensor) -> tf.Tensor:
 
 
 def _matrices(
-    alignments: tf.Tensor, target_lengths: tf.Tensor, source_lengths: tf.Tensor, wordless: tf.Tensor
+    alignments: tf.Tensor, target_lengths: tf.Tensor, source_lengths: tf.Tensor
 ) -> tf.Tensor:
     """Each α [I, J] as JSON, [[0.9,0.1],[…]], with the end symbols' row and column: string [B].
 
     The width of a tensor [B, I, J] would depend on the longest sentence in the batch.
     """
-    target_lengths = tf.where(wordless, 0, target_lengths)
     by_row = tf.repeat(source_lengths, target_lengths)  # [R], R rows of all sentences together
     rows = tf.RaggedTensor.from_tensor(alignments, lengths=target_lengths).values  # [R, J]
     rows = tf.RaggedTensor.from_tensor(rows, lengths=by_row)  # [R, None]

@@ -155,23 +155,29 @@ class ExportedTranslator:
 
     def _aligned(self, texts: Sequence[Line]) -> Iterator[Translation]:
         answer = self._found(self._translations("translate_aligned", text=texts))
-        for text, score, tokens, source, matrix in zip(
-            *(
-                answer[key]
-                for key in ("translation", "score", "target_tokens", "source_tokens", "alignment")
-            )
-        ):
+        names = ("translation", "score", "target_tokens", "source_tokens", "alignment")
+        rows = zip(*(answer[key] for key in (*names, "token_log_probabilities")))
+        for text, score, tokens, source, matrix, logs in rows:
             source = _tokens(source)
             tokens = _tokens(tokens)
-            rows = json.loads(matrix)
-            length = max(len(rows), 1)
+            weights = json.loads(matrix)
+            length = max(len(weights), 1)
             log_probability = float(score) * length**self.profile.search.length_penalty
-            alignment = np.array(rows, np.float32).reshape(
-                len(rows), len(source) + 1 if rows else 0
+            alignment = np.array(weights, np.float32).reshape(
+                len(weights), len(source) + 1 if weights else 0
             )
-            if len(rows) == len(tokens) > 0:  # the search was cut off before the end symbol
+            is_cut = len(weights) == len(tokens) > 0  # before the end symbol
+            if is_cut:
                 alignment = np.pad(alignment, [(0, 1), (0, 0)])
-            best = Hypothesis(text.decode(), float(score), log_probability, tokens, alignment)
+            best = Hypothesis(
+                text.decode(),
+                float(score),
+                log_probability,
+                tokens,
+                alignment,
+                np.array(json.loads(logs), np.float32),
+                not is_cut,
+            )
             yield Translation(**vars(best), source_tokens=source, nbest=[best])
 
     def _nbest(self, texts: Sequence[Line], nbest: int) -> Iterator[Translation]:
@@ -182,7 +188,13 @@ class ExportedTranslator:
                 for key in ("translation", "score", "log_probability", "tokens", "length")
             ]
             hypotheses = [
-                Hypothesis(text.decode(), float(score), float(log_probability), _tokens(tokens))
+                Hypothesis(
+                    text.decode(),
+                    float(score),
+                    float(log_probability),
+                    _tokens(tokens),
+                    finished=bool(length != len(_tokens(tokens))),
+                )
                 for text, score, log_probability, tokens, length in zip(*fields)
                 if length
             ][:nbest]
@@ -230,7 +242,7 @@ def _tokens(joined: bytes) -> list[str]:
 def _with_scores(answer: Mapping[str, np.ndarray]) -> list[Translation]:
     """The translations of an answer with texts and scores only."""
     best = [
-        Hypothesis(text.decode(), float(score))
+        Hypothesis(text.decode(), float(score), finished=None)
         for text, score in zip(answer["translation"], answer["score"])
     ]
     return [Translation(**vars(one), nbest=[one]) for one in best]

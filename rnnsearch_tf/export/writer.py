@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import tensorflow as tf
 
 from rnnsearch_tf import __version__
-from rnnsearch_tf.config import save_config, saved_config
+from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.export.about import write_about
 from rnnsearch_tf.export.check import check_export
 from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
@@ -60,7 +60,7 @@ def export_model(
         UsageError: the profile has unknown or impossible options.
     """
     folders = opened_runs(runs)
-    options = load_profile(saved_config(folders[0].config).search, profile, overrides)
+    options = load_profile(load_config(folders[0].config).search, profile, overrides)
     version_folder(output, version)  # fail early
     translator = loaded(folders, options)
     served = Served(translator, options)

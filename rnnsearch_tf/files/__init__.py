@@ -1,4 +1,4 @@
-"""Text files and atomic writes: one reader, one writer.
+"""Text files: read their lines, write results, replace files atomically.
 
 May import errors.
 """

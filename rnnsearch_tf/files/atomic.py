@@ -42,9 +42,9 @@ def replacing(path: AnyPath) -> Iterator[pathlib.Path]:
     try:
         with naming(path):
             yield partial
-            sync(partial)
+            _sync(partial)
             os.replace(partial, path)
-            sync(path.parent)
+            _sync(path.parent)
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
@@ -54,9 +54,6 @@ def replacing(path: AnyPath) -> Iterator[pathlib.Path]:
 def new_folder(path: AnyPath) -> Iterator[pathlib.Path]:
     """Yield a temporary folder to fill; after the block, it is renamed to ``path`` atomically.
     ``path`` must not exist yet.
-
-    Args:
-        path: the new folder.
 
     Raises:
         UserError: it cannot be written.
@@ -68,9 +65,11 @@ def new_folder(path: AnyPath) -> Iterator[pathlib.Path]:
             shutil.rmtree(partial, ignore_errors=True)  # left by a killed process
             partial.mkdir(parents=True)
             yield partial
-            sync_all(partial)
+            for folder, _, files in os.walk(partial):
+                for name in (*files, "."):
+                    _sync(os.path.join(folder, name))
             os.rename(partial, path)
-            sync(path.parent)
+            _sync(path.parent)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
@@ -78,22 +77,9 @@ def new_folder(path: AnyPath) -> Iterator[pathlib.Path]:
 def make_folder(path: AnyPath) -> pathlib.Path:
     """Create a folder and its parents if missing; UserError if it cannot be created."""
     path = pathlib.Path(path)
-    try:
+    with naming(path):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(
-            f"{path}: expected a folder that can be made, got: {error.strerror}; check the path, or"
-            " write elsewhere"
-        ) from None
     return path
-
-
-def sync_all(folder: AnyPath) -> None:
-    """Call fsync on a folder and on everything in it."""
-    for path, _, files in os.walk(folder):
-        for name in files:
-            sync(os.path.join(path, name))
-        sync(path)
 
 
 def write_file(path: AnyPath, content: str | bytes) -> None:
@@ -104,7 +90,7 @@ def write_file(path: AnyPath, content: str | bytes) -> None:
         partial.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
 
-def sync(path: AnyPath) -> None:
+def _sync(path: AnyPath) -> None:
     """Call fsync on a file, or on the entries of a folder."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -115,9 +101,13 @@ def sync(path: AnyPath) -> None:
 
 @contextlib.contextmanager
 def naming(path: AnyPath) -> Iterator[None]:
-    """Turn an OSError inside the block into a UserError that names the path."""
+    """Turn an OSError inside the block into a UserError that names the path; not that of a pipe
+    whose reader is gone.
+    """
     try:
         yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise cannot_write(path, error) from None
 
@@ -127,5 +117,6 @@ def cannot_write(path: AnyPath, error: OSError) -> UserError:
     reason = error.strerror or one_line(error)
     full = error.errno in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error)
     hint = "free some space there" if full else "check the folder and its permissions"
-    expected = "expected a file that can be written"
-    return UserError(f"{path}: {expected}, got: {reason}; {hint}, or write elsewhere")
+    return UserError(
+        f"{path}: expected a file that can be written, got: {reason}; {hint}, or write elsewhere"
+    )

@@ -1,144 +1,132 @@
-"""Read the lines of text files and of parallel texts; errors name file and line.
+"""Read the lines of text files, plain or .gz, as they arrive; errors name file and line.
 
-A text is a file, plain or .gz, see :mod:`~rnnsearch_tf.files.streams`.
+A text is UTF-8. A line ends at a line feed, with or without a carriage return before it, and
+nowhere else. A byte-order mark at the start is skipped.
 """
 
 from __future__ import annotations
 
-import logging
+import contextlib
+import gzip
+import itertools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files.streams import InputFile, display_name, line_batches, missing
+from rnnsearch_tf.files import AnyPath
 
-log = logging.getLogger("rnnsearch_tf")
-
-_LINES = 1024  # lines read at once if the caller takes them one by one
-
-
-def read_raw(name: InputFile) -> Iterator[bytes]:
-    """Yield the lines of a file one by one, as bytes without line feeds; argument and errors as in
-    :func:`line_batches`.
-    """
-    for lines in line_batches(name, _LINES):
-        yield from lines
+CHUNK = 1 << 16
+"""Bytes per read, the capacity of a pipe; of a pipe, a read returns what has arrived."""
 
 
-def read_bytes(name: InputFile) -> Iterator[bytes]:
-    """Like :func:`read_raw`, without a carriage return before the line feed.
+def read_lines(name: AnyPath) -> Iterator[str]:
+    """Yield the lines of a text without their line ends.
+
+    Args:
+        name: a path, compressed if it ends in ``.gz``; ``-`` for standard input.
+
+    Raises:
+        UserError: the file is missing, is no text, or is a damaged .gz file.
 
     Example:
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp(), "text")
         >>> _ = path.write_bytes(b"one\\r\\ntwo")
-        >>> list(read_bytes(path))
-        [b'one', b'two']
+        >>> list(read_lines(path))
+        ['one', 'two']
     """
-    return (line.removesuffix(b"\r") for line in read_raw(name))
+    return itertools.chain.from_iterable(read_batches(name, CHUNK))
 
 
-def read_lines(name: InputFile) -> Iterator[str]:
-    """Like :func:`read_bytes`, as str; raises UserError at a line that is not UTF-8."""
-    for number, line in enumerate(read_bytes(name), start=1):
-        try:
-            yield line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise UserError(
-                f"{display_name(name)}:{number}: expected UTF-8, got byte"
-                f" 0x{line[error.start]:02x} at column {error.start + 1}; convert the file, for"
-                " example with iconv -f latin1 -t utf-8"
-            ) from None
+def read_batches(name: AnyPath, size: int) -> Iterator[list[str]]:
+    """Yield lists of 1 to `size` lines, as soon as they arrive; otherwise as :func:`read_lines`."""
+    number = 1  # of the next line
+    rest: list[bytes] = []  # pieces of it
+    with _opened(name) as stream:
+        while chunk := _read(stream, name, number):
+            first, *others = chunk.split(b"\n")
+            rest.append(first)
+            if not others:
+                continue
+            lines = [b"".join(rest), *others[:-1]]
+            rest = [others[-1]]
+            for start in range(0, len(lines), size):
+                yield [
+                    _decoded(line, name, number + index)
+                    for index, line in enumerate(lines[start : start + size], start)
+                ]
+            number += len(lines)
+        if any(rest):
+            yield [_decoded(b"".join(rest), name, number)]
 
 
-def read_batches(name: InputFile, size: int) -> Iterator[list[str]]:
-    """Yield lists of 1 to `size` lines as str, as soon as they arrive; arguments and errors as in
-    :func:`line_batches`.
-
-    Bytes that are not UTF-8 become U+FFFD; a warning at the end counts the affected lines.
-    """
-    replaced = 0
-    for lines in line_batches(name, size):
-        texts = [line.removesuffix(b"\r").decode("utf-8", "replace") for line in lines]
-        replaced += sum("\ufffd" in text and not is_utf8(line) for text, line in zip(texts, lines))
-        yield texts
-    if replaced:
-        log.warning(
-            "warning: %s: bytes that are not UTF-8 were replaced by U+FFFD in %d line(s)",
-            display_name(name),
-            replaced,
-        )
-
-
-def read_all(name: InputFile) -> list[str]:
-    """All lines of a file, as :func:`read_batches` yields them."""
-    return [line for lines in read_batches(name, _LINES) for line in lines]
-
-
-def count_lines(names: Iterable[InputFile]) -> int | None:
-    """Total number of lines of several files; None if one of them cannot be read twice (standard
-    input, a pipe).
-    """
-    names = list(names)
-    if all(map(_can_be_read_twice, names)):
-        return sum(len(lines) for name in names for lines in line_batches(name, _LINES))
-    return None
-
-
-def _can_be_read_twice(name: InputFile) -> bool:
-    if name is None or name == "-" or isinstance(name, int):
-        return False
-    return os.path.isfile(name)
-
-
-def read_pairs(
-    source: InputFile, target: InputFile, size: int
-) -> Iterator[tuple[list[str], list[str]]]:
-    """Iterate over (source lines, target lines) of two parallel files, 1 to `size` pairs as soon as
-    they arrive.
+def read_pairs(source: AnyPath, target: AnyPath) -> Iterator[tuple[str, str]]:
+    """Yield (source line, target line) of two parallel texts.
 
     Raises:
-        UserError: a file is missing or cannot be read; at the end, unequal line counts.
+        UserError: as of :func:`read_lines`; one text has more lines than the other.
     """
-    files = (source, target)
-    readers = [read_batches(name, size) for name in files]
-    waiting: list[list[str]] = [[], []]
-    counts = [0, 0]
-    while True:
-        for side, reader in enumerate(readers):
-            if not waiting[side]:
-                waiting[side] = next(reader, [])
-                counts[side] += len(waiting[side])
-        ready = min(map(len, waiting))
-        if not ready:
-            break
-        yield waiting[0][:ready], waiting[1][:ready]
-        waiting = [lines[ready:] for lines in waiting]
-    check_counts(files, [count + sum(map(len, reader)) for count, reader in zip(counts, readers)])
+    sides = itertools.zip_longest(read_lines(source), read_lines(target))
+    for number, pair in enumerate(sides, start=1):
+        if None in pair:
+            shorter, longer = (source, target) if pair[0] is None else (target, source)
+            raise UserError(
+                f"{longer}:{number}: expected as many lines as in {shorter}, which has"
+                f" {number - 1}, got more; line k of one must translate line k of the other"
+            )
+        yield pair
 
 
-def check_inputs(names: Iterable[InputFile], hint: str = "check the path") -> None:
-    """Raise UserError, which ends with the hint, if a file is missing; called before long work.
-    Standard input and file descriptors are not checked.
-    """
+def check_inputs(names: Iterable[AnyPath]) -> None:
+    """Raise UserError if a file is missing; called before long work."""
     for name in names:
-        if name not in (None, "-") and not isinstance(name, int) and not os.path.exists(name):
-            raise missing(name, hint)
+        if name != "-" and not os.path.exists(name):
+            raise _missing(name)
 
 
-def is_utf8(line: bytes) -> bool:
-    """Whether bytes are valid UTF-8."""
+def _missing(name: AnyPath) -> UserError:
+    return UserError(f"{name}: expected a text file, found none; check the path")
+
+
+@contextlib.contextmanager
+def _opened(name: AnyPath) -> Iterator[Any]:
+    """The binary stream of a text."""
     try:
-        line.decode("utf-8")
-        return True
-    except UnicodeDecodeError:
-        return False
-
-
-def check_counts(names: Sequence[object], counts: Sequence[int | None]) -> None:
-    """Raise UserError if two parallel files have unequal line counts."""
-    if counts[0] != counts[1]:
+        if name == "-":
+            yield sys.stdin.buffer
+        else:
+            with (gzip.open if str(name).endswith(".gz") else open)(name, "rb") as stream:
+                yield stream
+    except FileNotFoundError:
+        raise _missing(name) from None
+    except OSError as error:
         raise UserError(
-            f"expected as many lines in both files, got {counts[0]} in {names[0]} and {counts[1]}"
-            f" in {names[1]}; their lines must correspond"
-        )
+            f"{name}: expected a text file that can be read, got: {error.strerror}; check the path"
+        ) from None
+
+
+def _read(stream: Any, name: AnyPath, number: int) -> bytes:
+    """The next bytes, as soon as there are any."""
+    try:
+        chunk: bytes = stream.read1(CHUNK)
+        return chunk
+    except (EOFError, zlib.error, OSError) as error:
+        raise UserError(
+            f"{name}:{number}: expected a text that can be read, got:"
+            f" {getattr(error, 'strerror', None) or error}; check the file, or copy it again"
+        ) from None
+
+
+def _decoded(line: bytes, name: AnyPath, number: int) -> str:
+    try:
+        text = line.removesuffix(b"\r").decode("utf-8")
+    except UnicodeDecodeError as error:
+        where = "standard input" if name == "-" else name
+        raise UserError(
+            f"{where}:{number}: expected UTF-8, got byte 0x{line[error.start]:02x} at column"
+            f" {error.start + 1}; convert the file, for example with iconv -f latin1 -t utf-8"
+        ) from None
+    return text.removeprefix("\ufeff") if number == 1 else text

@@ -19,8 +19,6 @@ from typing_extensions import Self  # in typing since Python 3.11
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
-from rnnsearch_tf.config.effects import check_effects
-from rnnsearch_tf.config.model_options import check_model
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers import WordEmbedding
 from rnnsearch_tf.layers.base import Block, as_tensor
@@ -121,10 +119,8 @@ class TranslationModel(KerasMethods):
             )
         if config is None:
             config = load_config(values={"model": {"system": self.system, **options}}).model
-        elif isinstance(config, dict):  # of a saved model: it may have options without effect
-            config = load_config(below={"model": config}).model
-        check_effects({"model": config})
-        check_model(config)
+        elif isinstance(config, dict):  # of a saved model
+            config = load_config(values={"model": config}).model
         if config.system != self.system:
             raise UsageError(
                 f"{type(self).__name__}: expected a configuration with system={self.system}, got"

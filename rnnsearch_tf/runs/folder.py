@@ -21,25 +21,31 @@ from __future__ import annotations
 import contextlib
 import difflib
 import hashlib
-import json
 import pathlib
 import shlex
 import shutil
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rnnsearch_tf.errors import UsageError, UserError, one_line
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import make_folder, replacing
-from rnnsearch_tf.runs.pretrained import pretrained_models
 
 if TYPE_CHECKING:
     import keras
 
 UNREADABLE = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 """What reading a damaged file of weights raises; RuntimeError: that of h5py, too."""
+
+
+def pretrained_models() -> dict[str, pathlib.Path]:
+    """{name: RUN folder} of the trained models that come with the package, which
+    ``benchmarks/pack_model.py`` made.
+    """
+    folders = pathlib.Path(__file__).parent.glob("shipped/*/config.yaml")
+    return {path.parent.name: path.parent for path in sorted(folders)}
 
 
 class Run:
@@ -61,7 +67,7 @@ class Run:
     """
 
     def __init__(self, path: AnyPath) -> None:
-        self.path: pathlib.Path = path.path if isinstance(path, Run) else pathlib.Path(path)
+        self.path = pathlib.Path(path)
         self.config = self.path / "config.yaml"
         self.ids = self.path / "ids"
         self.development = self.path / "development.jsonl"
@@ -77,10 +83,7 @@ class Run:
 
     @classmethod
     def open(cls, path: AnyPath) -> Run:
-        """Open a complete RUN, or a model that comes with the package.
-
-        Args:
-            path: the folder, or the name of such a model; or a Run.
+        """Open a complete RUN, or a model that comes with the package, by its name.
 
         Raises:
             UserError: the folder or a part that the model needs is missing; the message names it.
@@ -91,68 +94,49 @@ class Run:
             return cls(models[str(path)])
         expected = f"{run}: expected a RUN folder that `rnnsearch train` wrote, got"
         if not run.path.is_dir():
-            found = "a file" if run.path.exists() else "nothing there"
             close = difflib.get_close_matches(str(path), models, n=1)
-            hint = f"; did you mean {close[0]}?" if close else ""
             raise UserError(
-                f"{expected} {found}; check the path, or name a model that comes with the program:"
-                f" {', '.join(models)}{hint}"
+                f"{expected} {'a file' if run.path.exists() else 'nothing there'}; check the path,"
+                f" or name a model that comes with the program: {', '.join(models)}"
+                f"{f'; did you mean {close[0]}?' if close else ''}"
             )
-        needed = [
-            run.config,
-            run.vocabulary("source"),
-            run.vocabulary("target"),
-            run.best_weights.parent,
-        ]
-        missing = [path.name for path in needed if not path.exists()]
-        if missing:
-            hint = "check the path"
-            if missing == ["best"]:
-                hint = "training has not evaluated the model yet"
+        texts = [run.vocabulary(side) for side in ("source", "target")]
+        needed = [run.config, *texts, run.best_weights.parent]
+        if missing := [path.name for path in needed if not path.exists()]:
+            never = missing == ["best"]
+            hint = "training has not evaluated the model yet" if never else "check the path"
             if run.state.exists():
                 hint += f"; resume with: {run.resume_command}"
             raise UserError(f"{expected} one without {', '.join(missing)}; {hint}")
         return run
 
     def refuse_training(self) -> None:
-        """Raise UsageError if a new training would overwrite a model, a training that has learned
-        from at least one batch, or files that no training wrote.
+        """Raise UsageError if a new training would overwrite a saved training, a model, or files
+        that no training wrote.
         """
-        states = [path for path in (self.state, self.previous_state) if path.exists()]
-        if any(saved_numbers(path).get("batches") != 0 for path in states):
-            raise UsageError(
-                f"{self}: expected a folder without a training, found one; add --resume, or choose"
-                " another --output"
-            )
+        states = [self.state, self.previous_state]
         others = [self.best_weights, self.eight_bit_weights]
         if not self.checkpoints.exists():  # a training makes this folder first
-            others += [self.config, self.model_card, *self.text_files()]
-        found = [path for path in others if path.exists()]
-        if found:
-            raise UsageError(
-                f"{self}: expected a new folder, or that of a training, found"
-                f" {found[0].relative_to(self.path)}; choose another --output"
-            )
+            others += [self.config, *self.text_files()]
+        for path in [*states, *others]:
+            if path.exists():
+                hint = "add --resume, or " if path in states else ""
+                raise UsageError(
+                    f"{self}: expected a folder without a training, found"
+                    f" {path.relative_to(self.path)}; {hint}choose another --output"
+                )
 
     def refuse_resuming(self) -> None:
         """Raise UserError if there is no checkpoint from which to resume."""
-        if self.state.exists() or self.previous_state.exists():
-            return
-        if self.best_weights.exists() or self.eight_bit_weights.exists():
+        if not (self.state.exists() or self.previous_state.exists()):
             raise UserError(
-                f"{self.state}: expected a saved training to resume, found none: {self} has the"
-                " trained weights only, without the state of the optimizer; start another training"
-                f" from them: rnnsearch train --from {shlex.quote(str(self))} --output OTHER"
+                f"{self.state}: expected a saved training to resume, found none; start it without"
+                " --resume; from the weights of a model with --from and another --output"
             )
-        raise UserError(
-            f"{self.state}: expected a saved training to resume, found none; start it without"
-            " --resume"
-        )
 
     def clear(self) -> None:
-        """Remove the files of a training that has not completed a batch: its vocabularies may come
-        from other settings or another text. The empty folder of checkpoints marks the folder of a
-        training.
+        """Remove the files of a training that saved nothing: its vocabularies may come from other
+        settings or another text. The empty folder of checkpoints marks the folder of a training.
         """
         make_folder(self.checkpoints)
         for path in [*self.checkpoints.iterdir(), *self.text_files()]:
@@ -181,11 +165,8 @@ class Run:
 
     def text_files(self) -> list[pathlib.Path]:
         """Paths of the existing vocabularies and SentencePiece models."""
-        paths = [
-            path(side)
-            for side in ("source", "target")
-            for path in (self.vocabulary, self.subword_model)
-        ]
+        kinds = (self.vocabulary, self.subword_model)
+        paths = [kind(side) for side in ("source", "target") for kind in kinds]
         return [path for path in paths if path.exists()]
 
     def evaluated_weights(self) -> list[pathlib.Path]:
@@ -215,26 +196,43 @@ class Run:
 
                 load_weights(path, model.trainable_variables)
             else:
+                import h5py
+
                 with _without_optimizer(model):
                     model.load_weights(path)
-        except (
-            ValueError,
-            KeyError,
-            TypeError,
-            *UNREADABLE,  # RuntimeError: also h5py's
-        ) as error:
-            reason = one_line(error)
+                with h5py.File(path) as file:
+                    if file.attrs.get(CHECKSUM) not in (None, _digest(model)):
+                        raise ValueError("their checksum does not match")
+        except (ValueError, KeyError, TypeError, *UNREADABLE) as error:
             raise UserError(
                 f"{path}: expected the weights of the model that the RUN's config.yaml describes,"
-                f" got others or a damaged file ({reason})"
+                f" got others or a damaged file ({one_line(error)})"
             ) from None
 
     def write_weights(self, model: keras.Model, path: pathlib.Path | None = None) -> None:
-        """Write a model's weights atomically, as the best or to another file of the RUN."""
+        """Write a model's weights atomically, with their checksum, as the best or to another file
+        of the RUN.
+        """
+        import h5py
+
         path = path or self.best_weights
         make_folder(path.parent)
         with replacing(path) as partial, _without_optimizer(model):
             model.save_weights(partial)
+            with h5py.File(partial, "a") as file:
+                file.attrs[CHECKSUM] = _digest(model)
+
+
+CHECKSUM = "sha256"
+"""Attribute of a file of weights: the checksum of the numbers in it."""
+
+
+def _digest(model: keras.Model) -> str:
+    """The SHA-256 of a model's trainable weights, in hexadecimal."""
+    digest = hashlib.sha256()
+    for variable in model.trainable_variables:
+        digest.update(variable.numpy().tobytes())
+    return digest.hexdigest()
 
 
 @contextlib.contextmanager
@@ -246,21 +244,3 @@ def _without_optimizer(model: keras.Model) -> Iterator[None]:
         yield
     finally:
         model.optimizer = optimizer
-
-
-def digest_of(path: AnyPath, opened: Callable[..., Any] = open) -> str:
-    """The SHA-256 of a file, in hexadecimal; with ``opened=gzip.open`` that of its content."""
-    digest = hashlib.sha256()
-    with opened(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def saved_numbers(state: pathlib.Path) -> dict[str, Any]:
-    """The values of a checkpoint's state.json; empty if there is none, or a damaged one."""
-    try:
-        saved = json.loads(state.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return saved if isinstance(saved, dict) else {}

@@ -6,37 +6,15 @@ import importlib.util
 
 from rnnsearch_tf.errors import UserError
 
-PACKAGES = {
-    "matplotlib": ("matplotlib", "plots"),
-    "tf2onnx": ("tf2onnx", "onnx"),
-    "onnx": ("onnx", "onnx"),
-    "onnxruntime": ("onnxruntime", "onnx"),
-}
-"""{module: (package, extra)}"""
+EXTRA_OF = {"matplotlib": "plots", "tf2onnx": "onnx", "onnx": "onnx", "onnxruntime": "onnx"}
+"""{package: extra}"""
 
 
-def has(*modules: str) -> bool:
-    """Whether all these modules can be imported."""
-    return all(importlib.util.find_spec(module) for module in modules)
-
-
-def require(what: str, *modules: str) -> None:
-    """Fail early if an optional package is missing.
-
-    Args:
-        what: what needs the package, for the message.
-        modules: keys of PACKAGES.
-
-    Raises:
-        UserError: a module cannot be imported.
-    """
-    for module in modules:
-        if not has(module):
+def require(what: str, *packages: str) -> None:
+    """Raise UserError, which names what needs it, if an optional package is missing."""
+    for package in packages:
+        if importlib.util.find_spec(package) is None:
             raise UserError(
-                f"{what}: expected the package {PACKAGES[module][0]}, found none; {install(module)}"
+                f"{what}: expected the package {package}, found none; pip install"
+                f' "rnnsearch-tf[{EXTRA_OF[package]}]"'
             )
-
-
-def install(module: str) -> str:
-    """The command that installs a module of PACKAGES."""
-    return f'pip install "rnnsearch-tf[{PACKAGES[module][1]}]"'

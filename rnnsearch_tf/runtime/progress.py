@@ -31,15 +31,7 @@ def progress(
     """
     from tqdm import tqdm
 
-    return tqdm(
-        items,
-        desc=doing,
-        total=total,
-        unit=f" {unit}",
-        dynamic_ncols=True,
-        file=sys.stderr,
-        disable=hidden or None,
-    )
+    return tqdm(items, doing, total, unit=f" {unit}", dynamic_ncols=True, disable=hidden or None)
 
 
 def say(message: str) -> None:

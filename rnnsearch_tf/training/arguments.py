@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import Config, saved_config
+from rnnsearch_tf.config import Config, load_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.backend import keras
@@ -76,7 +76,7 @@ def check_arguments(
         run.refuse_training()
         return
     if run.config.exists():
-        _check_unchanged(saved_config(run.config), config, run.config)
+        _check_unchanged(load_config(run.config), config, run.config)
     run.refuse_resuming()
 
 

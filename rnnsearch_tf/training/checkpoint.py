@@ -22,14 +22,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.config import Config, TrainingConfig, saved_config
-from rnnsearch_tf.config.effects import names_without_effect, sections_of
-from rnnsearch_tf.config.option import names_with
+from rnnsearch_tf.config import Config, load_config
 from rnnsearch_tf.errors import UserError, one_line
 from rnnsearch_tf.files.atomic import make_folder, replacing, write_file
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.runs.folder import UNREADABLE, Run, digest_of, saved_numbers
+from rnnsearch_tf.runs.folder import UNREADABLE, Run
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.training.optimizers import compile_model
 
@@ -38,6 +36,17 @@ log = logging.getLogger("rnnsearch_tf")
 OTHER_OPTIMIZER = "Skipping variable loading for optimizer"
 """Start of Keras's warning that the saved optimizer has another number of variables."""
 
+
+FIXED = (
+    "optimizer",
+    "global_clipnorm",
+    "loss_reduction",
+    "label_smoothing",
+    "non_finite_gradient",
+    "precision",
+    "seed",
+)
+"""Options of the training section that cannot change when a training is resumed."""
 
 NOT_COUNTED = -1
 """Length of a file that was not looked at yet."""
@@ -56,10 +65,10 @@ class TrainingState:
         seconds: training time so far, including evaluations.
         best_bleu: best development BLEU so far, or None.
         best_loss: lowest development loss so far, in nats a target token, or None.
-        evaluations_since_best: evaluations since the best by training.best_by.
+        evaluations_since_best: evaluations since the best.
         evaluated, averaged: batches at the last evaluation, and at the last averaging; or None.
         began_from: description of the model that the training started from; None: fresh weights.
-        began_at: score of that model by training.best_by, or None.
+        began_at: score of that model, or None.
         metrics_bytes: length of metrics.jsonl; records of a killed training after it are written
             again. NOT_COUNTED in a new training.
         judged_by: the sentences and the settings of the evaluations that the best score is of, as
@@ -170,7 +179,7 @@ class _Damaged(Exception):
 
 def _load(run: Run, path: pathlib.Path) -> tuple[TranslationModel, TrainingState]:
     values, model_path = _read(path)
-    config = saved_config(run.config)
+    config = load_config(run.config)
     try:
         saved = values.pop("configuration")
         state = TrainingState(**values)
@@ -248,18 +257,14 @@ def _check_configuration(
 
 def saved_settings(config: Config) -> dict[str, Any]:
     """{dotted name: value} of the options that are fixed by a saved model and optimizer, and so
-    cannot change; options without effect are left out.
+    cannot change.
     """
-    sections = sections_of(config)
-    without_effect = names_without_effect(sections)
-    saved = names_with(TrainingConfig, "saved")
-    settings = {}
-    for section in ("source", "target", "model", "training"):
-        for key, value in dataclasses.asdict(sections[section]).items():
-            dotted = f"{section}.{key}"
-            if (section != "training" or key in saved) and dotted not in without_effect:
-                settings[dotted] = value
-    return settings
+    return {
+        f"{section}.{name}": value
+        for section in ("source", "target", "model", "training")
+        for name, value in dataclasses.asdict(getattr(config, section)).items()
+        if section != "training" or name in FIXED
+    }
 
 
 def epoch_means(model: TranslationModel) -> list[keras.metrics.Metric]:
@@ -286,3 +291,21 @@ def _unused(folder: pathlib.Path, batches: int) -> pathlib.Path:
 
 def _digest(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def digest_of(path: pathlib.Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with open(path, "rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def saved_numbers(state: pathlib.Path) -> dict[str, Any]:
+    """The values of a checkpoint's state.json; empty if there is none, or a damaged one."""
+    try:
+        saved = json.loads(state.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return saved if isinstance(saved, dict) else {}

@@ -34,10 +34,9 @@ class Development(keras.callbacks.Callback):
     """Scores the model every epoch, or every ``evaluate_every`` updates, and keeps its best weights
     in RUN/best.
 
-    The score is the BLEU of a translation of the development text. With
-    ``training.best_by: loss``, and for a language model, which does not translate, it is the loss
-    per target token. Training stops after ``patience`` evaluations without a better score. At the
-    end, the weights of the last ``training.average`` evaluations are averaged, and kept if they
+    The score is the BLEU of a greedy translation of the development text; for a language model,
+    which does not translate, it is the loss per target token. Training stops
+    after ``patience`` evaluations without a better score. At the end, the weights of the last ``training.average`` evaluations are averaged, and kept if they
     score better.
 
     A signal stops an evaluation at once, and it is repeated when training resumes.
@@ -107,8 +106,6 @@ class Development(keras.callbacks.Callback):
         """The sentences and the settings on which the score of some weights depends."""
         sentences = hashlib.sha256(json.dumps(self.sentences).encode()).hexdigest()
         judged_by = {"sentences": sentences}
-        for name in ("best_by", "evaluate_beam_size"):
-            judged_by[f"training.{name}"] = getattr(self.config.training, name)
         if self.model.reads_source:
             for name, value in dataclasses.asdict(self.config.search).items():
                 if name not in ("beam_size", "batch_size"):  # evaluations have their own
@@ -254,14 +251,12 @@ class Development(keras.callbacks.Callback):
             weight.assign(value)
 
     def _criterion(self) -> str:
-        return self.config.training.best_by if self.model.reads_source else "loss"
+        return "bleu" if self.model.reads_source else "loss"
 
     def _bleu(self) -> float:
         """BLEU, in percent, of the translated development text."""
         sources, references = self.sentences or ((), ())
-        translations = self.translator.translate(
-            list(sources), beam_size=self.config.training.evaluate_beam_size
-        )
+        translations = self.translator.translate(list(sources), beam_size=1)
         return bleu_of_model([t.text for t in translations], references, self.config.target).score
 
     def _development_loss(self) -> float:

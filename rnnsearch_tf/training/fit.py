@@ -19,7 +19,6 @@ import tensorflow as tf
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, TrainingConfig, save_config
 from rnnsearch_tf.data.batches import Batches
-from rnnsearch_tf.data.corpus import check_development
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -84,8 +83,8 @@ def train(
             training's metrics, but no development scores.
 
     Returns:
-        dict: ``best_bleu``, ``best_loss`` (float or None), of the best weights by
-            training.best_by; ``batches``, ``minutes``, ``run`` (str).
+        dict: ``best_bleu``, ``best_loss`` (float or None), of the best weights;
+            ``batches``, ``minutes``, ``run`` (str).
 
     Raises:
         UsageError: the folder holds a training already and ``resume`` is not set, or
@@ -194,7 +193,7 @@ class _Training:
         log = MetricsLog(run.metrics, state)
         if self.sentences is not None and self.model.reads_source:
             # opens the files of the search, so that a missing one does not wait for an evaluation
-            translator.translate([], beam_size=config.training.evaluate_beam_size)
+            translator.translate([], beam_size=1)
         development = Development(
             run, state, self.clock, translator, self.sentences, log, self.interruption
         )
@@ -278,8 +277,6 @@ def _prepare(
         save_config(config, run.config)
         model, state = load_state(run)
     else:
-        if development is None:
-            check_development(config)
         training, of_development = open_text(config, pairs, development)
         initial_model = origin = None
         if start_from is not None:

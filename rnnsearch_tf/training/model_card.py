@@ -34,8 +34,7 @@ def write_model_card(
         else (
             f"{state.best_bleu:.2f} (sacreBLEU"
             f" {tokenizer_for(config.target)}{', without case' if config.target.lowercase else ''},"
-            f" the first {training.evaluate_sentences:,} sentences at most, beam"
-            f" {training.evaluate_beam_size})"
+            f" the first {training.evaluate_sentences:,} sentences at most, greedy search)"
         )
     )
     rows = {

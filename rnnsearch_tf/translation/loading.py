@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Iterable, Sequence
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.config import Config, saved_config
+from rnnsearch_tf.config import Config, load_config
 from rnnsearch_tf.errors import UsageError, UserError, one_line
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.ensemble import Ensemble
@@ -63,7 +63,7 @@ def load_run(
         (model with the best weights, source Text, target Text, Config).
     """
     run = Run.open(run)
-    config = saved_config(run.config, overrides)
+    config = load_config(run.config, overrides)
     source, target = load_texts(run, config)
     model = build_model(config, source.vocabulary.size, target.vocabulary.size)
     run.read_weights(model)

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
-from rnnsearch_tf.config.presets import ATTENDING
+from rnnsearch_tf.config import ATTENDING, END_ID, SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
 
 if typing.TYPE_CHECKING:

@@ -105,10 +105,7 @@ def _trained_by_hand(model: TranslationModel) -> dict[str, str]:
 def described(config: Config, model: TranslationModel) -> dict[str, str]:
     """Rows of a model card that say what the model is."""
     return {
-        "model": (
-            f"{type(model).__name__}, {model.count_params():,} parameters, preset"
-            f" {config.preset or 'none'}"
-        ),
+        "model": f"{type(model).__name__}, {model.count_params():,} parameters",
         "languages": f"{config.source.language} to {config.target.language}",
         "text": (
             f"{config.source.tokenization} to {config.target.tokenization}, "

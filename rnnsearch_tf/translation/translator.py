@@ -12,8 +12,7 @@ from typing import Any, overload
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig
-from rnnsearch_tf.config.presets import ATTENDING
+from rnnsearch_tf.config import ATTENDING, END_ID, UNKNOWN_ID, Config, SearchConfig
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.scoring import TargetScores

@@ -73,24 +73,21 @@ CASES = {
         b"plain text\n",
         "t",
         b"a\n",
-        (
-            "{s}:1: expected gzip data, got: Not a gzipped file (b'pl'); copy or download it again,"
-            " or name it without .gz"
-        ),
+        "{s}:1: expected a text that can be read, got: Not a gzipped file (b'pl'); check the file",
     ),
     "truncated gzip": (
         "s.gz",
         cut_short(LINES),
         "t",
         LINES,
-        "expected more gzip data, the file ends early; copy or download it again",
+        "expected a text that can be read, got: Compressed file ended before the end",
     ),
     "damaged gzip": (
         "s.gz",
         gzip.compress(LINES)[:-8] + b"\0" * 8,
         "t",
         LINES,
-        "{s}:3001: expected gzip data, got: CRC check failed",
+        "{s}:3001: expected a text that can be read, got: CRC check failed",
     ),
 }
 
@@ -120,7 +117,7 @@ def test_truncated_gzip_names_the_line_reached(tmp_path):
 
 
 def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(UserError, match="expected a text file, found a folder"):
+    with pytest.raises(UserError, match="expected a text file that can be read, got: Is a directory"):
         list(Pairs(str(tmp_path), str(tmp_path)))
 
 

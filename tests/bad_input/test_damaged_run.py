@@ -1,12 +1,11 @@
 """A RUN whose files were changed after training."""
 
-import hashlib
-
+import h5py
+import numpy as np
 import pytest
 
-from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.runs.folder import Run, digest_of
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.translation import Translator
 
 
@@ -30,23 +29,14 @@ PARTS = {
 }
 
 
-def test_an_option_that_is_gone_is_named_with_the_commit_that_reads_it(run):
-    path = run / "config.yaml"
-    path.write_text(path.read_text().replace("model:\n", "model:\n  bridge: copy\n"))
-    with pytest.raises(UsageError) as error:
-        saved_config(path)
-    assert str(error.value) == (
-        f"{path}: unknown option model.bridge; options were removed after commit ff94a411, which"
-        " still reads it"
-    )
-
-
-@pytest.mark.parametrize("size", [0, 1 << 20, (1 << 20) + 1])
-def test_every_byte_of_a_large_file_counts(tmp_path, size):
-    path = tmp_path / "weights"
-    data = bytes(range(256)) * (size // 256) + b"!" * (size % 256)
-    path.write_bytes(data)
-    assert digest_of(path) == hashlib.sha256(data).hexdigest()
+def test_a_changed_number_in_the_weights_is_found(run):
+    path = run / "best" / "model.weights.h5"
+    with h5py.File(path, "a") as file:
+        arrays = []
+        file.visititems(lambda _, item: arrays.append(item) if hasattr(item, "shape") else None)
+        arrays[0][...] = np.nextafter(arrays[0][...], 9)
+    with pytest.raises(UserError, match="model.weights.h5: expected .*checksum does not match"):
+        Translator.load(run)
 
 
 def test_evaluated_weights_are_in_the_order_of_their_batches(tmp_path):
@@ -59,10 +49,10 @@ def test_evaluated_weights_are_in_the_order_of_their_batches(tmp_path):
     assert folder.evaluated_weights() == paths
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", "[" * 100_000])
+@pytest.mark.parametrize("text", ["{", "[1]"])
 def test_a_damaged_state_is_a_training_without_numbers(tmp_path, text):
     run = Run(tmp_path)
     run.checkpoints.mkdir()
     run.state.write_text(text)
-    with pytest.raises(UsageError, match="expected a folder without a training, found one"):
+    with pytest.raises(UsageError, match="expected a folder without a training, found checkpoints"):
         run.refuse_training()

@@ -71,8 +71,3 @@ def test_different_texts_are_refused(rnnsearch, run_folder, tmp_path, side):
         code=1,
     )
     assert out == [] and f"{other}: expected the {side} vocabulary" in err and run_folder in err
-
-
-def test_every_member_is_looked_for_first(rnnsearch, run_folder):
-    out, err = rnnsearch("translate", "--model", run_folder, "--model", "no-run", code=1)
-    assert "no-run: expected a RUN folder" in err

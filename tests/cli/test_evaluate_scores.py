@@ -197,22 +197,3 @@ def test_text_without_spaces_is_scored_by_characters(rnnsearch, tmp_path):
     assert only["bleu"] == wanted
     out, err = rnnsearch("evaluate", "--model", run, *files, "--tokenized", code=2)
     assert out == [] and "expected a target with spaces between its words, got 'ja'" in err
-
-
-@pytest.mark.parametrize(
-    "words, code, message",
-    [
-        (["--reference", "b"], 1, "got 2 in s and 3 in b"),
-        (["--output", "no/t"], 1, "no/t: expected a file that can be written"),
-    ],
-)
-def test_what_is_wrong_is_said_before_anything_is_translated(
-    rnnsearch, cased, tmp_path, monkeypatch, words, code, message
-):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Translator, "translate", None)
-    for name, lines in (("s", 2), ("a", 2), ("b", 3)):
-        write(tmp_path / name, ["one"] * lines)
-    files = ["--source", "s", "--reference", "a"]
-    out, err = rnnsearch("evaluate", "--model", cased, *files, *words, code=code)
-    assert out == [] and message in err

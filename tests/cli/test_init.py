@@ -179,19 +179,3 @@ def test_too_little_text_is_an_error_in_words(tmp_path, capsys):
         (tmp_path / name).write_text("one\n" * 3)
     assert init(tmp_path / "mine", [str(tmp_path / "a.en"), str(tmp_path / "a.fr")]) == 1
     assert "at least 100 pairs" in capsys.readouterr().err and not (tmp_path / "mine").exists()
-
-
-@pytest.mark.parametrize(
-    "name, language",
-    [
-        ("x/train.en", "en"),
-        ("train.fr.gz", "fr"),
-        ("de.txt", "de"),
-        ("corpus.pt-BR.txt", "pt-BR"),
-        ("train.txt", "und"),
-        ("a", "und"),
-        ("train.txt.gz", "und"),
-    ],
-)
-def test_languages_by_file_name(name, language):
-    assert language_of(name) == language

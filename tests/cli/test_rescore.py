@@ -74,9 +74,3 @@ def test_a_table_gets_the_probability_and_the_unknown_words(
             word not in words for phrase, words in zip(old, known) for word in phrase.split()
         )
         assert math.log(float(count)) == pytest.approx(unknown, abs=1e-5)
-
-
-@pytest.mark.parametrize("words", [["list"], ["--source", "source"], ["--phrase-table", "in"]])
-def test_wrong_usage(rnnsearch, run_folder, words):
-    out, err = rnnsearch("rescore", "--model", run_folder, *words, code=2)
-    assert out == [] and "--source" in err

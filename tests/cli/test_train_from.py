@@ -41,29 +41,11 @@ def new_text(general, tmp_path):
 @pytest.mark.slow
 def test_interrupted_and_resumed_without_the_run(general, new_text, tmp_path):
     output = tmp_path / "mine"
-    words = [
-        sys.executable,
-        "-m",
-        "rnnsearch_tf",
-        "train",
-        "--from",
-        general,
-        "--output",
-        output,
-        "--new-words",
-        "5",
-        *new_text,
-    ]
-    words += [
-        "--set",
-        "training.epochs=100000",
-        "--set",
-        "data.batch_size=10",
-        "--set",
-        "training.evaluate_every=5",
-        "--set",
-        "data.maximum_length=50",
-    ]
+    settings = ["training.epochs=100000", "training.evaluate_every=5"]
+    settings += ["data.batch_size=10", "data.maximum_length=50"]
+    words = [sys.executable, "-m", "rnnsearch_tf", "train", "--from", general, "--output", output]
+    words += ["--new-words", "5", *new_text]
+    words += [word for setting in settings for word in ("--set", setting)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         started = time.monotonic()
         while not (output / "best" / "model.weights.h5").exists():
@@ -99,42 +81,3 @@ def test_interrupted_and_resumed_without_the_run(general, new_text, tmp_path):
     assert f"began from: the best weights of `{general}`" in (output / "model_card.md").read_text(
         encoding="utf-8"
     )
-
-
-@pytest.mark.parametrize(
-    "words, code, message",
-    [
-        (["--from", "RUN", "--resume"], 2, "expected --resume or --from, got both"),
-        (
-            ["--new-words", "1", "--config", "cslm"],
-            2,
-            "--new-words: expected --from RUN with it, got none",
-        ),
-        (
-            ["--from", "RUN", "--new-words", "-1"],
-            2,
-            "--new-words: expected a whole number, at least 0, got '-1'",
-        ),
-        (
-            ["--from", "RUN", "--config", "RUN/config.yaml", "--set", "model.hidden_size=9"],
-            2,
-            "model.hidden_size: expected 8 as in",
-        ),
-        (
-            ["--from", "RUN/best", "--config", "cslm"],
-            1,
-            "expected a RUN folder that `rnnsearch train` wrote, got one without config.yaml",
-        ),
-        (
-            ["--from", "nowhere", "--config", "cslm"],
-            1,
-            "nowhere: expected a RUN folder that `rnnsearch train` wrote, got nothing there",
-        ),
-    ],
-)
-def test_what_is_refused_is_one_line(general, tmp_path, capsys, words, code, message):
-    words = [word.replace("RUN", str(general)) for word in words]
-    assert run(["train", "--output", str(tmp_path / "mine"), *words]) == code
-    captured = capsys.readouterr()
-    assert message in captured.err and captured.err.count("\n") == 1 and captured.out == ""
-    assert not (tmp_path / "mine").exists()

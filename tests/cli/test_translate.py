@@ -155,17 +155,3 @@ def test_an_overlong_sentence_is_cut_with_a_warning(rnnsearch, run_folder, tmp_p
         "rnnsearch: warning: a source sentence of 5000 tokens was cut to 50, the maximum"
         " length: cat cat cat cat cat cat …"
     )
-
-
-@pytest.mark.parametrize(
-    "words, part",
-    [
-        (["--set", "search.beam_siz=9"], "did you mean search.beam_size?"),
-        (["--n-best", 9], "nbest: expected a whole number from 1 to search.beam_size = 3, got 9"),
-        (["no-file"], "no-file: expected a text file, found none"),
-    ],
-)
-def test_wrong_options_that_only_the_run_can_tell(rnnsearch, run_folder, source, words, part):
-    code = 1 if "no-file" in words else 2
-    out, err = rnnsearch("translate", "--model", run_folder, *words, code=code)
-    assert out == [] and err.count("\n") == 1 and part in err

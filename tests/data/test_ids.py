@@ -13,7 +13,7 @@ from rnnsearch_tf.data.ids import cached_folder, encode, key_of, open_ids, store
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.variants import variant, variants_of
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import streams
+from rnnsearch_tf.files import reading
 from rnnsearch_tf.text.pipeline import build_texts
 
 
@@ -76,11 +76,11 @@ def test_a_file_is_read_for_the_vocabularies_and_for_the_ids(write, monkeypatch,
     """And once more to hold development text out."""
     opened = collections.Counter()
 
-    def counted(name, real=streams._open):
+    def counted(name, real=reading._opened):
         opened[str(name).rpartition("/")[2]] += 1
         return real(name)
 
-    monkeypatch.setattr(streams, "_open", counted)
+    monkeypatch.setattr(reading, "_opened", counted)
     config = config_of(write, held_out=held_out)
     pairs = open_corpus(config)
     encode(pairs, tuple(build_texts(config, pairs)), 50)

@@ -8,32 +8,13 @@ import tracemalloc
 import pytest
 
 from rnnsearch_tf.config import TextConfig, load_config
-from rnnsearch_tf.data.corpus import check_development, open_corpus
+from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.pairs import Pairs, held_out
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files.reading import read_bytes
 from rnnsearch_tf.text.pipeline import build_text, build_texts
 
 PAIRS = [("a cat", "un chat"), ("the dog", "le chien"), ("no", "non")]
-
-
-@pytest.mark.parametrize("name", ["text", "text.gz"])
-@pytest.mark.parametrize(
-    "content, lines",
-    [
-        (b"", []),
-        (b"one\ntwo\n", [b"one", b"two"]),
-        (b"one\ntwo", [b"one", b"two"]),
-        (b"one\r\ntwo\r\n", [b"one", b"two"]),
-        (b"\xef\xbb\xbfone\n\xef\xbb\xbftwo\n", [b"one", b"\xef\xbb\xbftwo"]),
-        (b"\xef\xbb\xbf\nx\n", [b"", b"x"]),
-        ("a\u2028b\u0085c\x0bd\x1ce\rf\n".encode(), ["a\u2028b\u0085c\x0bd\x1ce\rf".encode()]),
-        (b"\n\n", [b"", b""]),
-    ],
-)
-def test_lines_end_at_line_feeds_only(write, name, content, lines):
-    assert list(read_bytes(write(name, content))) == lines
 
 
 def test_reading_holds_one_line_not_the_file(tmp_path):
@@ -140,16 +121,6 @@ def test_pairs_of_a_configuration(write, tmp_path):
 def test_missing_names_are_wrong_usage(data, part, message):
     with pytest.raises(UsageError, match=message):
         open_corpus(load_config(values={"data": data}), part)
-
-
-def test_options_of_evaluations_need_a_development_text(write):
-    path = write("a", ["x"])
-    text = {"train_source": path, "train_target": path}
-    with_development = text | {"development_source": path, "development_target": path}
-    training = {"patience": 3}
-    with pytest.raises(UsageError, match="training.patience: has no effect without a development"):
-        check_development(load_config(values={"data": text, "training": training}))
-    check_development(load_config(values={"data": with_development, "training": training}))
 
 
 @pytest.fixture

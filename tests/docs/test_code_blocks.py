@@ -32,15 +32,6 @@ WITH_PYTHON = [document for document in DOCUMENTS if python_blocks(document)]
 TAKES_LONG = {"docs/guides/export.md", "docs/guides/training.md"}
 
 
-def test_the_main_documents_have_python():
-    assert {
-        "README.md",
-        "docs/guides/data.md",
-        "docs/guides/decoding.md",
-        "docs/guides/keras.md",
-    } <= set(WITH_PYTHON)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A folder with what the examples name: a RUN, a preset, text."""

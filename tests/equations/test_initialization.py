@@ -56,8 +56,8 @@ def test_the_seed_decides():
         assert not value.any() or np.abs(value - other[symbol]).max() > 0, symbol
 
 
-def test_groundhog_preset_has_84349101_parameters():
-    config = load_config(overrides=["preset=groundhog"])
+def test_groundhog_has_84349101_parameters():
+    config = load_config("groundhog")
     model = RNNSearch(config.model, 30_001, 30_001)
     assert model.count_params() == 84_349_101
     assert sum(int(np.prod(weight.shape)) for weight in model.trainable_weights) == 84_349_101
@@ -72,11 +72,11 @@ def formulas(K_x, K_y, m, n, alignment, maxout):
     return encoder + decoder + attention + output
 
 
-def test_paper_preset_has_the_parameters_of_the_formulas():
+def test_paper_has_the_parameters_of_the_formulas():
     assert formulas(30_000, 30_000, 620, 1000, 1000, 500) == 80_401_000  # groundhog.md
     config = load_config(
-        overrides=[
-            "preset=paper",
+        "paper",
+        [
             "model.embedding_size=6",
             "model.hidden_size=10",
             "model.alignment_size=9",

@@ -65,6 +65,6 @@ def test_where_there_is_no_attention(translation, why):
 
 
 def test_a_picture_needs_its_extra(monkeypatch):
-    monkeypatch.setattr(optional, "has", lambda *modules: False)
+    monkeypatch.setattr(optional.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=r'matplotlib.*pip install "rnnsearch-tf\[plots\]"'):
         TRANSLATION.plot()

@@ -135,8 +135,4 @@ def test_no_links_are_invented_where_nothing_is_aligned(
 
     monkeypatch.setattr(ExportedTranslator, "_request", without_attention)
     out, err = translate(capsys, exported, "--alignment", *form, source, code=2)
-    assert (
-        not out
-        and f"--alignment: expected a model with attention, got {exported}, which aligns nothing"
-        in err
-    )
+    assert not out and "--alignment: expected a model with attention" in err

@@ -120,6 +120,8 @@ def test_alignments(session, translations):
     for row, translation in enumerate(translations):
         assert answer["source_tokens"][row].decode() == " ".join(translation.source_tokens)
         assert answer["target_tokens"][row].decode() == " ".join(translation.tokens)
+        logs = json.loads(answer["token_log_probabilities"][row])
+        np.testing.assert_allclose(logs, translation.token_log_probabilities, atol=1e-5)
         matrix = json.loads(answer["alignment"][row])
         if not translation.source_tokens:
             assert matrix == []

@@ -117,6 +117,7 @@ def test_white_space_within_a_token_does_not_cut_it(exported, monkeypatch):
             "target_tokens": joined,
             "source_tokens": joined,
             "alignment": [b"[[1,0,0],[0,1,0],[0,0,1]]"],
+            "token_log_probabilities": [b"[-0.5,-0.25,-0.25]"],
         },
         "translate_nbest": nbest,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from rnnsearch_tf.config import TextConfig, saved_config
+from rnnsearch_tf.config import TextConfig, load_config
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.export.check import LONG, TRICKY
 from rnnsearch_tf.runs.folder import Run
@@ -62,5 +62,5 @@ def text_of(name: str) -> Text:
     """The Text of a key of CONFIGS, or that of the shipped model's source."""
     if name == SHIPPED:
         run = Run.open("tatoeba-en-fr")
-        return load_texts(run, saved_config(run.config))[0]
+        return load_texts(run, load_config(run.config))[0]
     return build_text(CONFIGS[name], TRAINING)

@@ -10,10 +10,8 @@ import importlib.metadata
 import inspect
 import pathlib
 import re
-import sys
 import warnings
 
-import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -22,7 +20,6 @@ from rnnsearch_tf.runtime.backend import keras
 PACKAGE = pathlib.Path(__file__).parents[2] / "rnnsearch_tf"
 
 TAKEN_IN = {
-    "cli/main.py": {"_actions"},
     "extras/hub/tokenizer.py": {"_add_special_token", "_update_special_token_ids"},
     "runtime/keras_internals.py": {
         "_aggregation",
@@ -109,129 +106,6 @@ def test_raw_operations_are_taken_in_one_file():
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "tf.raw_ops"
     }
     assert taken == {"runtime/tensorflow_internals.py"}
-
-
-# ---- TensorFlow ----
-
-
-def test_adadelta_updates_a_weight_and_its_averages():
-    require("tensorflow", tf.raw_ops, "ResourceApplyAdadelta")
-    from rnnsearch_tf.runtime.tensorflow_internals import apply_adadelta
-
-    weight, squares, updates = (tf.Variable([value], dtype=tf.float64) for value in (1.0, 2.0, 3.0))
-    apply_adadelta(
-        var=weight.handle,
-        accum=squares.handle,
-        accum_update=updates.handle,
-        lr=tf.constant(0.5, tf.float64),
-        rho=tf.constant(0.9, tf.float64),
-        epsilon=tf.constant(0.1, tf.float64),
-        grad=tf.constant([4.0], tf.float64),
-    )
-    square = 0.9 * 2 + 0.1 * 16
-    update = np.sqrt(3 + 0.1) / np.sqrt(square + 0.1) * 4
-    np.testing.assert_allclose(
-        [weight[0], squares[0], updates[0]],
-        [1 - 0.5 * update, square, 0.9 * 3 + 0.1 * update**2],
-        err_msg=says("tensorflow", "ResourceApplyAdadelta computes something else"),
-    )
-
-
-def test_adam_updates_a_weight_and_its_moments():
-    require("tensorflow", tf.raw_ops, "ResourceApplyAdam")
-    from rnnsearch_tf.runtime.tensorflow_internals import apply_adam
-
-    weight, mean, variance = (tf.Variable([value], dtype=tf.float64) for value in (1.0, 2.0, 3.0))
-    numbers = dict(
-        beta1_power=0.81, beta2_power=0.98, lr=0.5, beta1=0.9, beta2=0.99, epsilon=0.1, grad=[4.0]
-    )
-    apply_adam(
-        var=weight.handle,
-        m=mean.handle,
-        v=variance.handle,
-        **{name: tf.constant(value, tf.float64) for name, value in numbers.items()},
-    )
-    m, v = 0.9 * 2 + 0.1 * 4, 0.99 * 3 + 0.01 * 16
-    rate = 0.5 * np.sqrt(1 - 0.98) / (1 - 0.81)
-    np.testing.assert_allclose(
-        [weight[0], mean[0], variance[0]],
-        [1 - rate * m / (np.sqrt(v) + 0.1), m, v],
-        err_msg=says("tensorflow", "ResourceApplyAdam computes something else"),
-    )
-
-
-def test_gradients_by_the_functions_value():
-    require("tensorflow", tf.raw_ops, "TanhGrad", "SigmoidGrad")
-    from rnnsearch_tf.runtime.tensorflow_internals import sigmoid_gradient, tanh_gradient
-
-    y, dy = tf.constant([0.3, -0.5]), tf.constant([2.0, 3.0])
-    for gradient, expected in ((tanh_gradient, 1 - y**2), (sigmoid_gradient, y * (1 - y))):
-        np.testing.assert_allclose(
-            gradient(y=y, dy=dy),
-            dy * expected,
-            rtol=1e-6,
-            err_msg=says("tensorflow", "TanhGrad or SigmoidGrad computes something else"),
-        )
-
-
-@pytest.fixture
-def exported(tmp_path):
-    """A SavedModel with a weight, a function of its own gradient and two signatures."""
-
-    class Model(tf.Module):
-        def __init__(self):
-            self.weight = tf.Variable(2.0)
-
-        @tf.function(input_signature=[tf.TensorSpec(None)])
-        def double(self, x):
-            @tf.custom_gradient
-            def doubled(x):
-                return 2 * x, lambda dy: 2 * dy
-
-            return {"y": doubled(x)}
-
-        @tf.function(input_signature=[tf.TensorSpec(None)])
-        def add(self, x):
-            return {"y": self.weight + x}
-
-    model = Model()
-    tf.saved_model.save(
-        model,
-        str(tmp_path),
-        signatures={"double": model.double, "add": model.add},
-        options=tf.saved_model.SaveOptions(experimental_custom_gradients=False),
-    )
-    return tmp_path
-
-
-def test_a_saved_model_is_loaded_by_signature(exported):
-    from rnnsearch_tf.export.lazy_session import LazySession
-
-    session = LazySession(exported)
-    answers = session("double", x=[3.0])["y"].tolist(), session("add", x=[3.0])["y"].tolist()
-    assert answers == ([6.0], [5.0]), says("tensorflow", "SavedModels are stored otherwise")
-
-
-# ---- tensorflow_text ----
-
-
-def test_a_sentencepiece_model_has_a_resource_of_the_process():
-    from tensorflow_text.python.ops import sentencepiece_tokenizer as library
-
-    from rnnsearch_tf.text.subwords import Subwords, train
-
-    require(
-        "tensorflow-text", library, "_SentencepieceModelResource", "gen_sentencepiece_tokenizer"
-    )
-    require("tensorflow-text", library._SentencepieceModelResource, "_create_resource")
-    subwords = Subwords(train({"the": 3, "cat": 2, "sat": 1}, 12))
-    require("tensorflow-text", subwords._op, "_model_resource")
-    tokenize = tf.function(lambda texts: subwords.tokenize(texts).values, autograph=False)
-    before = tokenize(tf.constant(["the cat"])).numpy().tolist()
-    tf.random.set_seed(1)
-    assert tokenize(tf.constant(["the cat"])).numpy().tolist() == before, says(
-        "tensorflow-text", "a named resource is lost with TensorFlow's cache of kernels"
-    )
 
 
 # ---- Keras ----
@@ -330,17 +204,6 @@ def test_keras_lists_layers_in_layers():
     )
 
 
-def test_keras_forgets_added_losses():
-    from rnnsearch_tf.runtime.keras_internals import BuiltModel
-
-    model = BuiltModel()
-    require("keras", model, "_clear_losses")
-    model.add_loss(tf.constant(1.0))
-    assert len(model.losses) == 1
-    model.clear_losses()
-    assert not model.losses, says("keras", "losses are kept elsewhere")
-
-
 def test_keras_traces_a_layer_and_shows_its_output_shape():
     from rnnsearch_tf.runtime.keras_internals import BuiltModel, TracedLayer
 
@@ -371,52 +234,3 @@ def test_keras_traces_a_layer_and_shows_its_output_shape():
     lines = []
     model.summary(print_fn=lambda line, **_: lines.append(line))
     assert "(None, None, 3)" in "\n".join(lines), says("keras", "summary shows another shape")
-
-
-def test_keras_nlp_knows_the_special_tokens():
-    keras_nlp = pytest.importorskip("keras_nlp")
-    from rnnsearch_tf.config import END_ID, PAD_ID, TextConfig
-    from rnnsearch_tf.extras.hub import RNNSearchTokenizer
-    from rnnsearch_tf.text.pipeline import build_text
-
-    names = "_add_special_token", "_update_special_token_ids"
-    require("keras-nlp", keras_nlp.tokenizers.Tokenizer, *names)
-    tokenizer = RNNSearchTokenizer(build_text(TextConfig(tokenization="space"), ["a b"]))
-    assert (tokenizer.pad_token_id, tokenizer.end_token_id) == (PAD_ID, END_ID), says(
-        "keras-nlp", "special tokens are declared otherwise"
-    )
-
-
-# ---- other packages and systems ----
-
-
-def test_sil_machine_trains_by_the_methods_left_out():
-    pytest.importorskip("thot", reason="the extra smt is not installed")
-    from machine.translation.thot import ThotSmtModelTrainer
-
-    called = ThotSmtModelTrainer.train.__code__.co_names
-    for name in ("_tune_translation_model", "_train_tune_corpus"):
-        assert name in called, says("sil-machine", f"train does not call {name} any more")
-
-
-def test_argparse_lists_its_arguments():
-    from rnnsearch_tf.cli.main import Parser
-
-    parser = Parser()
-    parser.add_argument("file")
-    parser.add_argument_group("more").add_argument("--long", "-l")
-    assert [each.dest for each in parser.actions] == ["help", "file", "long"], (
-        f"Python {sys.version}: argparse keeps its arguments elsewhere"
-    )
-
-
-def test_ipython_shows_a_figure():
-    pytest.importorskip("matplotlib")
-    formatters = pytest.importorskip("IPython.core.formatters")
-    from rnnsearch_tf.extras.plots.alignment import alignment_figure
-
-    figure = alignment_figure([[1.0]], ["a"], ["b"])
-    shown, _ = formatters.DisplayFormatter().format(figure)
-    assert shown.get("image/png", b"").startswith(b"\x89PNG"), says(
-        "ipython", "an object's own _repr_png_ is not asked for"
-    )

@@ -1,9 +1,7 @@
 """What ``import rnnsearch_tf`` offers: everything named, nothing loaded before it is used."""
 
-import inspect
 import subprocess
 import sys
-import typing
 
 import pytest
 import rnnsearch_tf
@@ -58,72 +56,6 @@ print(keras.saving.get_registered_object("rnnsearch_tf>RNNSearch").__name__)
     assert run(code) == ["True", "False", "False", "RNNSearch"]
 
 
-def test_star_imports_what_is_public():
-    names = {}
-    exec("from rnnsearch_tf import *", names)
-    assert set(names) - {"__builtins__"} == set(rnnsearch_tf.__all__)
-
-
 def test_an_unknown_name_says_what_there_is():
     with pytest.raises(AttributeError, match="'translater'.*Translator"):
         rnnsearch_tf.translater
-
-
-KERAS_OWN = {
-    "build",
-    "call",
-    "compile",
-    "compile_from_config",
-    "evaluate",
-    "export",
-    "fit",
-    "from_config",
-    "get_config",
-    "test_step",
-    "train_step",
-}
-
-
-def public_functions():
-    for name in rnnsearch_tf.__all__:
-        value = getattr(rnnsearch_tf, name)
-        if inspect.isfunction(value):
-            yield name, value
-            continue
-        for key, member in vars(value).items():
-            function = getattr(member, "__func__", member)
-            if (
-                inspect.isfunction(function)
-                and (key == "__init__" or not key.startswith("_"))
-                and key not in KERAS_OWN
-            ):
-                yield f"{name}.{key}", function
-
-
-@pytest.mark.parametrize(
-    "name, function", [pytest.param(*pair, id=pair[0]) for pair in public_functions()]
-)
-def test_what_is_public_has_type_hints(name, function):
-    """Every argument but those that may be nests of tensors, and the result."""
-    hints = typing.get_type_hints(function)
-    nests = {
-        "self",
-        "cls",
-        "state",
-        "memory",
-        "output",
-        "model",
-        "runs",
-        "source_ids",
-        "sentences",
-        "system",
-    }
-    arguments = [
-        p.name
-        for p in inspect.signature(function).parameters.values()
-        if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
-    ]
-    missing = [
-        argument for argument in arguments if argument not in hints and argument not in nests
-    ]
-    assert not missing and ("return" in hints or name.endswith("__init__")), missing

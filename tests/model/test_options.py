@@ -76,9 +76,11 @@ def test_mixed_bfloat16_is_close_to_float32(order):
 # Dropout
 
 
-@pytest.mark.parametrize("preset", (None, "groundhog", "groundhog_phrases", "paper"))
-def test_nothing_beyond_the_paper_by_default(preset):
-    config = load_config(overrides=[f"preset={preset}"] if preset else [])
+@pytest.mark.parametrize(
+    "name", (None, "groundhog", "encoder-decoder-groundhog", "paper", "rnnsearch-50")
+)
+def test_nothing_beyond_the_paper_by_default(name):
+    config = load_config(name)
     assert [getattr(config.model, name) for name in DROPOUTS] == [0.0] * 3
     assert not config.model.tie_target_embeddings
     training = config.training

@@ -8,7 +8,7 @@ from tiny_run import write_run
 
 from rnnsearch_tf.runs import eight_bit
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.runs.pretrained import pretrained_models
+from rnnsearch_tf.runs.folder import pretrained_models
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.loading import load_model, load_run

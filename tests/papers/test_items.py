@@ -184,7 +184,7 @@ def test_regions_are_those_of_vectors_that_are_alike():
 
 def test_phrases_and_features_of_an_nbest_line():
     entry = types.SimpleNamespace(
-        text="le chat noir", fields=(b"0", b"", b"LM= -1.5 WP= 2 3", b"-1", b"0=0 1-2=1-2")
+        text="le chat noir", fields=("0", "", "LM= -1.5 WP= 2 3", "-1", "0=0 1-2=1-2")
     )
     assert cho2014.phrases(entry, "the black cat") == [("the", "le"), ("black cat", "chat noir")]
     assert cho2014.features(entry) == [-1.5, 2.0, 3.0]

@@ -233,36 +233,32 @@ def test_the_sentences_and_the_beam_of_development_translations(tmp_path, monkey
     monkeypatch.setattr(Translator, "translate", watched)
     settings = config(
         "training.maximum_updates=1",
-        "training.evaluate_beam_size=2",
         "training.evaluate_sentences=3",
     )
     train(settings, tmp_path)
     development_text = [source for source, _ in open_corpus(settings, "development")]
     asked = [call for call in asked if call[0]]  # the options are first tried on no text
-    assert asked == [(development_text[:3], 2)] and len(development_text) > 4
+    assert asked == [(development_text[:3], 1)] and len(development_text) > 4
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("system", ["rnnsearch", "cslm"])
-def test_best_by_loss_is_the_models_own_loss(tmp_path, untranslated, system):
+def test_the_best_loss_of_a_language_model_is_its_own(tmp_path, untranslated):
     """Development loss of the best weights, from Keras's evaluate of the loaded model; it stops by
     it too.
     """
     options = [
-        *(LANGUAGE_MODEL if system == "cslm" else []),
+        *LANGUAGE_MODEL,
         "training.evaluate_every=1",
         "training.epochs=60",
         "training.learning_rate=0.3",
         "training.patience=2",
-        *(["training.best_by=loss"] if system == "rnnsearch" else []),
     ]
     settings = config(*options)
     summary = train(settings, tmp_path)
     losses = [record["loss"] for record in records(tmp_path, "development")]
     assert summary["best_loss"] == pytest.approx(min(losses), abs=1e-6)
-    assert losses.index(min(losses)) == len(losses) - 3 and (summary["best_bleu"] is None) == (
-        system == "cslm"
-    )
+    assert losses.index(min(losses)) == len(losses) - 3
+    assert summary["best_bleu"] is None
     texts = [load_text(tmp_path, side, getattr(settings, side)) for side in ("source", "target")]
     model = build_model(settings, *(text.vocabulary.size for text in texts))
     Run(tmp_path).read_weights(model)
@@ -318,19 +314,6 @@ def test_a_trained_folder_is_not_trained_over(tmp_path):
 def test_resuming_nothing_is_an_error(tmp_path):
     with pytest.raises(UserError, match="expected a saved training to resume, found none"):
         train(config(), tmp_path, resume=True)
-
-
-def test_patience_needs_a_development_text(tmp_path):
-    text = [f"data.{side}={tmp_path / 'text'}" for side in ("train_source", "train_target")]
-    (tmp_path / "text").write_text("x y\n" * 20)
-    with pytest.raises(
-        UsageError, match="training.patience: has no effect without a development text"
-    ):
-        train(
-            load_config(overrides=["model.system=cslm", "training.patience=2", *text]),
-            tmp_path / "run",
-        )
-    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.slow
@@ -435,7 +418,7 @@ def test_a_model_without_its_checkpoints_is_not_overwritten(tmp_path, name):
 def test_files_that_no_training_wrote_are_left_alone(tmp_path, name):
     path = tmp_path / name
     path.write_text("mine")
-    with pytest.raises(UsageError, match="expected a new folder, or that of a training, found "):
+    with pytest.raises(UsageError, match=f"expected a folder without a training, found {name}; choose another"):
         train(language_model(), tmp_path)
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == [path]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from test_driver import LANGUAGE_MODEL, TINY, config, language_model
 
-from rnnsearch_tf.config import load_config, saved_config
+from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runs.folder import Run
@@ -122,7 +122,7 @@ def test_given_development_pairs_take_the_place_of_held_out_ones(tmp_path, untra
     options = ["training.patience=7", "training.evaluate_sentences=3", "training.average=2"]
     held_out = load_config(overrides=[*FILES, "data.held_out=1", *options])
     train(held_out, tmp_path / "run", pairs=TRAIN, development=DEVELOPMENT)
-    kept = saved_config(tmp_path / "run" / "config.yaml")
+    kept = load_config(tmp_path / "run" / "config.yaml")
     assert kept.data.held_out == 0
     lines = Run(tmp_path / "run").development.read_text().splitlines()
     assert [tuple(json.loads(line)) for line in lines] == DEVELOPMENT

@@ -3,10 +3,8 @@
 import pytest
 from test_driver import config, language_model
 
-from rnnsearch_tf.cli import train as train_verb
-from rnnsearch_tf.cli.main import parser_of
 from rnnsearch_tf.cli.main import run as rnnsearch
-from rnnsearch_tf.config import load_config, save_config
+from rnnsearch_tf.config import save_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.training.callbacks import Clock
 from rnnsearch_tf.training.fit import train
@@ -69,32 +67,6 @@ def test_a_limit_that_is_reached_already_is_named(tmp_path, capsys, limit, said,
     )
     train(language_model("training.maximum_updates=10", more), tmp_path, resume=True)
     assert "nothing left" not in capsys.readouterr().err
-
-
-def test_a_configuration_beside_resume_changes_what_run_has(tmp_path):
-    """As the help says: settings that differ from RUN's, not from the defaults."""
-    begun = [
-        "data.corpus=phrasebook",
-        "data.batch_size=16",
-        "search.beam_size=3",
-        "training.patience=4",
-    ]
-    save_config(load_config(overrides=begun), tmp_path / "config.yaml")
-    (tmp_path / "more.yaml").write_text("training: {epochs: 20}")
-    arguments = parser_of("train").parse_args(
-        [
-            "--output",
-            str(tmp_path),
-            "--resume",
-            "--config",
-            str(tmp_path / "more.yaml"),
-            "--set",
-            "data.batch_size=8",
-        ]
-    )
-    assert train_verb._configuration(arguments) == load_config(
-        overrides=[*begun, "training.epochs=20", "data.batch_size=8"]
-    )
 
 
 def test_a_training_that_was_killed_before_its_first_checkpoint_is_begun_again(tmp_path):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import pathlib
 
-from rnnsearch_tf.config import as_dictionary, saved_config
+from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import new_folder
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
@@ -37,9 +38,9 @@ registers the classes. Other backends than TensorFlow cannot run it.
 def load_run(run: str | os.PathLike[str]) -> RNNSearchSeq2SeqLM:
     """Load a RUN's best model as RNNSearchSeq2SeqLM."""
     run = Run.open(run)
-    config = saved_config(run.config)
+    config = load_config(run.config)
     source, target = map(RNNSearchTokenizer, load_texts(run, config))
-    values = as_dictionary(config)
+    values = dataclasses.asdict(config)
     backbone = RNNSearchBackbone(
         source.vocabulary_size(),
         target.vocabulary_size(),

@@ -1,7 +1,5 @@
 """Moses n-best lists, ``id ||| text ||| features ||| score``: read them sentence by sentence, add
 the model's score as a feature.
-
-Lines are kept as bytes, so that unchanged fields stay identical.
 """
 
 from __future__ import annotations
@@ -14,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files.reading import read_raw
+from rnnsearch_tf.files.reading import read_lines
 
 if TYPE_CHECKING:
     from rnnsearch_tf.translation import Translator
 
-SEPARATOR = b" ||| "
+SEPARATOR = " ||| "
 TEXT, FEATURES, SCORE = 1, 2, 3
-FEATURE = b"RNN="
+FEATURE = "RNN="
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,25 +27,22 @@ class Entry:
     """One hypothesis: the number of its sentence, from 0, and the unchanged fields of its line."""
 
     sentence: int
-    fields: tuple[bytes, ...]  # Moses may add further fields after the first four
+    fields: tuple[str, ...]  # Moses may add further fields after the first four
 
     @property
     def text(self) -> str:
         """The translation."""
-        return self.fields[TEXT].decode("utf-8", "replace")
+        return self.fields[TEXT]
 
     @property
     def score(self) -> float:
         """The total score."""
         return float(self.fields[SCORE])
 
-    def with_feature(self, value: float) -> bytes:
-        """The line of the file with the model's score appended to its features."""
-        features = self.fields[FEATURES].rstrip() + b" %s %.6f" % (FEATURE, value)
-        return (
-            SEPARATOR.join((*self.fields[:FEATURES], features, *self.fields[FEATURES + 1 :]))
-            + b"\n"
-        )
+    def with_feature(self, value: float) -> str:
+        """The line with the model's score appended to its features."""
+        features = f"{self.fields[FEATURES].rstrip()} {FEATURE} {value:.6f}"
+        return SEPARATOR.join((*self.fields[:FEATURES], features, *self.fields[FEATURES + 1 :]))
 
 
 def read_nbest(path: str | os.PathLike[str], sentences: int | None = None) -> Iterator[list[Entry]]:
@@ -79,14 +74,13 @@ def read_nbest(path: str | os.PathLike[str], sentences: int | None = None) -> It
 
 def _entries(path: str | os.PathLike[str], sentences: float) -> Iterator[Entry]:
     last = 0
-    for number, line in enumerate(read_raw(path), start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         fields = tuple(line.split(SEPARATOR))
         try:
             sentence, _ = int(fields[0]), float(fields[SCORE])
         except (ValueError, IndexError):
-            shown = line.decode("utf-8", "replace")[:60]
             raise UserError(
-                f"{path}:{number}: expected `id ||| text ||| features ||| score`, got {shown!r}"
+                f"{path}:{number}: expected `id ||| text ||| features ||| score`, got {line[:60]!r}"
             ) from None
         if not last <= sentence < sentences:
             raise UserError(
@@ -101,7 +95,7 @@ def rescored(
     translator: Translator,
     sources: Sequence[str],
     lists: Iterator[list[Entry]],
-) -> Iterator[list[bytes]]:
+) -> Iterator[list[str]]:
     """Yield the lines of each sentence with the natural logarithm of p(text | source) as a feature,
     the end symbol included.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.extras.moses.nbest import SEPARATOR
-from rnnsearch_tf.files.reading import read_raw
+from rnnsearch_tf.files.reading import read_lines
 
 if TYPE_CHECKING:
     from rnnsearch_tf.translation import Translator
@@ -26,8 +26,9 @@ LINES_AT_ONCE = 8192
 """Lines that are read, sorted by length and scored in one block; this limits the memory."""
 
 
-def scored(translator: Translator, path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """Yield every line of a table with two scores appended; the rest of the line is unchanged.
+def scored(translator: Translator, path: str | os.PathLike[str]) -> Iterator[list[str]]:
+    """Yield the lines of a table, many at a time, with two scores appended; the rest of a line is
+    unchanged.
 
     The first score is p(target | source), including the end symbol; the second is e^n for n unknown
     words on both sides. Moses takes the logarithm of every score, so that its features are log p
@@ -39,20 +40,19 @@ def scored(translator: Translator, path: str | os.PathLike[str]) -> Iterator[byt
     Raises:
         UserError: the file cannot be read, or a line has fewer than three fields.
     """
-    lines = enumerate(read_raw(path), start=1)
+    lines = enumerate(read_lines(path), start=1)
     while block := list(itertools.islice(lines, LINES_AT_ONCE)):
         rows = [_fields(path, *line) for line in block]
         phrases = list(dict.fromkeys((row[0], row[1]) for row in rows))  # each pair once
-        sources = [source.decode("utf-8", "replace") for source, _ in phrases]
-        targets = [target.decode("utf-8", "replace") for _, target in phrases]
-        scores = map(_columns, translator.score_targets(sources, targets, tokenized=True))
+        pairs = translator.score_targets(*zip(*phrases), tokenized=True)
+        scores = map(_columns, pairs)
         columns = dict(zip(phrases, scores))
         for row in rows:
-            scores_of_row = row[SCORES].rstrip() + columns[row[0], row[1]]
-            yield SEPARATOR.join((*row[:SCORES], scores_of_row, *row[SCORES + 1 :])) + b"\n"
+            row[SCORES] = row[SCORES].rstrip() + columns[row[0], row[1]]
+        yield [SEPARATOR.join(row) for row in rows]
 
 
-def _fields(path: str | os.PathLike[str], number: int, line: bytes) -> list[bytes]:
+def _fields(path: str | os.PathLike[str], number: int, line: str) -> list[str]:
     fields = line.split(SEPARATOR)
     if len(fields) <= SCORES:
         raise UserError(
@@ -62,6 +62,6 @@ def _fields(path: str | os.PathLike[str], number: int, line: bytes) -> list[byte
     return fields
 
 
-def _columns(pair: ScoredPair) -> bytes:
+def _columns(pair: ScoredPair) -> str:
     unknown_words = min(pair.unknown_words, MOST_UNKNOWN)
-    return f" {math.exp(pair.log_probability):.6g} {math.exp(unknown_words):.6g}".encode()
+    return f" {math.exp(pair.log_probability):.6g} {math.exp(unknown_words):.6g}"

@@ -19,8 +19,7 @@ import onnx
 import tensorflow as tf
 
 from rnnsearch_tf import __version__
-from rnnsearch_tf.config import END_ID, save_config, saved_config
-from rnnsearch_tf.config.loading import named_options
+from rnnsearch_tf.config import END_ID, load_config, save_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.check import LONG, TRICKY, check_ties
 from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
@@ -78,7 +77,7 @@ def export_onnx(
         UsageError: the profile has an option without effect here.
     """
     folders = opened_runs(runs)
-    options = load_profile(saved_config(folders[0].config).search, profile, overrides)
+    options = load_profile(load_config(folders[0].config).search, profile, overrides)
     _check_profile(options, overrides)
     version_folder(output, version)  # fail early
     translator = loaded(folders, options)
@@ -178,7 +177,8 @@ def _check_profile(profile: Profile, overrides: Sequence[str]) -> None:
     changed = [
         option for option in without_effect if getattr(profile, option) != getattr(default, option)
     ]
-    changed += {"signatures", "search.batch_size"} & named_options(None, overrides, default)
+    named = {text.partition("=")[0] for text in overrides}
+    changed += sorted({"signatures", "search.batch_size"} & named)
     if changed:
         raise UsageError(
             f"{changed[0]}: it has no effect on an ONNX file, which is computed in float32 and only"

@@ -1,0 +1,150 @@
+"""Arguments that several commands have, and what they stand for: models, input files, numbers."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.files.reading import check_inputs, read_batches
+from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runtime.progress import progress
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.translation import Translator
+
+
+Item = TypeVar("Item")
+
+
+def add_model(
+    parser: argparse.ArgumentParser,
+    settings: str = "change one option of the model, such as search.length_penalty=0.6; repeatable",
+) -> None:
+    """Add --model, which may be repeated, and --set."""
+    parser.add_argument(
+        "--model",
+        action="append",
+        required=True,
+        metavar="RUN",
+        help="folder that `rnnsearch train` wrote, or the name of a model that comes with the"
+        " program; several form an ensemble",
+    )
+    add_settings(parser, settings)
+
+
+def add_settings(parser: argparse.ArgumentParser, meaning: str) -> None:
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="section.key=value", help=meaning
+    )
+
+
+def add_switch(parser: argparse.ArgumentParser, flag: str, meaning: str) -> None:
+    parser.add_argument(flag, action="store_true", help=meaning)
+
+
+def add_number(
+    parser: argparse.ArgumentParser,
+    flag: str,
+    meaning: str,
+    default: int | None = None,
+    minimum: int = 1,
+    maximum: float = math.inf,
+) -> None:
+    """Add a flag for a whole number within limits."""
+    limits = f", at least {minimum}" if maximum == math.inf else f" from {minimum} to {maximum}"
+    if default is not None:
+        meaning += " (default: %(default)s)"
+    kind = number(f"a whole number{limits}", lambda value: minimum <= value <= maximum, int)
+    parser.add_argument(flag, type=kind, default=default, metavar="N", help=meaning)
+
+
+def add_beam_size(parser: argparse.ArgumentParser) -> None:
+    add_number(
+        parser, "--beam-size", "hypotheses kept at each step (default: the run's search.beam_size)"
+    )
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--output", metavar="F", help="write the results to this file, not to standard output"
+    )
+
+
+def add_files(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """Add the input of a text command: the named files, one after the other, or standard input."""
+    parser.add_argument(
+        "files",
+        nargs="*",
+        default=["-"],
+        metavar="FILE",
+        help=f"{purpose}, one a line, UTF-8, plain or .gz; none or -: standard input",
+    )
+
+
+def add_pair(parser: argparse.ArgumentParser) -> None:
+    """Add two parallel files."""
+    parser.add_argument("source", metavar="SOURCE", help="source sentences, UTF-8, plain or .gz")
+    parser.add_argument("target", metavar="TARGET", help="target sentences, as many lines")
+
+
+def number(
+    expected: str, is_valid: Callable[[Any], bool], kind: Callable[[str], Any] = float
+) -> Callable[[str], Any]:
+    """The argparse `type` of a number.
+
+    Args:
+        expected: description of a valid number, for error messages.
+        is_valid: tells whether a number is valid.
+        kind: float or int.
+    """
+
+    def read(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not is_valid(value):
+            raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}")
+        return value
+
+    return read
+
+
+def input_batches(files: Sequence[str], size: int) -> Iterator[list[str]]:
+    """Yield lists of 1 to `size` lines of the files, as soon as they arrive.
+
+    Raises:
+        UserError: a file is missing; raised at once, before anything is read.
+    """
+    check_inputs(files)
+    return (lines for name in files for lines in read_batches(name, size))
+
+
+def line_progress(doing: str, output: str | None = None) -> Any:
+    """A progress bar that counts lines; hidden if the input or the results share its terminal."""
+    on_screen = sys.stdin.isatty() or output in (None, "-") and sys.stdout.isatty()
+    return progress(doing=doing, unit="lines", hidden=on_screen)
+
+
+def load_translator(arguments: argparse.Namespace) -> Translator:
+    """Load the RUN of --model, or an ensemble of several, with the options of --set."""
+    runs = [Run.open(run) for run in arguments.model]
+    for run in runs:  # fail before the slow import of TensorFlow
+        load_config(run.config, arguments.set)
+    import_tensorflow()
+    from rnnsearch_tf.translation import Translator
+
+    return Translator.load(runs, arguments.set)
+
+
+def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Cut an iterable into lists of `size`."""
+    items = iter(items)
+    while batch := list(itertools.islice(items, size)):
+        yield batch

@@ -1,0 +1,198 @@
+"""Every kind of mistake: exit code 1 or 2, one line, no traceback, nothing on standard output; the
+line names the file, line or option and says what was expected or what to do.
+
+A model with random weights is RUN; a model without weights HOLLOW, one with attention-less RNNencdec
+FIXED; `text` has two lines.
+"""
+
+import errno
+import os
+import re
+import shutil
+import signal
+import sys
+
+import pytest
+from tiny_run import write_run
+
+from rnnsearch_tf.cli import main
+from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.training import fit
+
+MODEL = ["--model", "RUN"]
+TRAIN = ["train", "--output", "out", "--config"]
+INIT = ["init", "mine"]
+
+KINDS = [
+    # the command and its flags
+    (2, "tranlate", "unknown command 'tranlate'; did you mean translate?"),
+    (2, "help zzzzzz", "unknown command 'zzzzzz'; see rnnsearch --help"),
+    (2, "translate --model x --beamsize=3", "unknown option --beamsize; did you mean --beam-size?"),
+    (2, "translate", "required: --model; see rnnsearch translate --help"),
+    (2, "translate --model x --beam-size 0", "--beam-size: expected a whole number, at least 1"),
+    (2, "sample --model x -n many", "-n: expected a whole number, at least 1, got 'many'"),
+    (2, "serve --model-name x --model-base-path . --port 99999", "--port: expected .* to 65535"),
+    (2, "align --model x a b c", "unrecognized arguments: c"),
+    (2, "client --server nowhere --model-name x", "--server: expected HOST:PORT, got 'nowhere'"),
+    (2, "client --server h:1 --model-name x --tls-key k", "--tls-certificate and --tls-key"),
+    (2, "options phrasebok", "did you mean phrasebook?"),
+    (2, "translate --model x --n-best 2 --probabilities", "--probabilities: expected .* --json"),
+    (2, "translate --model x --n-best 2 --split-sentences", "--split-sentences: expected no"),
+    (2, "translate --model x --alignment --split-sentences", "expected --json with it"),
+    (2, "rescore --model x list", "expected --source SOURCE NBEST, or --phrase-table IN OUT"),
+    # configurations
+    (2, "train --output x", "expected --config F.yaml, got none"),
+    (2, [*TRAIN, "no.yaml"], "no.yaml: expected a YAML configuration file, found none"),
+    (2, [*TRAIN, "bad.yaml"], "bad.yaml: model.hiden_size: unknown option; did you mean"),
+    (2, [*TRAIN, "phrasebook", "--set", "model.layers=2"], "--set model.layers=2: .* leave it out"),
+    (2, ["doctor", "--config", "phrasebook", "--set", "data"], "expected section.key=value"),
+    (2, ["translate", *MODEL, "--set", "search.beam_siz=9"], "did you mean search.beam_size?"),
+    (2, ["translate", *MODEL, "--n-best", "9", "text"], "at most .*beam.*3.*, got 9"),
+    (
+        2,
+        ["export", *MODEL, "--output", "o", "--set", "weights=int9"],
+        "--set weights=int9: weights",
+    ),
+    # files
+    (1, ["translate", *MODEL, "missing"], "missing: expected a text file, found none; check the"),
+    (1, ["translate", "--model", "RUN", "latin"], "latin:2: expected UTF-8, got byte 0xe9 at"),
+    (1, ["score", *MODEL, "text", "latin"], "latin:2: expected UTF-8"),
+    (1, ["score", *MODEL, "text", "three"], "three:3: expected as many lines as in text, which"),
+    (1, ["align", "--model", "HOLLOW", "missing", "text"], "missing: expected a text file, found"),
+    (1, ["plot-attention", "--model", "HOLLOW", "missing"], "missing: expected a text file, found"),
+    (
+        1,
+        ["translate", "--model", "HOLLOW", "text", "--output", "no/f"],
+        "no/f: expected a file that",
+    ),
+    (1, ["evaluate", *MODEL, "--source", "text", "--reference", "three"], "three:3: expected as"),
+    (1, ["evaluate", *MODEL, "--source", "empty", "--reference", "empty"], "empty: expected sent"),
+    (1, ["evaluate", *MODEL, "--source", "text", "--reference", "nope"], "nope: expected a text"),
+    (1, "aer text text", "text:1: expected"),
+    (1, ["rescore", *MODEL, "--source", "text", "text"], "text:1: expected `id \\|\\|\\| text"),
+    (1, ["train", "--config", "phrasebook", "--output", "text"], "text"),
+    # run folders
+    (1, "score --model nowhere text text", "nowhere: expected a RUN folder .* nothing there"),
+    (1, "score --model text text text", "text: expected a RUN folder .* got a file"),
+    (1, "score --model . text text", "without config.yaml, vocabulary.source.txt"),
+    (1, "score --model tatoeba-en-f text text", "did you mean tatoeba-en-fr?"),
+    (1, "translate --model HOLLOW text", "training has not evaluated the model yet"),
+    (2, "train --resume --output empty-folder", "empty-folder/config.yaml: expected a YAML"),
+    (2, [*TRAIN[:2], "RUN", "--config", "phrasebook"], "RUN: expected a folder without a train"),
+    (
+        1,
+        ["train", "--resume", "--output", "RUN"],
+        "state.json: expected a saved training to resume",
+    ),
+    (2, [*TRAIN, "phrasebook", "--from", "RUN"], "expected .* as in RUN, got .*base: RUN/config"),
+    (2, [*TRAIN, "phrasebook", "--new-words", "1"], "expected start_from with new_words=1"),
+    (2, [*TRAIN, "phrasebook", "--resume", "--from", "RUN"], "expected resume or start_from, got"),
+    (1, [*TRAIN, "phrasebook", "--from", "nowhere"], "nowhere: expected a RUN folder .* nothing"),
+    (2, ["demo", "--output", "RUN"], "RUN: expected a folder without a training"),
+    # what a model cannot do
+    (2, "align --model FIXED text text", "align: expected a model with attention, got RNNEncDec"),
+    (2, "translate --model FIXED --alignment text", "--alignment: expected a model with attention"),
+    (2, "translate --model FIXED --replace-unknown text", "expected a model with attention"),
+    (2, "plot-attention --model FIXED text", "plot-attention: expected a model with attention"),
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with the files that KINDS names."""
+    folder = tmp_path_factory.mktemp("place")
+    write_run(folder / "RUN")
+    write_run(folder / "FIXED", ["model.system=rnnencdec", "model.alignment_size=1000"])
+    shutil.copytree(folder / "RUN", folder / "HOLLOW")
+    shutil.rmtree(folder / "HOLLOW" / "best")
+    (folder / "text").write_text("The door is white.\nShe goes.\n")
+    (folder / "three").write_text("a\nb\nc\n")
+    (folder / "latin").write_bytes(b"ok\ncaf\xe9\n")
+    (folder / "empty").write_text("")
+    (folder / "bad.yaml").write_text("model: {hiden_size: 3}\n")
+    return folder
+
+
+@pytest.mark.parametrize("code, words, message", KINDS, ids=lambda value: str(value)[:60])
+def test_a_mistake_is_one_line(place, monkeypatch, capsys, code, words, message):
+    monkeypatch.chdir(place)
+    assert main.run(words.split() if isinstance(words, str) else words) == code
+    captured = capsys.readouterr()
+    lines = captured.err.splitlines()
+    assert captured.out.startswith("\n$ ") if "demo" in words else not captured.out
+    assert lines[-1].startswith("rnnsearch: error: ") and "Traceback" not in captured.err
+    assert [line for line in lines if line.startswith("rnnsearch: ")] == lines[-1:]
+    assert re.search(message, lines[-1]), lines[-1]
+
+
+@pytest.mark.parametrize(
+    "error, code, text",
+    [
+        (
+            ZeroDivisionError("division\nby zero"),
+            1,
+            "unexpected error: ZeroDivisionError: division by zero (RNNSEARCH_DEBUG=1",
+        ),
+        (MemoryError(), 1, "unexpected error: MemoryError"),
+        (PermissionError(errno.EACCES, "Permission denied", "/x/y"), 1, "/x/y: Permission denied"),
+        (OSError(errno.ENOSPC, "No space left on device"), 1, "No space left on device"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (RuntimeError("of a graph: KeyboardInterrupt: \nTraceback"), 130, "interrupted"),
+    ],
+)
+def test_whatever_happens_is_one_line(capsys, monkeypatch, error, code, text):
+    def explode(argv):
+        raise error
+
+    monkeypatch.setattr(main, "_dispatch", explode)
+    assert main.run(["translate"]) == code
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1 and text in captured.err
+
+
+def test_a_developer_sees_the_traceback(monkeypatch):
+    def explode(argv):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(main, "_dispatch", explode)
+    monkeypatch.setenv("RNNSEARCH_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        main.run(["translate"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_before_the_first_update(number, capsys, monkeypatch, request, tmp_path):
+    # a shell's background jobs ignore SIGINT
+    ignored = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, ignored))
+    before = signal.getsignal(signal.SIGTERM)
+
+    def stopped(*arguments):
+        assert signal.getsignal(number) != signal.SIG_DFL, "it would end this process"
+        signal.raise_signal(number)
+        raise AssertionError("nothing came of the signal")
+
+    monkeypatch.setattr(fit, "train", stopped)
+    output = str(tmp_path / "run")
+    assert main.run(["train", "--config", "phrasebook", "--output", output]) == 130
+    assert capsys.readouterr() == ("", "rnnsearch: interrupted\n")
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_reader_that_leaves_is_141_without_a_word(capsys, monkeypatch):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        code = main.run(["options"])
+        stream.write("more")  # as Python's own flush when it ends
+    assert (code, capsys.readouterr().err) == (141, "")
+
+
+def test_a_run_names_the_command_that_resumes_it(place, monkeypatch, capsys):
+    monkeypatch.chdir(place)
+    run = Run("HOLLOW")
+    run.checkpoints.mkdir(exist_ok=True)
+    run.state.write_text("{}")
+    assert main.run(["translate", "--model", "HOLLOW", "text"]) == 1
+    assert "resume with: rnnsearch train --output HOLLOW --resume" in capsys.readouterr().err
