@@ -83,11 +83,11 @@ def measure(run, work, beam, batches, runner, repeats):
     """Rows of one RUN, work and beam: how, batch, sentences a second, milliseconds a call, the
     slowest of them.
     """
-    from rnnsearch_tf.export.session import SessionModel
+    from rnnsearch_tf.export.saved_model import SavedModel
     from rnnsearch_tf.export.writer import export_model
     from rnnsearch_tf.translation import Translator
 
-    search = dict(work.search, beam_size=beam, nbest=1)
+    search = dict(work.search, beam_size=beam)
     translator = Translator.load(run)
     with tempfile.TemporaryDirectory() as base:
         overrides = [
@@ -96,7 +96,7 @@ def measure(run, work, beam, batches, runner, repeats):
             "warmup_requests=0",
         ]
         folder = export_model(run, pathlib.Path(base) / "model", overrides=overrides).folder
-        session = SessionModel(folder)
+        session = SavedModel(folder)
         for batch_size in batches:
             turns = calls(work.lines, batch_size, repeats + 1)  # one of them warms up
             python = iter(turns)

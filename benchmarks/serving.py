@@ -107,8 +107,7 @@ def measure(run, translator, lines, beam, clients, seconds):
         print(in_python(translator, lines, beam, together, seconds), flush=True)
     different = set()
     with tempfile.TemporaryDirectory() as base_path:
-        options = [f"search.beam_size={beam}", "nbest=1"]
-        export_model(run, base_path, overrides=options)
+        export_model(run, base_path, overrides=[f"search.beam_size={beam}"])
         with server(base_path) as address:
             for number in clients:
                 row, found = served(address, lines, beam, number, seconds)

@@ -59,9 +59,9 @@ def write_tiny_model(folder):
 
 def session_answers(saved_model, signature, output):
     """The output for LINES, by a Session of Python: what the runner's are compared with."""
-    from rnnsearch_tf.export.session import SessionModel
+    from rnnsearch_tf.export.saved_model import SavedModel
 
-    model = SessionModel(saved_model)
+    model = SavedModel(saved_model)
     (source,) = model.signatures[signature].inputs
     return model(signature, **{source: LINES})[output].tolist()
 

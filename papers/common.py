@@ -26,7 +26,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 
 import rnnsearch_tf as rt
-from rnnsearch_tf.extras.plots.alignment import png
+from rnnsearch_tf.alignment.figure import png
 from rnnsearch_tf.files.atomic import new_folder, write_file
 from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.runs.folder import Run

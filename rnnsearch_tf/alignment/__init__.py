@@ -1,6 +1,6 @@
 """Word alignment: links from attention, error rate.
 
-May import errors, runtime and text.
+May import errors, runtime, config and text.
 """
 
 Link = tuple[int, int]

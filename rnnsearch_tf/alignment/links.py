@@ -44,27 +44,17 @@ def word_links(
     alignment: np.ndarray,
     source_tokens: Sequence[str],
     target_tokens: Sequence[str],
-    pieces: tuple[bool, bool] | None = None,
-    text: str | None = None,
+    pieces: tuple[bool, bool],
 ) -> list[Link]:
     """The links between the words of a sentence pair.
 
     Args:
         alignment: float [target tokens + 1, source tokens + 1]; an unfinished hypothesis has no
             last row.
-        pieces: whether the tokens of the source and of the target are SentencePiece pieces; None:
-            as far as the sentence shows it.
-        text: the target text, which shows whether its tokens are pieces.
+        pieces: whether the tokens of the source and of the target are SentencePiece pieces.
     """
     if len(alignment) == len(target_tokens):
         alignment = np.pad(alignment, [(0, 1), (0, 0)])
-    if pieces is None:
-        source, target = (
-            any(token.startswith(WORD_START) for token in tokens)
-            for tokens in (source_tokens, target_tokens)
-        )
-        # a target of one word may consist of word-internal pieces only
-        pieces = source, target or source and "".join(target_tokens) == text
     shares = [
         word_shares(tokens) if is_pieces else None
         for tokens, is_pieces in zip((source_tokens, target_tokens), pieces)

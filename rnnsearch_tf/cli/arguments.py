@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.files.reading import check_inputs, read_batches
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.progress import progress
@@ -133,14 +134,14 @@ def line_progress(doing: str, output: str | None = None) -> Any:
 
 
 def load_translator(arguments: argparse.Namespace) -> Translator:
-    """Load the RUN of --model, or an ensemble of several, with the options of --set."""
-    runs = [Run.open(run) for run in arguments.model]
-    for run in runs:  # fail before the slow import of TensorFlow
-        load_config(run.config, arguments.set)
+    """Load the run or the export of --model, or an ensemble of runs, with the options of --set."""
+    for path in arguments.model:  # fail before the slow import of TensorFlow
+        if exported_version(path) is None:
+            load_config(Run.open(path).config, arguments.set)
     import_tensorflow()
-    from rnnsearch_tf.translation import Translator
+    from rnnsearch_tf.export.opening import open_translator
 
-    return Translator.load(runs, arguments.set)
+    return open_translator(arguments.model, arguments.set)
 
 
 def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

@@ -30,7 +30,7 @@ def run(arguments: Namespace) -> None:
     folder = make_folder(arguments.output)
     translator = shared.load_translator(arguments)
     translator.require_attention("plot-attention")
-    from rnnsearch_tf.extras.plots.alignment import png
+    from rnnsearch_tf.alignment.figure import png
 
     number = 0
     with open_output() as write:

@@ -42,16 +42,11 @@ from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.export.about import read_about
-from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.files.reading import check_inputs
 from rnnsearch_tf.files.writing import open_output
-from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.text.sentences import check_splitting, join_sentences, split_sentences
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from rnnsearch_tf.translation.results import Hypothesis, Translation
 
 
@@ -92,7 +87,12 @@ def run(arguments: Namespace) -> None:
                 " Ctrl-D ends",
                 file=sys.stderr,
             )
-        translator, languages = _loaded(arguments, form)
+        translator = shared.load_translator(arguments)
+        if arguments.alignment:
+            translator.require_attention("--alignment")
+        languages = translator.config.source.language, translator.config.target.language
+        if arguments.split_sentences:
+            check_splitting(languages[0])
         lines_of = _Lines(translator, arguments, form)
         translator.translate([], **search)  # refuses a wrong option before it reads any text
         search_config = {name: value for name, value in search.items() if name != "nbest"}
@@ -110,7 +110,7 @@ def run(arguments: Namespace) -> None:
                 except UserError as error:
                     lines = f"lines {done + 1} to {done + len(texts)}"
                     raise type(error)(f"{lines}: {error}") from None
-                lines = lines_of(sentences, translations)
+                lines = lines_of(translations)
                 if arguments.split_sentences:
                     lines = _paragraphs(cut, translations, lines, form, languages[1])
                 write(lines)
@@ -135,49 +135,6 @@ def _check(arguments, form):
                 )
 
 
-def _loaded(arguments, form):
-    """(translator of a RUN, an ensemble or an export, its source and target language)."""
-    exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None
-    if exported:
-        translator = _load_exported(exported, form, arguments)
-        about = read_about(exported)
-        languages = about["source"], about["target"]
-    else:
-        translator = shared.load_translator(arguments)
-        config = translator.config
-        languages = config.source.language, config.target.language
-        if arguments.alignment:
-            translator.require_attention("--alignment")
-    if arguments.split_sentences:
-        check_splitting(languages[0])
-    return translator, languages
-
-
-def _load_exported(folder, form, arguments):
-    """Load the exported model and check that it has the signatures that the output needs."""
-    lists = arguments.n_best > 1
-    if arguments.set:
-        raise UsageError(
-            f"--set: expected a RUN with it, got the exported model {folder}, whose options are"
-            " fixed; leave it out, or export the RUN again"
-        )
-    if lists and arguments.alignment:
-        raise UsageError(
-            "--alignment: expected no n-best list with it for an exported model, which aligns its"
-            " best translation only"
-        )
-    import_tensorflow()
-    from rnnsearch_tf.export.opening import open_translator
-
-    translator = open_translator(folder)
-    if lists and arguments.probabilities:
-        translator.require("score")
-    if form != "text" or arguments.alignment or arguments.probabilities:
-        translator.require("translate_nbest" if lists else "translate_aligned")
-    translator.prefer_nbest = lists
-    return translator
-
-
 class _Lines:
     """Turns translations into lines of output, one a sentence, or one a hypothesis of a list."""
 
@@ -187,40 +144,32 @@ class _Lines:
         self.form = form
         self.number = 0  # of the next sentence
 
-    def __call__(self, sentences: Sequence[str], translations: Sequence[Translation]):
-        logs: Sequence[np.ndarray | None] = [None] * len(sentences)
-        if self.arguments.probabilities:
-            logs = [translation.token_log_probabilities for translation in translations]
-            if any(each is None for each in logs):  # of an n-best list of an export
-                targets = [translation.text for translation in translations]
-                scored = self.translator.score_targets(sentences, targets)
-                logs = [pair.token_log_probabilities for pair in scored]
-        for translation, of_tokens in zip(translations, logs):
-            yield from self._lines(translation, of_tokens)
+    def __call__(self, translations: Sequence[Translation]) -> Iterator[str]:
+        for translation in translations:
+            yield from self._lines(translation)
             self.number += 1
 
-    def _lines(self, translation: Translation, logs: np.ndarray | None) -> Iterator[str]:
+    def _lines(self, translation: Translation) -> Iterator[str]:
         source = translation.source_tokens
         if self.form == "nbest":
             for hypothesis in translation.nbest:
                 yield self._moses_line(hypothesis, source)
             return
-        probability, tokens = (
-            (None, []) if logs is None else _probabilities(translation.tokens or [], logs)
-        )
         if self.form == "text":
             columns = [translation.text]
             columns += [self._links(translation, source)] if self.arguments.alignment else []
-            if logs is not None:
-                columns += [f"{probability:.3f}", " ".join(f"{p:.3f}" for _, p in tokens)]
+            if self.arguments.probabilities:
+                tokens = " ".join(f"{p:.3f}" for _, p in _token_probabilities(translation))
+                columns += [f"{translation.probability:.3f}", tokens]
             yield "\t".join(columns)
             return
         fields = self._fields(translation) | {"source_tokens": source}
         if self.arguments.n_best > 1:
             fields["nbest"] = [self._fields(hypothesis) for hypothesis in translation.nbest]
-        if logs is not None:
-            fields["probability"] = round(probability, 4)
-            fields["token_probabilities"] = [[token, round(p, 4)] for token, p in tokens]
+        if self.arguments.probabilities:
+            tokens = [[token, round(p, 4)] for token, p in _token_probabilities(translation)]
+            fields["probability"] = round(translation.probability, 4)
+            fields["token_probabilities"] = tokens
         yield json.dumps(fields, ensure_ascii=False)
 
     def _fields(self, hypothesis: Hypothesis) -> dict[str, Any]:
@@ -229,18 +178,17 @@ class _Lines:
         if self.arguments.alignment:
             from rnnsearch_tf.alignment.links import as_lists
 
-            fields["alignment"] = as_lists(_aligned(hypothesis))
+            fields["alignment"] = as_lists(hypothesis.alignment)
         return fields
 
-    def _links(self, hypothesis: Hypothesis, source: list[str] | None) -> str:
+    def _links(self, hypothesis: Hypothesis, source: list[str]) -> str:
         from rnnsearch_tf.alignment.links import word_links
         from rnnsearch_tf.alignment.pharaoh import as_pharaoh
 
-        pieces = getattr(self.translator, "has_pieces", None)  # an export does not tell
-        alignment = _aligned(hypothesis)
-        return as_pharaoh(word_links(alignment, source, hypothesis.tokens, pieces, hypothesis.text))
+        pieces = self.translator.has_pieces
+        return as_pharaoh(word_links(hypothesis.alignment, source, hypothesis.tokens, pieces))
 
-    def _moses_line(self, hypothesis: Hypothesis, source: list[str] | None) -> str:
+    def _moses_line(self, hypothesis: Hypothesis, source: list[str]) -> str:
         text = hypothesis.text.replace("|||", "| | |")  # the separator may not occur in a field
         fields = [
             str(self.number),
@@ -252,23 +200,11 @@ class _Lines:
         return " ||| ".join(fields)
 
 
-def _aligned(hypothesis: Hypothesis):
-    """Its attention weights; UsageError if an exported model has none."""
-    if hypothesis.tokens and not hypothesis.alignment.any():
-        raise UsageError(
-            "--alignment: expected a model with attention, got one that aligns nothing"
-        )
-    return hypothesis.alignment
-
-
-def _probabilities(tokens: list[str], logs: np.ndarray) -> tuple[float, list[tuple[str, float]]]:
-    """The geometric mean of the probabilities, the end symbol's included, and (token, its
-    probability) of each token; 1 for the empty translation of a sentence without words.
-    """
+def _token_probabilities(translation: Translation) -> list[tuple[str, float]]:
+    """(token, its probability) of each token."""
     import numpy as np
 
-    sentence = float(np.exp(logs.mean())) if len(logs) else 1.0
-    return sentence, list(zip(tokens, np.exp(logs[: len(tokens)]).tolist()))
+    return list(zip(translation.tokens, np.exp(translation.token_log_probabilities).tolist()))
 
 
 def _paragraphs(cut, translations, lines, form, language):

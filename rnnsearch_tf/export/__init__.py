@@ -1,8 +1,9 @@
-"""Export a trained RUN as a SavedModel for TensorFlow Serving: raw text in, raw text out.
+"""Export a trained model as a SavedModel for TensorFlow Serving: raw text in, raw text out.
 
-``profile.py``: export options; ``signatures.py``: what the model computes; ``weights.py``: storage
-of the weights; ``writer.py``: the export from RUN to ``DIR/N``; ``check.py`` and ``session.py``:
-the checks before ``publishing.py`` gives the export its version number.
+``profile.py``: the options; ``signatures.py``: the functions of text as signatures; ``weights.py``:
+storage of the weights; ``writer.py``: from the run folder to ``DIR/N``; ``saved_model.py`` and
+``check.py``: the check in a fresh process before ``publishing.py`` gives the export its version
+number; ``opening.py``: a Translator of an export.
 
-May import errors, files, runtime, config, runs, text, search, data, evaluation and translation.
+May import errors, files, runtime, config, runs, text, search and translation.
 """

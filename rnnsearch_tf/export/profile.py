@@ -3,46 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import pathlib
 from collections.abc import Sequence
 
 from rnnsearch_tf.config import SearchConfig, load_section, option
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.files import AnyPath
 
-SIGNATURES = (
-    "translate",
-    "translate_nbest",
-    "translate_aligned",
-    "score",
-    "sample",
-    "tokenize",
-)
+SIGNATURES = ("translate", "nbest", "score", "sample")
 """Signatures of an exported model. ``translate`` is also ``serving_default``."""
-
-WEIGHTS = ("float32", "float16", "bfloat16", "int8")
 
 FILE = "profile.yaml"
 """Name of the profile in an exported model's folder."""
 
-ROWS_AT_ONCE = 64
-"""Rows of a request that are computed in one batch, which limits the memory of a request beside its
-answer.
-"""
-
 
 @dataclasses.dataclass(frozen=True)
 class Profile:
-    """Export options; ``search`` starts from the RUN's search section."""
+    """Export options; ``search`` starts from the run's search section."""
 
     signatures: tuple[str, ...] = option(
-        SIGNATURES,
+        ("translate", "nbest", "score"),
         "signatures to export; translate is required",
         choices=SIGNATURES,
     )
     search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
     nbest: int = option(
-        5, "translations of translate_nbest; a smaller beam shortens the list", minimum=1
+        5, "translations in a list of nbest; a smaller beam shortens the list", minimum=1
     )
     maximum_source_length: int = option(
         200,
@@ -53,7 +39,6 @@ class Profile:
     maximum_target_length: int = option(
         200, "the same for the targets of score", unit="tokens", minimum=1
     )
-    temperature: float = option(1.0, "divisor of the logits for sample", above=0.0)
     precision: str = option(
         "float32",
         "number type of the computation; mixed_bfloat16 is faster on processors that support it,"
@@ -64,7 +49,7 @@ class Profile:
         "float32",
         "number type of the stored weights; types smaller than float32 may cost BLEU, and are"
         " converted once a request",
-        choices=WEIGHTS,
+        choices=("float32", "float16", "bfloat16", "int8"),
     )
     warmup_requests: int = option(
         2,
@@ -80,19 +65,17 @@ class Profile:
                 " translate, which is also serving_default"
             )
 
+    @property
+    def maximum_lengths(self) -> dict[str, int]:
+        """The most tokens of a text of each side."""
+        return {"source": self.maximum_source_length, "target": self.maximum_target_length}
+
 
 def load_profile(
-    search: SearchConfig, path: str | os.PathLike[str] | None = None, overrides: Sequence[str] = ()
+    search: SearchConfig, path: AnyPath | None = None, overrides: Sequence[str] = ()
 ) -> Profile:
-    """Read an export profile.
-
-    Args:
-        search: the RUN's search section; the profile overrides its options.
-        path: YAML file; None takes the defaults.
-        overrides: strings ``key=value`` or ``search.key=value``.
-
-    Raises:
-        UsageError: as :func:`~rnnsearch_tf.config.load_config`.
+    """Read an export profile: the defaults and the run's search section, replaced by a YAML file,
+    replaced by ``key=value`` or ``search.key=value``.
 
     Example:
         >>> profile = load_profile(SearchConfig(), overrides=["search.beam_size=4", "weights=int8"])
@@ -103,6 +86,6 @@ def load_profile(
     return dataclasses.replace(profile, nbest=min(profile.nbest, profile.search.beam_size))
 
 
-def read_profile(folder: str | os.PathLike[str]) -> Profile:
+def read_profile(folder: AnyPath) -> Profile:
     """Read the profile of an exported model."""
     return load_section(Profile(), pathlib.Path(folder) / FILE)

@@ -1,37 +1,42 @@
 """Versions of a served model: numbered folders, complete when they appear, which never change.
 
 A server polls the model's folder and loads any number that it finds there. So a version is written
-under another name, and published by an atomic rename.
+under another name, by :func:`~rnnsearch_tf.files.atomic.new_folder`, and renamed at the end.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
+import json
 import pathlib
-from collections.abc import Iterator
+from typing import Any
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files.atomic import new_folder
+from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.runs.folder import Run
 
+ABOUT = pathlib.PurePath("assets.extra", "about.json")
+"""What an export says of its model: languages and tokenization of both sides, whether it has
+attention, and examples for the server's page.
+"""
 
-def exported_version(path: str | os.PathLike[str]) -> pathlib.Path | None:
+
+def exported_version(path: AnyPath) -> pathlib.Path | None:
     """The folder of a version of an exported model, for DIR/N or DIR (the highest N); None for any
     other path.
     """
     path = pathlib.Path(path)
-    if (path / "saved_model.pb").exists():
-        return path
-    versions = {
-        number: folder
-        for number, folder in _versions(path).items()
-        if (folder / "saved_model.pb").exists()
-    }
-    return versions[max(versions)] if versions else None
+    folders = [path, *(folder for _, folder in sorted(_versions(path).items(), reverse=True))]
+    return next((folder for folder in folders if (folder / "saved_model.pb").exists()), None)
 
 
-def version_folder(output: str | os.PathLike[str], version: int | None = None) -> pathlib.Path:
+def read_about(version: AnyPath) -> dict[str, Any]:
+    """What a version says of its model; {} if it is not an export of this package."""
+    path = pathlib.Path(version, ABOUT)
+    about: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return about
+
+
+def version_folder(output: AnyPath, version: int | None = None) -> pathlib.Path:
     """The path OUTPUT/N of a new version, which does not exist yet.
 
     Args:
@@ -59,29 +64,7 @@ def version_folder(output: str | os.PathLike[str], version: int | None = None) -
     return output / str(version)
 
 
-@contextlib.contextmanager
-def new_version(
-    output: str | os.PathLike[str], version: int | None = None
-) -> Iterator[tuple[pathlib.Path, pathlib.Path]]:
-    """Create a version: yields (OUTPUT/N, a temporary folder to fill in the block).
-
-    After the block, the folder is renamed to OUTPUT/N; if the block fails, it is removed.
-
-    Args:
-        output, version: as of :func:`version_folder`.
-
-    Raises:
-        UserError: the folder cannot be written, or the version exists.
-    """
-    target = version_folder(output, version)
-    with new_folder(target) as folder:
-        yield target, folder
-
-
 def _versions(output: pathlib.Path) -> dict[int, pathlib.Path]:
     """{number: folder} of the versions that a server finds."""
-    return {
-        int(folder.name): folder
-        for folder in output.glob("*")
-        if folder.name.isascii() and folder.name.isdecimal()
-    }
+    folders = (folder for folder in output.glob("*") if folder.name.isascii())
+    return {int(folder.name): folder for folder in folders if folder.name.isdecimal()}

@@ -5,14 +5,15 @@ The first request of a session creates kernels and buffers; after the warm-up, n
 
 from __future__ import annotations
 
-import os
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import tensorflow as tf
-from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
+from tensorflow_serving.apis import prediction_log_pb2
 
+from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.text.pipeline import Text
+from rnnsearch_tf.translation.functions import INPUTS
 
 FILE = pathlib.PurePath("assets.extra", "tf_serving_warmup_requests")
 
@@ -21,44 +22,36 @@ LENGTHS = (5, 20)
 
 
 def write_warmup(
-    folder: str | os.PathLike[str],
-    signatures: Mapping[str, Mapping[str, tf.DType]],
-    sentences: Sequence[str],
-    number: int,
+    folder: AnyPath, signatures: Sequence[str], sentences: Sequence[str], number: int
 ) -> None:
     """Write warm-up requests of every signature, as TFRecords of PredictionLog.
 
     Args:
         folder: path of the SavedModel.
-        signatures: {name: {input: dtype}}.
+        signatures: their names; serving_default is one more.
         sentences: in the source language; a score request also uses them as targets.
         number: requests of each signature, with one row or four; 0 writes no file.
     """
     if not number:
         return
     path = pathlib.Path(folder, FILE)
-    path.parent.mkdir()
+    path.parent.mkdir(exist_ok=True)
     with tf.io.TFRecordWriter(str(path)) as writer:
-        for name, inputs in signatures.items():
+        for name in (*signatures, "serving_default"):
             for request in range(number):
-                rows = [
-                    sentences[(request + k) % len(sentences)] for k in range(1 + 3 * (request % 2))
-                ]
-                writer.write(_record(name, inputs, rows).SerializeToString())
+                rows = 1 + 3 * (request % 2)
+                lines = [sentences[(request + k) % len(sentences)] for k in range(rows)]
+                writer.write(_record(name, lines).SerializeToString())
 
 
-def _record(
-    name: str, inputs: Mapping[str, tf.DType], rows: Sequence[str]
-) -> prediction_log_pb2.PredictionLog:
-    # without a model name and version, the server uses its own
-    request = predict_pb2.PredictRequest()
+def _record(name: str, lines: Sequence[str]) -> prediction_log_pb2.PredictionLog:
+    log = prediction_log_pb2.PredictionLog()
+    request = log.predict_log.request  # for the model and the version that the server has
     request.model_spec.signature_name = name
-    for key, dtype in inputs.items():
-        values = rows if dtype == tf.string else list(range(len(rows)))
-        request.inputs[key].CopyFrom(tf.make_tensor_proto(values, dtype=dtype, shape=[len(rows)]))
-    return prediction_log_pb2.PredictionLog(
-        predict_log=prediction_log_pb2.PredictLog(request=request)
-    )
+    for key, dtype in INPUTS["translate" if name == "serving_default" else name].items():
+        values = lines if dtype == tf.string else [1] * len(lines)  # a seed, a temperature
+        request.inputs[key].CopyFrom(tf.make_tensor_proto(values, dtype))
+    return log
 
 
 def sentences_of(text: Text) -> list[str]:

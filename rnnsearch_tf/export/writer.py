@@ -1,131 +1,132 @@
-"""Export a RUN: write a version under a temporary name, check it, then publish it."""
+"""Export a trained model: write a version under a temporary name, check it, then publish it."""
 
 from __future__ import annotations
 
 import dataclasses
-import os
+import json
 import pathlib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import tensorflow as tf
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.config import load_config, save_config
-from rnnsearch_tf.export.about import write_about
 from rnnsearch_tf.export.check import check_export
 from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
-from rnnsearch_tf.export.publishing import new_version, version_folder
-from rnnsearch_tf.export.signatures import INPUTS, Served
+from rnnsearch_tf.export.publishing import ABOUT, version_folder
+from rnnsearch_tf.export.signatures import saved_module, signatures_of
 from rnnsearch_tf.export.warmup import sentences_of, write_warmup
+from rnnsearch_tf.export.weights import StoredWeights
+from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.files.reading import read_lines
+from rnnsearch_tf.files.atomic import new_folder, write_file
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.translation import Translator
-from rnnsearch_tf.translation.loading import Paths, listed
+from rnnsearch_tf.translation.functions import TextFunctions
+from rnnsearch_tf.translation.loading import Paths, paths_of
+
+MOST_EXAMPLES = 50
+"""The server's page offers a button for each example."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Exported:
-    """Result of an export.
+    """Result of an export."""
 
-    Attributes:
-        folder: path of the version, ``OUTPUT/N``.
-        bytes: size of its stored weights, or of the one file.
-        compared: number of answers that were compared with the Python model's; 0 for an ONNX file
-            with small weights, which change answers.
-    """
-
-    folder: pathlib.Path
-    bytes: int
-    compared: int
+    folder: pathlib.Path  # of the version, OUTPUT/N
+    bytes: int  # of its stored weights, or of the one file
+    compared: int  # answers; 0 for an ONNX file with small weights, which change answers
 
 
 def export_model(
     runs: Paths,
-    output: str | os.PathLike[str],
+    output: AnyPath,
     version: int | None = None,
-    profile: str | os.PathLike[str] | None = None,
+    profile: AnyPath | None = None,
     overrides: Sequence[str] = (),
 ) -> Exported:
-    """Export a RUN, or an ensemble of several, as a version of a served model.
+    """Export a run, or an ensemble of several, as a version of a served model.
 
     Args:
-        runs: path of the RUN folder, or a list of them.
+        runs: path of the run folder, or a list of them.
         output: path of the model's folder, in which versions are numbered folders.
         version: number of the version; None takes the one after the highest.
         profile: path of a YAML profile; None takes the defaults.
         overrides: strings ``key=value`` that override the profile.
 
     Raises:
-        UserError: a RUN is incomplete, the version exists, or the exported model's answers differ
-            from the Python model's; nothing is published then.
+        UserError: a run is incomplete, the version exists, or the exported model's answers in a new
+            process differ; nothing is published then.
         UsageError: the profile has unknown or impossible options.
     """
-    folders = opened_runs(runs)
-    options = load_profile(load_config(folders[0].config).search, profile, overrides)
-    version_folder(output, version)  # fail early
-    translator = loaded(folders, options)
-    served = Served(translator, options)
-    if options.weights != "float32":  # its answers are compared
-        for variable, value in zip(translator.model.trainable_variables, served.weights.tensors()):
-            variable.assign(value)
+    folders, options, translator = load_for_export(runs, profile, overrides)
+    target = version_folder(output, version)
+    weights = StoredWeights(translator.model.trainable_variables, options.weights)
+    functions = TextFunctions(
+        translator.model,
+        translator.source_text,
+        translator.target_text,
+        options.search,
+        options.nbest,
+        options.maximum_lengths,
+        weights.tensors,
+    )
     sentences = sentences_of(translator.source_text)
-    with new_version(output, version) as (target, folder):
+    with new_folder(target) as folder:
         tf.saved_model.save(
-            served.module(),
+            saved_module(functions, weights),
             str(folder),
-            signatures=served.signatures(options.signatures),
+            signatures=signatures_of(functions, options.signatures),
             # a server does not train
             options=tf.saved_model.SaveOptions(experimental_custom_gradients=False),
         )
-        inputs = {name: INPUTS[name] for name in options.signatures} | {
-            "serving_default": INPUTS["translate"]
-        }
-        write_warmup(folder, inputs, sentences, options.warmup_requests)
-        write_about(folder, folders[0])
-        compared = check_export(folder, translator, options, sentences)
+        write_warmup(folder, options.signatures, sentences, options.warmup_requests)
+        about = json.dumps(about_model(translator, folders[0]), ensure_ascii=False)
+        (folder / ABOUT).parent.mkdir(exist_ok=True)
+        write_file(folder / ABOUT, about)
+        compared = check_export(folder, functions, options.signatures, sentences)
         save_config(options, folder / PROFILE)
-        exported = Exported(target, served.weights.size, compared)
-        (folder / "model_card.md").write_text(_card(folders, options, exported), encoding="utf-8")
+        exported = Exported(target, weights.size, compared)
+        write_file(folder / "model_card.md", _card(folders, options, exported))
     return exported
 
 
-def opened_runs(runs: Paths) -> list[Run]:
-    """The RUNs of an export: at least one."""
-    return [Run.open(path) for path in listed(runs)]
+def load_for_export(
+    runs: Paths, profile: AnyPath | None, overrides: Sequence[str]
+) -> tuple[list[Run], Profile, Translator]:
+    """(the run folders, at least one; the profile; the Translator with its precision and search)."""
+    folders = [Run.open(path) for path in paths_of(runs)]
+    options = load_profile(load_config(folders[0].config).search, profile, overrides)
+    translator = Translator.load(folders, [f"training.precision={options.precision}"])
+    translator.config = dataclasses.replace(translator.config, search=options.search)
+    translator.search_config()  # checks that the model has what it needs
+    return folders, options, translator
 
 
-def loaded(runs: Sequence[Run], profile: Profile) -> Translator:
-    """The Translator of an export, with the precision, the limits and the search of its profile.
-
-    Raises:
-        UsageError: the model cannot be searched so.
-    """
-    translator = Translator.load(
-        runs,
-        [f"training.precision={profile.precision}"],
-        maximum_lengths={
-            "source": profile.maximum_source_length,
-            "target": profile.maximum_target_length,
-        },
-    )
-    search = translator.search_config(**dataclasses.asdict(profile.search))
-    translator.config = dataclasses.replace(translator.config, search=search)
-    return translator
+def about_model(translator: Translator, run: Run) -> dict[str, Any]:
+    """What an export says of its model, see ABOUT; the examples are those of a run."""
+    examples = read_lines(run.examples) if run.examples.exists() else []
+    sides = translator.config.source, translator.config.target
+    return {
+        "source": sides[0].language,
+        "target": sides[1].language,
+        "tokenization": [side.tokenization for side in sides],
+        "attention": translator.has_attention,
+        "examples": [line for line in examples if line.strip()][:MOST_EXAMPLES],
+    }
 
 
 def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
-    """The model card: the training, from the cards of the RUNs, and the export."""
+    """The model card: the training, from the cards of the runs, and the export."""
     rows = [
         (
             f"signatures: {', '.join(profile.signatures)}; inputs and outputs are those of the"
             " project's export/contract.json"
         ),
         f"weights: {exported.bytes:,} bytes, {profile.weights}; computed in {profile.precision}",
-        "options: see profile.yaml in this folder",
-        (
-            f"checked before it was published: {exported.compared} answers of a fresh session equal"
-            " to the Python model's"
-            + ("" if profile.precision == "float32" else ", but for texts that rounding changes")
-        ),
+        f"options: see {PROFILE} in this folder",
+        f"checked before it was published: {exported.compared} answers of a new process",
         (
             f"made with rnnsearch_tf {__version__}, tensorflow {tf.__version__}; needs a server"
             " with tensorflow_text's operations if the text is normalized or cut into subwords"
@@ -136,12 +137,9 @@ def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
 
 
 def card(runs: Sequence[Run], rows: Iterable[str]) -> str:
-    """A model card: the cards of the RUNs, and rows on the export."""
-    trained = "\n\n".join(
-        run.model_card.read_text(encoding="utf-8").rstrip()
-        for run in runs
-        if run.model_card.exists()
-    )
+    """A model card: the cards of the runs, and rows on the export."""
+    cards = [run.model_card for run in runs if run.model_card.exists()]
+    trained = "\n\n".join(path.read_text(encoding="utf-8").rstrip() for path in cards)
     return "\n".join(
         [trained or "# Model card", "", "## Export", "", *(f"- {row}" for row in rows), ""]
     )

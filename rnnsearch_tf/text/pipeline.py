@@ -6,7 +6,6 @@ import dataclasses
 import os
 import pathlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import tensorflow as tf
 
@@ -170,49 +169,6 @@ class Text(tf.Module):
         self.vocabulary.save(run.vocabulary(side))  # last: its presence means a complete side
 
 
-class TracedText:
-    """A Text with traced operations: running many small operations one by one is slower.
-
-    Args:
-        translations: whether lines are the output of a model, see
-            :meth:`Text.tokenize_translations`.
-    """
-
-    def __init__(self, text: Text, translations: bool = False) -> None:
-        tokenize = text.tokenize_translations if translations else text.tokenize
-        lines = tf.TensorSpec([None], tf.string)
-        ids = tf.TensorSpec([None, None], tf.int32)
-        tokens = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
-
-        def traced(function: Any, signature: Any) -> Any:
-            return tf.function(function, autograph=False, input_signature=[signature])
-
-        def with_ids(tokens: tf.RaggedTensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
-            return tokens, text.ids(tokens)
-
-        self._tokenize = traced(lambda lines: with_ids(tokenize(lines)), lines)
-        self._of_moses = traced(lambda lines: with_ids(tokenize(text.text_of_moses(lines))), lines)
-        self.tokens = traced(text.tokens, ids)
-        self._detokenize = traced(text.detokenize, tokens)
-
-    def tokens_and_ids(
-        self, lines: Sequence[Line], tokenized: bool = False
-    ) -> tuple[list[list[str]], list[list[int]]]:
-        """(tokens, ids) of every line, as lists; only the ids have an end symbol.
-
-        Args:
-            tokenized: the lines are Moses tokens, see :meth:`Text.text_of_moses`.
-        """
-        tokens, ids = (self._of_moses if tokenized else self._tokenize)(
-            tf.constant(lines, tf.string)
-        )
-        return strings(tokens), ids.to_list()
-
-    def texts_and_tokens(self, tokens: tf.RaggedTensor) -> tuple[list[str], list[list[str]]]:
-        """(texts, tokens) of a RaggedTensor [B, None], as lists."""
-        return [text.decode("utf-8") for text in self._detokenize(tokens).numpy()], strings(tokens)
-
-
 def load_texts(folder: AnyPath, config: Config) -> tuple[Text, Text]:
     """Load (source Text, target Text) from a folder; see :func:`load_text`."""
     return load_text(folder, "source", config.source), load_text(folder, "target", config.target)
@@ -240,11 +196,6 @@ def list_of_texts(texts: Iterable[Line], name: str) -> list[Line]:
                 f"{name}[{number}]: expected a sentence as str, got {type(text).__name__} {text!r}"
             )
     return texts
-
-
-def strings(tokens: tf.RaggedTensor) -> list[list[str]]:
-    """Tokens of a ragged tensor, as lists of str."""
-    return [[token.decode("utf-8") for token in row] for row in tokens.to_list()]
 
 
 def build_text(config: TextConfig, training: AnyPath | Iterable[str]) -> Text:

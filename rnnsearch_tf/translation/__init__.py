@@ -1,15 +1,9 @@
 """Load a trained model; translate, score, align and sample text with it.
 
-May import errors, files, runtime, config, runs, text, search and models.
+May import errors, files, runtime, config, runs, text, alignment, search and models.
 """
 
-from rnnsearch_tf.translation.results import (
-    ScoredPair,
-    Hypothesis,
-    Sample,
-    TextTranslator,
-    Translation,
-)
+from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation
 from rnnsearch_tf.translation.translator import Translator
 
-__all__ = ["ScoredPair", "Hypothesis", "Sample", "TextTranslator", "Translation", "Translator"]
+__all__ = ["Hypothesis", "Sample", "ScoredPair", "Translation", "Translator"]

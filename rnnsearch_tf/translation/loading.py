@@ -1,7 +1,8 @@
-"""Load trained models from RUN folders, a single model or several as an ensemble."""
+"""Load trained models from run folders, a single model or several as an ensemble."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import pathlib
 from collections.abc import Iterable, Sequence
@@ -17,20 +18,20 @@ from rnnsearch_tf.text.pipeline import Text, load_texts
 
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
-"""Path of one RUN folder, or of several."""
+"""Path of one run folder, or of several."""
 
 
 def load_runs(
     runs: Paths, overrides: Sequence[str] = ()
 ) -> tuple[TranslationModel | Ensemble, Text, Text, Config]:
-    """Load the model of one RUN folder, or the ensemble of several.
+    """Load the model of one run folder, or the ensemble of several.
 
     Arguments and errors are those of ``Translator.load``.
 
     Returns:
-        (model or Ensemble, source Text, target Text, Config of the first RUN).
+        (model or Ensemble, source Text, target Text, Config of the first run).
     """
-    runs = listed(runs)
+    runs = paths_of(runs)
     loaded = [load_run(run, overrides) for run in runs]
     if len(loaded) == 1:
         return loaded[0]
@@ -40,12 +41,12 @@ def load_runs(
     return Ensemble(models), sources[0], targets[0], configs[0]
 
 
-def listed(runs: Paths) -> list[str | os.PathLike[str]]:
-    """The paths of RUNs, at least one; UsageError if there is none."""
+def paths_of(runs: Paths) -> list[str | os.PathLike[str]]:
+    """The paths of run folders, at least one; UsageError if there is none."""
     paths = [runs] if isinstance(runs, (str, os.PathLike)) else list(runs)
     if not paths:
         raise UsageError(
-            "runs: expected the path of a RUN, or of several, got an empty list; name one"
+            "runs: expected the path of a run folder, or of several, got an empty list; name one"
         )
     return paths
 
@@ -53,11 +54,11 @@ def listed(runs: Paths) -> list[str | os.PathLike[str]]:
 def load_run(
     run: str | os.PathLike[str], overrides: Sequence[str] = ()
 ) -> tuple[TranslationModel, Text, Text, Config]:
-    """Load a RUN folder.
+    """Load a run folder.
 
     Args:
         run: path of the folder.
-        overrides: options that replace the RUN's own, ``section.key=value``.
+        overrides: options that replace the run's own, ``section.key=value``.
 
     Returns:
         (model with the best weights, source Text, target Text, Config).
@@ -65,7 +66,11 @@ def load_run(
     run = Run.open(run)
     config = load_config(run.config, overrides)
     source, target = load_texts(run, config)
-    model = build_model(config, source.vocabulary.size, target.vocabulary.size)
+    # drawing orthogonal matrices takes seconds, and these weights are replaced at once
+    drawn = dataclasses.replace(config.model, initialization="uniform")
+    sizes = source.vocabulary.size, target.vocabulary.size
+    model = build_model(dataclasses.replace(config, model=drawn), *sizes)
+    model.config = config.model
     run.read_weights(model)
     return model, source, target, config
 
@@ -74,7 +79,7 @@ def load_model(path: str | os.PathLike[str]) -> TranslationModel:
     """Load a trained model, which maps ids to logits; to translate text, see ``Translator.load``.
 
     Args:
-        path: a RUN folder, whose best weights are loaded, or a ``.keras`` file written by
+        path: a run folder, whose best weights are loaded, or a ``.keras`` file written by
             ``model.save``.
 
     Returns:

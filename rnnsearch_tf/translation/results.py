@@ -1,99 +1,28 @@
-"""Results of translating, scoring and sampling, and the interface that all translators share."""
+"""Results of translating, scoring and sampling."""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
-import importlib
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from rnnsearch_tf.alignment.figure import alignment_figure
 from rnnsearch_tf.config import ATTENDING, END_ID, SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
 
 if typing.TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-class Translated(typing.Protocol):
-    """The translation of one text."""
-
-    text: str
-    score: float | None  # higher is better; None if unknown
-
-
-@typing.runtime_checkable
-class TextTranslator(typing.Protocol):
-    """Interface of a Translator, an exported model and a client of a server."""
-
-    def translate(self, texts: Iterable[str | bytes]) -> Sequence[Translated]:
-        """Translate texts; the translations are in the same order."""
-
-
-class WithAttention:
-    """What has attention weights of a sentence pair: a Translation, a ScoredPair."""
-
-    alignment: np.ndarray | None
-    source_tokens: list[str] | None
-
-    def _target_tokens(self) -> list[str] | None:
-        raise NotImplementedError
-
-    def attention(self) -> tuple[np.ndarray, list[str], list[str]]:
-        """The attention weights and the tokens to which their rows and columns belong.
-
-        Returns:
-            (float32 [I, J], the I target tokens, the J source tokens): row i has the weights α_ij
-            with which target token i looks at the source tokens. The last token of each side is
-            the end symbol ``</s>``.
-
-        Raises:
-            UserError: there are none: the sentence has no words, the model no attention, or the
-                exported model does not return them.
-        """
-        target = self._target_tokens()
-        source = self.source_tokens
-        if self.alignment is None or target is None or source is None:
-            raise UserError(
-                "attention: expected the attention weights of a translation, got one without; an"
-                " exported model returns them with the signature translate_aligned, for a"
-                " single translation, nbest=1"
-            )
-        if not self.alignment.any():
-            why = (
-                "a model without attention, which has none; use a model of a system with attention:"
-                f" {', '.join(ATTENDING)}"
-                if source
-                else "the translation of a sentence without words, which has none; leave it out"
-            )
-            raise UserError(f"attention: expected attention weights, got {why}")
-        end = SPECIAL_TOKENS[END_ID]
-        return self.alignment, [*target, end], [*source, end]
-
-    def plot(self) -> Figure:
-        """Draw the attention weights as in Figure 3 of the paper: source words along the top,
-        target words on the left, from black (0) to white (1).
-
-        Returns:
-            a matplotlib Figure, which a notebook shows; ``figure.savefig("attention.png")`` keeps
-            it.
-
-        Raises:
-            UserError: as `attention`, or matplotlib, of the extra ``plots``, is missing.
-        """
-        alignment, target, source = self.attention()
-        # by name: the core does without its extras until one is asked for
-        plots = importlib.import_module("rnnsearch_tf.extras.plots.alignment")
-        figure: Figure = plots.alignment_figure(alignment, source, target)
-        return figure
+Answer = dict[str, np.ndarray]
+"""{name of an output of a function of text: array}; strings are bytes. See functions.py."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Hypothesis:
-    """One translation of a sentence. Its repr has text and score only; two are equal if text, score
-    and log-probability are.
+    """One translation of a sentence; two are equal if text, score and log-probability are.
 
     Attributes:
         text: detokenized.
@@ -105,37 +34,70 @@ class Hypothesis:
             column belong to the end symbols.
         token_log_probabilities: float32 [target tokens + 1], natural logarithm of each token's
             probability, the end symbol last; of a translation that was cut, without it.
+        probability: the geometric mean of the tokens' probabilities, the end symbol's included.
         finished: False if the translation was cut at the maximum length
             (search.maximum_length_ratio).
-
-    An exported model may not return all fields; the missing ones are None.
     """
 
     text: str
     score: float
-    log_probability: float | None = dataclasses.field(default=None, repr=False)
-    tokens: list[str] | None = dataclasses.field(default=None, repr=False, compare=False)
-    alignment: np.ndarray | None = dataclasses.field(default=None, repr=False, compare=False)
-    token_log_probabilities: np.ndarray | None = dataclasses.field(
-        default=None, repr=False, compare=False
-    )
-    finished: bool | None = dataclasses.field(default=None, repr=False, compare=False)
+    log_probability: float = dataclasses.field(repr=False)
+    tokens: list[str] = dataclasses.field(repr=False, compare=False)
+    alignment: np.ndarray = dataclasses.field(repr=False, compare=False)
+    token_log_probabilities: np.ndarray = dataclasses.field(repr=False, compare=False)
+    probability: float = dataclasses.field(repr=False, compare=False)
+    finished: bool = dataclasses.field(repr=False, compare=False)
+
+
+class WithAttention:
+    """What has the attention weights of a sentence pair."""
+
+    alignment: np.ndarray
+    source_tokens: list[str]
+
+    @property
+    def target_words(self) -> list[str]:
+        """The tokens of the alignment's rows, without the end symbol."""
+        raise NotImplementedError
+
+    def attention(self) -> tuple[np.ndarray, list[str], list[str]]:
+        """(α float32 [I, J], the I target tokens, the J source tokens); the last token of each side
+        is the end symbol ``</s>``.
+
+        Raises:
+            UserError: there are none: the sentence has no words, or the model no attention.
+        """
+        if not self.alignment.any():
+            why = (
+                "a model without attention, which has none; use a model of a system with attention:"
+                f" {', '.join(ATTENDING)}"
+                if self.source_tokens
+                else "the translation of a sentence without words, which has none; leave it out"
+            )
+            raise UserError(f"attention: expected attention weights, got {why}")
+        end = SPECIAL_TOKENS[END_ID]
+        return self.alignment, [*self.target_words, end], [*self.source_tokens, end]
+
+    def plot(self) -> Figure:
+        """The attention weights as in Figure 3 of the paper, a matplotlib Figure: source words
+        along the top, target words on the left, from black (0) to white (1).
+
+        Raises:
+            UserError: as `attention`, or matplotlib, of the extra ``plots``, is missing.
+        """
+        alignment, target, source = self.attention()
+        return alignment_figure(alignment, source, target)
 
 
 @dataclasses.dataclass(frozen=True)
 class Translation(Hypothesis, WithAttention):
-    """The best hypothesis of a sentence, with its source tokens and the n-best list, best first.
+    """The best hypothesis of a sentence, with its source tokens and the n-best list, best first."""
 
-    Example:
-        >>> nbest = [Hypothesis("un chat", -0.5), Hypothesis("une chatte", -0.75)]
-        >>> Translation(**vars(nbest[0]), nbest=nbest)
-        Translation(text='un chat', score=-0.5)
-    """
+    source_tokens: list[str] = dataclasses.field(repr=False, compare=False)
+    nbest: list[Hypothesis] = dataclasses.field(repr=False, compare=False)
 
-    source_tokens: list[str] | None = dataclasses.field(default=None, repr=False, compare=False)
-    nbest: list[Hypothesis] = dataclasses.field(default_factory=list, repr=False, compare=False)
-
-    def _target_tokens(self) -> list[str] | None:
+    @property
+    def target_words(self) -> list[str]:
         return self.tokens
 
 
@@ -159,7 +121,8 @@ class ScoredPair(WithAttention):
     alignment: np.ndarray = dataclasses.field(repr=False, compare=False)
     unknown_words: int
 
-    def _target_tokens(self) -> list[str]:
+    @property
+    def target_words(self) -> list[str]:
         return self.target_tokens
 
 
@@ -178,8 +141,65 @@ def distinct(samples: Sequence[Sample]) -> list[tuple[str, float, int]]:
     """(text, log-probability, count) of every distinct token sequence, most likely first."""
     counts = collections.Counter(tuple(sample.tokens) for sample in samples)
     first = {tuple(sample.tokens): sample for sample in reversed(samples)}
-    rows = [
-        (first[tokens].text, first[tokens].log_probability, count)
-        for tokens, count in counts.items()
-    ]
+    rows = [(first[key].text, first[key].log_probability, counts[key]) for key in counts]
     return sorted(rows, key=lambda row: -row[1])
+
+
+def translation_of(row: Answer, nbest: int, number: int) -> Translation:
+    """The Translation with at most `nbest` hypotheses in a row of the answer of ``nbest``.
+
+    Raises:
+        UserError: there is none, since the probabilities are not finite; it has the number of the
+            sentence.
+    """
+    source = split_tokens(row["source_tokens"])
+    found = [_hypothesis(row, n, len(source)) for n in range(nbest) if row["length"][n]]
+    if not found:
+        raise UserError(
+            f"sentence {number} ({' '.join(source)[:60]!r}): expected finite probabilities,"
+            " got none; the model's weights contain NaN or Inf"
+        )
+    return Translation(**vars(found[0]), source_tokens=source, nbest=found)
+
+
+def _hypothesis(row: Answer, n: int, source_length: int) -> Hypothesis:
+    """Place n of an n-best list."""
+    tokens = split_tokens(row["tokens"][n])
+    length = int(row["length"][n])
+    alignment = row["alignment"][n, : len(tokens) + 1, : source_length + 1]
+    cut = len(tokens) + 1 - len(alignment)  # 1: the end symbol, which was not reached, has no row
+    return Hypothesis(
+        row["translation"][n].decode(),
+        float(row["score"][n]),
+        float(row["log_probability"][n]),
+        tokens,
+        np.pad(alignment, [(0, cut), (0, 0)]),
+        row["token_log_probabilities"][n, :length],
+        float(row["probability"][n]),
+        length > len(tokens),
+    )
+
+
+def scored_pair_of(row: Answer) -> ScoredPair:
+    """The ScoredPair in a row of the answer of ``score``."""
+    source, target = split_tokens(row["source_tokens"]), split_tokens(row["target_tokens"])
+    log_probabilities = row["token_log_probabilities"][: len(target) + 1].astype(np.float64)
+    return ScoredPair(
+        float(log_probabilities.sum()),
+        log_probabilities,
+        source,
+        target,
+        row["alignment"][: len(target) + 1, : len(source) + 1],
+        int(row["unknown_words"]),
+    )
+
+
+def sample_of(row: Answer) -> Sample:
+    """The Sample in a row of the answer of ``sample``."""
+    text, tokens = row["translation"].decode(), split_tokens(row["tokens"])
+    return Sample(text, float(row["log_probability"]), tokens)
+
+
+def split_tokens(joined: bytes) -> list[str]:
+    """The tokens of an answer, with spaces between; a token may have other white space in it."""
+    return joined.decode().split(" ") if joined else []

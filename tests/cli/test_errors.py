@@ -47,7 +47,7 @@ KINDS = [
     (2, [*TRAIN, "phrasebook", "--set", "model.layers=2"], "--set model.layers=2: .* leave it out"),
     (2, ["doctor", "--config", "phrasebook", "--set", "data"], "expected section.key=value"),
     (2, ["translate", *MODEL, "--set", "search.beam_siz=9"], "did you mean search.beam_size?"),
-    (2, ["translate", *MODEL, "--n-best", "9", "text"], "at most .*beam.*3.*, got 9"),
+    (2, ["translate", *MODEL, "--n-best", "9", "text"], "from 1 to .*beam.*3.*, got 9"),
     (
         2,
         ["export", *MODEL, "--output", "o", "--set", "weights=int9"],
@@ -90,7 +90,7 @@ KINDS = [
     (1, [*TRAIN, "phrasebook", "--from", "nowhere"], "nowhere: expected a RUN folder .* nothing"),
     (2, ["demo", "--output", "RUN"], "RUN: expected a folder without a training"),
     # what a model cannot do
-    (2, "align --model FIXED text text", "align: expected a model with attention, got RNNEncDec"),
+    (2, "align --model FIXED text text", "align: expected a model with attention, got one"),
     (2, "translate --model FIXED --alignment text", "--alignment: expected a model with attention"),
     (2, "translate --model FIXED --replace-unknown text", "expected a model with attention"),
     (2, "plot-attention --model FIXED text", "plot-attention: expected a model with attention"),

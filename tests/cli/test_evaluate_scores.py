@@ -68,7 +68,7 @@ def evaluated(rnnsearch, tmp_path, monkeypatch):
             rows = [(row.lower() if lower else row).split() for row in rows]
             texts = [sacremoses.MosesDetokenizer("fr").detokenize(row) for row in rows]
             return [
-                Translation(text, 0.0, 0.0, row, None, source_tokens=["x"], nbest=[])
+                Translation(text, 0.0, 0.0, row, None, None, 1.0, True, source_tokens=["x"], nbest=[])
                 for text, row in zip(texts, rows)
             ]
 
@@ -180,7 +180,7 @@ def test_text_without_spaces_is_scored_by_characters(rnnsearch, tmp_path):
         "target.tokenization=sentencepiece",
         "target.vocabulary_size=90",
     ]
-    run = write_run(tmp_path / "run", settings, unknown_words=-4.0)
+    run = write_run(tmp_path / "run", settings, seed=7, unknown_words=-4.0)
     pairs = zip(*phrasebook(40, "test"))
     sources, references = zip(*(pair for pair in pairs if len(pair[0].split()) < 8))
     files = ["--source", write(tmp_path / "s", sources)]

@@ -42,11 +42,10 @@ def test_an_unknown_word_scores_as_the_one_word_it_is(rnnsearch, run_folder, fil
     files[0].write_text("The door is white.\n" * 2)
     files[1].write_text("La <unk> est <unk> <unk>.\nLa zèbre est xylophone okapi.\n")
     out, _ = rnnsearch("score", "--model", run_folder, *files)
-    first, second = map(float, out)
-    assert first == pytest.approx(second, rel=1e-6)  # float32 rounds the rows of a batch apart
+    one, other = map(float, out)
+    assert one == pytest.approx(other, abs=1e-5)  # last digit
     out, _ = rnnsearch("align", "--model", run_folder, *files)
-    assert len(out) == 2 and out[0] == out[1]
-    assert len(out[0].split()) == 6
+    assert len(out) == 2 and out[0] == out[1] and len(out[0].split()) == 6
 
 
 @pytest.mark.parametrize("verb", ["score", "align"])

@@ -46,12 +46,9 @@ def test_moses_tokens_are_those_of_the_text(rnnsearch, run_folder, files):
     files[0].write_text("The door is white .\n" + "".join(f"{line}\n" for line in SOURCE[1:]))
     files[1].write_text(LIST[0].replace("blanche.", "blanche ."))
     tokens, _ = rnnsearch(*words)
-    (features, score), (wanted, wanted_score) = (
-        line.split(" ||| ")[2].rsplit(" ", 1) for line in (tokens[0], plain[0])
-    )
-    assert features == wanted
-    # float32 rounds the rows of another batch apart
-    assert float(score) == pytest.approx(float(wanted_score), rel=1e-6)
+    features, expected = (lines[0].split(" ||| ")[2].split(" ") for lines in (tokens, plain))
+    assert features[:-1] == expected[:-1]
+    assert float(features[-1]) == pytest.approx(float(expected[-1]), abs=1e-5)  # last digit
 
 
 def test_a_table_gets_the_probability_and_the_unknown_words(

@@ -8,8 +8,6 @@ import sys
 import pytest
 import yaml
 
-from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.export.about import FILE, read_about
 
 PARAGRAPHS = [
     "My sister sells an old book. Mr. Smith has a red car! Who is there?",
@@ -62,10 +60,15 @@ def test_sentences_are_joined_as_the_target_is_written(text, run_folder, rnnsear
     assert joined == ["".join(single[:3]), "", single[3]]
 
 
-def test_an_export_names_its_languages(tmp_path):
-    path = tmp_path / FILE
-    path.parent.mkdir()
-    with pytest.raises(UserError, match="expected the languages of the model, found no file"):
-        read_about(tmp_path)
-    path.write_text('{"source": "en", "target": "fr", "examples": []}')
-    assert read_about(tmp_path) == {"source": "en", "target": "fr"}
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--n-best", "2"], "expected no --n-best with it, whose lists cannot be joined"),
+        (["--alignment"], "expected --json with it and --alignment, got text"),
+        (["--probabilities"], "expected --json with it and --probabilities, got text"),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused_by_name(options, said, rnnsearch):
+    words = ["translate", "--model", "no such", "--split-sentences", *options]
+    _, errors = rnnsearch(*words, code=2)
+    assert f"--split-sentences: {said}" in "".join(errors)

@@ -152,6 +152,6 @@ def test_an_overlong_sentence_is_cut_with_a_warning(rnnsearch, run_folder, tmp_p
     assert len(out) == 1 and out[0]
     [cut] = err.splitlines()
     assert cut == (
-        "rnnsearch: warning: a source sentence of 5000 tokens was cut to 50, the maximum"
-        " length: cat cat cat cat cat cat …"
+        "rnnsearch: warning: 1 source sentence(s) were cut to 50 tokens, the maximum length:"
+        f" {'cat ' * 15} …"
     )

@@ -14,7 +14,7 @@ SUBWORDS = [
 ]
 FEW_SIGNATURES = [
     "--set",
-    "signatures=[translate, translate_aligned]",
+    "signatures=[translate, nbest]",
     "--set",
     "warmup_requests=0",
 ]

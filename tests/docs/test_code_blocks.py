@@ -15,7 +15,7 @@ SHORT = [
     "training.evaluate_every=2",
     "training.evaluate_sentences=4",
 ]
-SIGNATURES = ["signatures=[translate, translate_aligned]"]
+SIGNATURES = ["signatures=[translate, nbest]"]
 """Of exports: fewer take less time."""
 
 

@@ -10,7 +10,9 @@ from rnnsearch_tf.runtime import optional
 from rnnsearch_tf.translation import Hypothesis, ScoredPair, Translation
 
 ALIGNMENT = np.eye(3, dtype=np.float32)[[1, 0, 2]]
-BEST = Hypothesis("chat noir", -0.25, -0.75, ["chat", "noir"], ALIGNMENT)
+BEST = Hypothesis(
+    "chat noir", -0.25, -0.75, ["chat", "noir"], ALIGNMENT, np.full(3, -0.25), 0.75, True
+)
 TRANSLATION = Translation(**vars(BEST), source_tokens=["black", "cat"], nbest=[BEST])
 PAIR = ScoredPair(-0.75, np.zeros(3), ["black", "cat"], ["chat", "noir"], ALIGNMENT, 0)
 
@@ -45,20 +47,14 @@ def test_attention_is_an_array_with_its_tokens(sentence):
 
 
 @pytest.mark.parametrize(
-    "translation, why",
+    "changes, why",
     [
-        (Translation("chat", -0.5), "an exported model returns them with the signature"),
-        (
-            Translation("", 0.0, tokens=[], alignment=np.zeros((0, 0)), source_tokens=[]),
-            "a sentence without words",
-        ),
-        (
-            Translation("a", 0.0, tokens=["a"], alignment=np.zeros((2, 2)), source_tokens=["b"]),
-            "a model without attention",
-        ),
+        ({"source_tokens": [], "alignment": np.zeros((1, 1))}, "a sentence without words"),
+        ({"alignment": np.zeros((3, 3))}, "a model without attention"),
     ],
 )
-def test_where_there_is_no_attention(translation, why):
+def test_where_there_is_no_attention(changes, why):
+    translation = dataclasses.replace(TRANSLATION, **changes)
     for look in (translation.attention, translation.plot):
         with pytest.raises(UserError, match=f"attention: expected .*{why}"):
             look()

@@ -1,13 +1,12 @@
-"""A tiny RUN and its export, made once for all processes of the suite."""
+"""A tiny run and its export, made once for all processes of the suite."""
 
 import fcntl
 
 import pytest
 from tiny_run import write_run
 
-NBEST = 3
+NBEST = 2  # of a beam of 3
 TARGET_LIMIT = 150  # not the source's, which is 200
-TEMPERATURE = 0.5
 
 
 def once(tmp_path_factory, name, make):
@@ -23,7 +22,7 @@ def once(tmp_path_factory, name, make):
 
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory):
-    """Path of a RUN with random weights. About half of the words it writes are unknown ones."""
+    """Path of a run with random weights. About half of the words it writes are unknown ones."""
     return once(
         tmp_path_factory, "exported_run", lambda folder: write_run(folder, unknown_words=6.0)
     )
@@ -31,34 +30,34 @@ def run_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def exported(run_folder, tmp_path_factory):
-    """Path of version 1 of its export, every signature in it; the export has checked itself."""
+    """Path of version 1 of its export, with every signature."""
     from rnnsearch_tf.export.writer import export_model
 
     def make(folder):
-        export_model(
-            run_folder,
-            folder,
-            overrides=[
-                "search.replace_unknown=true",
-                f"nbest={NBEST}",
-                f"maximum_target_length={TARGET_LIMIT}",
-                f"temperature={TEMPERATURE}",
-            ],
-        )
+        overrides = [
+            "signatures=[translate, nbest, score, sample]",
+            "search.replace_unknown=true",
+            f"nbest={NBEST}",
+            f"maximum_target_length={TARGET_LIMIT}",
+        ]
+        export_model(run_folder, folder, overrides=overrides)
 
     return once(tmp_path_factory, "exported", make) / "1"
 
 
 @pytest.fixture(scope="session")
 def session(exported):
-    """The export in a v1 session of this process."""
-    from rnnsearch_tf.export.session import SessionModel
+    """The export in a TF1 session of this process."""
+    from rnnsearch_tf.export.saved_model import SavedModel
 
-    return SessionModel(exported)
+    return SavedModel(exported)
 
 
 @pytest.fixture(scope="session")
 def translator(run_folder):
+    """The model in Python, with the search and the limits of its export."""
     from rnnsearch_tf.translation import Translator
 
-    return Translator.load(run_folder)
+    translator = Translator.load(run_folder, ["search.replace_unknown=true"])
+    translator.maximum_lengths = {"source": 200, "target": TARGET_LIMIT}
+    return translator

@@ -13,7 +13,7 @@ from tiny_run import write_run
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras.onnx import export
-from rnnsearch_tf.extras.onnx.check import compare
+from rnnsearch_tf.extras.onnx.check import check_ties, compare
 from rnnsearch_tf.extras.onnx.export import export_onnx
 from rnnsearch_tf.extras.onnx.graph import search_onnx
 from rnnsearch_tf.extras.onnx.loops import hoist_constants
@@ -165,7 +165,6 @@ def test_equal_weights_that_are_transposed_in_two_orders():
         ("weights=bfloat16", "expected float32, float16 or int8"),
         ("precision=mixed_bfloat16", "precision: it has no effect on an ONNX file"),
         ("search.batch_size=8", "search.batch_size: it has no effect on an ONNX file"),
-        ("temperature=2.0", "temperature: it has no effect"),
         ("maximum_target_length=9", "maximum_target_length: it has no effect"),
         ("signatures=[translate]", "signatures: it has no effect"),
     ],
@@ -204,6 +203,9 @@ def test_other_words_of_the_same_scores_are_a_tie():
     for wrong in (dict(scores=np.array([[-1.6]])), dict(alignments=np.zeros([1, 1, 2, 1]))):
         with pytest.raises(UserError, match="expected the Python model's answer"):
             compare("file", [answer | wrong], [answer])
+    check_ties("file", 5, 10)
+    with pytest.raises(UserError, match="other text with the same scores"):
+        check_ties("file", 6, 10)  # always another text has another cause
 
 
 def test_each_sentence_of_a_batch_is_compared_by_itself():

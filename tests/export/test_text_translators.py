@@ -1,131 +1,149 @@
-"""A Translator, the exported model and a client of its server are used alike."""
+"""A Translator, an exported model and a client of its server are used alike."""
 
-import dataclasses
+import logging
 
 import numpy as np
 import pytest
+
+from rnnsearch_tf.config import UNKNOWN_ID
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.export.opening import open_translator
-from rnnsearch_tf.export.profile import read_profile
-from rnnsearch_tf.export.translator import ExportedTranslator
+from rnnsearch_tf.export.opening import ExportedTranslator, open_translator
 from rnnsearch_tf.extras.server.client import Client
 from rnnsearch_tf.extras.server.server import Server
-from rnnsearch_tf.translation import TextTranslator, Translator
+from rnnsearch_tf.search.graphs import search_graph
+from rnnsearch_tf.text.vocabulary import padded
 
 TEXTS = ["The door is white.", "", "She goes to the hotel.", "Zyzzyva!"]
 
 
-def test_an_exported_model_refuses_what_a_translator_refuses(translator, exported):
-    for each in (translator, ExportedTranslator(exported)):
-        with pytest.raises(
-            UsageError, match="search: expected options .*, got 'beam'; did you mean beam_size"
-        ):
+@pytest.fixture(scope="module")
+def opened(exported):
+    return open_translator(exported)
+
+
+def test_a_translation_is_a_search_between_two_texts(translator):
+    """By hand: ids, search, an unknown word becomes the source word of the largest weight."""
+    source_text, target_text = translator.source_text, translator.target_text
+    lines = [text for text in TEXTS if text]
+    sources = source_text.tokenize(lines).to_list()
+    search = search_graph(translator.model, translator.config.search, nbest=2)
+    result = search(padded(source_text.encode(lines).to_list()))
+    replaced = 0
+    for row, translation in enumerate(translator.translate(lines, nbest=2)):
+        for n, hypothesis in enumerate(translation.nbest):
+            length = int(result.lengths[row, n])
+            ids = result.ids[row, n, :length].numpy().tolist()
+            ids = ids[:-1] if result.finished[row, n] else ids
+            tokens = target_text.vocabulary.words(ids).numpy().tolist()
+            weights = result.alignments[row, n, :length, : len(sources[row])].numpy()
+            for i, word in enumerate(ids):
+                if word == UNKNOWN_ID:
+                    tokens[i] = sources[row][weights[i].argmax()]
+                    replaced += 1
+            assert hypothesis.tokens == [token.decode() for token in tokens]
+            logs = result.token_log_probabilities[row, n, :length]
+            np.testing.assert_allclose(hypothesis.token_log_probabilities, logs, rtol=1e-5)
+            assert hypothesis.probability == pytest.approx(np.exp(np.mean(logs)), rel=1e-5)
+            assert hypothesis.log_probability == pytest.approx(np.sum(logs), rel=1e-5)
+    assert replaced
+
+
+def test_an_exported_model_refuses_what_a_translator_refuses(translator, opened):
+    for each in (translator, opened):
+        with pytest.raises(UsageError, match="search.beam: .* did you mean search.beam_size"):
             each.translate(TEXTS, beam=5)
         with pytest.raises(UsageError, match="texts: expected a list of sentences, got None"):
             each.translate(None)
-        with pytest.raises(UsageError, match="nbest: expected a whole number from 1 .*, got 'two'"):
-            each.translate(TEXTS, nbest="two")
-        with pytest.raises(UsageError, match="nbest: expected a whole number from 1 .*, got 99"):
+        with pytest.raises(UsageError, match="nbest: expected .*, got 99"):
             each.translate(TEXTS, nbest=99)
-        assert (
-            each.translate([text.encode() for text in TEXTS])[0].text
-            == each.translate(TEXTS)[0].text
-        )
+        encoded = [text.encode() for text in TEXTS]
+        assert each.translate(encoded)[0].text == each.translate(TEXTS)[0].text
 
 
-def test_one_sentence_has_one_translation_with_its_attention(translator, exported):
-    """Of the same numbers, whoever translates."""
-    one = ExportedTranslator(exported)
-    ours = translator.translate(TEXTS[0], replace_unknown=True)  # as the export does
-    exported_one = one.translate(TEXTS[0])
-    assert exported_one.text == ours.text
-    weights, target, source = exported_one.attention()
-    np.testing.assert_allclose(weights, ours.attention()[0], atol=1e-4)
-    assert (target, source) == ours.attention()[1:]
-    assert exported_one.plot().axes[0].images[0].get_array().shape == weights.shape
-    with pytest.raises(UserError, match="returns them with the signature translate_aligned"):
-        one.translate(TEXTS[0], nbest=2).plot()
-    with pytest.raises(UserError, match="attention: expected .* a sentence without words"):
-        one.translate("").attention()
-
-
-def test_three_translators_answer_the_same_question_alike(translator, exported):
-    profile = read_profile(exported)
-    config = dataclasses.replace(translator.config, search=profile.search)
-    translator = Translator(
-        translator.model, translator.source_text, translator.target_text, config
+def test_an_export_has_the_results_of_its_model(translator, opened):
+    """All of them: of the same numbers, whoever translates."""
+    for ours, theirs in zip(translator.translate(TEXTS, 2), opened.translate(TEXTS, 2)):
+        assert theirs.source_tokens == ours.source_tokens
+        for one, other in zip(theirs.nbest, ours.nbest, strict=True):
+            for name, value in vars(other).items():
+                if isinstance(value, (str, list, bool)):
+                    assert getattr(one, name) == value
+                else:
+                    np.testing.assert_allclose(getattr(one, name), value, rtol=1e-5, atol=1e-5)
+    assert (
+        opened.translate(TEXTS[0]).attention()[1:] == translator.translate(TEXTS[0]).attention()[1:]
     )
+    assert opened.score(TEXTS, TEXTS[::-1]) == pytest.approx(translator.score(TEXTS, TEXTS[::-1]))
+    assert opened.sample(TEXTS, 2)[0] == translator.sample(TEXTS, 2)[0]
+    assert opened.has_pieces == translator.has_pieces
+    assert opened.config.source.language == translator.config.source.language
+
+
+def test_what_an_export_lacks_is_said(opened, tmp_path):
+    with pytest.raises(UsageError, match="got an export, which has no model"):
+        opened.save(tmp_path / "run")
+    with pytest.raises(UsageError, match="search.beam_size: expected 3, which"):
+        opened.translate(TEXTS, beam_size=5)
+    with pytest.raises(UsageError, match="nbest: expected at most 2, which"):
+        opened.translate(TEXTS, nbest=3)
+    del opened._model.signatures["sample"]
+    with pytest.raises(UsageError, match="expected a model exported with signature sample"):
+        opened.sample(TEXTS, 1)
+
+
+def test_what_is_cut_is_said_once(translator, opened, caplog):
+    """Both cut at 200 tokens; the texts are translated in several batches."""
+    texts = ["a book", *("book " * length for length in range(200, 206))]
+    for each in (translator, opened):
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, "rnnsearch_tf"):
+            each.translate(texts)
+        assert "5 source sentence(s) were cut to 200 tokens" in caplog.text
+        assert len(caplog.records) == 1
+
+
+def test_a_client_gets_the_same_texts(translator, exported):
     expected = translator.translate(TEXTS)
-    assert all(each.text for each, text in zip(expected, TEXTS) if text)
     with (
         Server("m", exported.parent, port=0, rest_api_port=0) as server,
         Client(f"127.0.0.1:{server.port}", "m") as client,
     ):
-        for each in (translator, ExportedTranslator(exported), client):
-            assert isinstance(each, TextTranslator)
-            answers = each.translate(TEXTS)
-            assert [answer.text for answer in answers] == [answer.text for answer in expected], (
-                type(each)
-            )
-            assert [answer.score for answer in answers] == pytest.approx(
-                [answer.score for answer in expected], abs=1e-5
-            ), type(each)
+        answers = client.translate(TEXTS)
+    assert [answer.text for answer in answers] == [each.text for each in expected]
+    assert [answer.score for answer in answers] == pytest.approx(
+        [each.score for each in expected], abs=1e-5
+    )
 
 
-@pytest.mark.parametrize("options", [{}, {"nbest": 3}])
-def test_no_translation_is_an_error_not_an_empty_line(exported, monkeypatch, options):
-    one = ExportedTranslator(exported)
-    request = one._request
+def test_no_translation_is_an_error_not_an_empty_line(opened, monkeypatch):
+    answer = opened._answer
 
-    def nothing_found(signature, **inputs):
-        answer = request(signature, **inputs)
-        return answer | {"score": np.full_like(answer["score"], -1e9)}
+    def nothing_found(*arguments):
+        found = answer(*arguments)
+        return found | {"length": np.zeros_like(found["length"])}
 
-    monkeypatch.setattr(one, "_request", nothing_found)
-    with pytest.raises(
-        UserError, match="expected a translation of sentence 1 of a batch, got none"
-    ):
-        one.translate(["a"], **options)
+    monkeypatch.setattr(opened, "_answer", nothing_found)
+    with pytest.raises(UserError, match=r"sentence 1 \('a'\): expected finite probabilities"):
+        opened.translate(["a"])
 
 
-@pytest.mark.slow
 def test_one_door_opens_every_form_of_a_model(run_folder, exported):
-    def texts(models):
-        return [each.text for each in open_translator(models).translate(TEXTS)]
-
-    expected = texts(run_folder)
-    assert texts([run_folder]) == texts([run_folder, run_folder]) == expected
-    assert isinstance(open_translator(exported), ExportedTranslator)
     assert open_translator(exported.parent).folder == exported  # the newest version
-    assert texts(exported) == texts([exported.parent])
-    with pytest.raises(UsageError, match="expected RUNs for an ensemble, got the exported model"):
+    assert type(open_translator([run_folder, run_folder]).model).__name__ == "Ensemble"
+    with pytest.raises(UsageError, match="expected run folders for an ensemble, got the exported"):
         open_translator([run_folder, exported])
+    with pytest.raises(UsageError, match="search.beam_size=1: expected a run folder with it"):
+        open_translator(exported, ["search.beam_size=1"])
     with pytest.raises(UserError, match="no-such-model: expected a RUN folder"):
         open_translator("no-such-model")
 
 
-def test_white_space_within_a_token_does_not_cut_it(exported, monkeypatch):
-    """Imported vocabularies have such tokens."""
-    token = "10\u00a0000"
-    joined = np.array([f"{token} euros".encode()], object)
-    numbers = dict.fromkeys(("score", "log_probability"), np.float32([[-1.0]]))
-    nbest = numbers | {"translation": joined[:, None], "tokens": joined[:, None], "length": [[3]]}
-    answers = {
-        "translate_aligned": {
-            "translation": joined,
-            "score": np.float32([-1.0]),
-            "target_tokens": joined,
-            "source_tokens": joined,
-            "alignment": [b"[[1,0,0],[0,1,0],[0,0,1]]"],
-            "token_log_probabilities": [b"[-0.5,-0.25,-0.25]"],
-        },
-        "translate_nbest": nbest,
-    }
-    one = ExportedTranslator(exported)
-    monkeypatch.setattr(
-        one, "_model", lambda signature, **_: answers[signature] | {"source_truncated": [False]}
-    )
-    translation = one.translate("?")
-    assert translation.tokens == translation.source_tokens == [token, "euros"]
-    np.testing.assert_array_equal(translation.alignment, np.eye(3))
-    assert one.translate("?", nbest=2).tokens == [token, "euros"]
+def test_a_damaged_export_is_named(exported, tmp_path):
+    (tmp_path / "profile.yaml").write_bytes((exported / "profile.yaml").read_bytes())
+    (tmp_path / "assets.extra").mkdir()
+    about = exported / "assets.extra" / "about.json"
+    (tmp_path / "assets.extra" / "about.json").write_bytes(about.read_bytes())
+    graph = (exported / "saved_model.pb").read_bytes()
+    (tmp_path / "saved_model.pb").write_bytes(graph[:-100])
+    with pytest.raises(UserError, match="expected a complete SavedModel, got one that does not"):
+        ExportedTranslator(tmp_path)

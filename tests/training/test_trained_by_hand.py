@@ -156,9 +156,9 @@ def test_what_cannot_be_saved(made, kept, tmp_path):
     (tmp_path / "notes" / "a").touch()
     precise = load_config(overrides=[*SETTINGS, "training.precision=float64"])
     for translator, path, message in (
-        (made, kept, "expected a new or empty folder, found a RUN in it; choose another, or"),
-        (made, tmp_path / "notes", "expected a new or empty folder, found other files in it"),
-        (made, tmp_path / "notes" / "a", "expected a new or empty folder, got a file"),
+        (made, kept, "expected a new or empty folder, got files; choose another"),
+        (made, tmp_path / "notes", "expected a new or empty folder, got files"),
+        (made, tmp_path / "notes" / "a", "expected a new or empty folder, got files"),
         (rt.Translator.load([kept, kept]), tmp_path / "x", "got an ensemble of 2, which has no"),
         (another(config=load_config()), tmp_path / "x", "model.embedding_size=8, got 620"),
         (another(config=precise), tmp_path / "x", "training.precision=float32, got float64"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import AnyPath
 
 TOLERANCE = 1e-4
 """Largest difference of scores and attention weights, computed in float32 by two programs."""
@@ -24,7 +24,7 @@ Answer = Mapping[str, np.ndarray]
 """{name of an output: array [B, ...]}."""
 
 
-def answers(file: str | os.PathLike[str], batches: Sequence[np.ndarray]) -> list[Answer]:
+def answers(file: AnyPath, batches: Sequence[np.ndarray]) -> list[Answer]:
     """Search with ONNX Runtime for batches of source ids, int32 [B, J] each."""
     import onnxruntime
 
@@ -34,9 +34,7 @@ def answers(file: str | os.PathLike[str], batches: Sequence[np.ndarray]) -> list
     return [dict(zip(names, session.run(names, {source.name: batch}))) for batch in batches]
 
 
-def compare(
-    file: str | os.PathLike[str], got: Sequence[Answer], expected: Sequence[Answer]
-) -> tuple[int, int]:
+def compare(file: AnyPath, got: Sequence[Answer], expected: Sequence[Answer]) -> tuple[int, int]:
     """Compare the n-best lists with those of the Python model.
 
     Returns:
@@ -64,6 +62,23 @@ def compare(
             compared += 1
             ties += not same
     return compared, ties
+
+
+def check_ties(file: AnyPath, ties: int, compared: int) -> None:
+    """Refuse a file with more ties than equal answers.
+
+    ONNX Runtime may add in another order than the Python model. Then rounding decides between
+    hypotheses of the same score, which a model without much training has. Wrong text with right
+    scores has another cause.
+
+    Raises:
+        UserError: more than half of the answers are ties.
+    """
+    if 2 * ties > compared:
+        raise UserError(
+            f"{file}: expected the Python model's answers, got other text with the same scores"
+            f" for {ties:,} of {compared:,}; the export would be wrong and is not published"
+        )
 
 
 def _row(answer: Answer, row: int) -> dict[str, np.ndarray]:

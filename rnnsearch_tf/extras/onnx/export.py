@@ -19,21 +19,17 @@ import onnx
 import tensorflow as tf
 
 from rnnsearch_tf import __version__
-from rnnsearch_tf.config import END_ID, load_config, save_config
+from rnnsearch_tf.config import END_ID, save_config
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.export.check import LONG, TRICKY, check_ties
-from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
-from rnnsearch_tf.export.publishing import new_version, version_folder
+from rnnsearch_tf.export.check import LONG, TRICKY
+from rnnsearch_tf.export.profile import FILE as PROFILE, Profile
+from rnnsearch_tf.export.publishing import version_folder
 from rnnsearch_tf.export.warmup import sentences_of
-from rnnsearch_tf.export.writer import (
-    Exported,
-    card,
-    loaded,
-    opened_runs,
-)
-from rnnsearch_tf.extras.onnx.check import answers, compare
+from rnnsearch_tf.export.writer import Exported, card, load_for_export
+from rnnsearch_tf.extras.onnx.check import answers, check_ties, compare
 from rnnsearch_tf.extras.onnx.graph import search_onnx
 from rnnsearch_tf.extras.onnx.weights import store_weights
+from rnnsearch_tf.files.atomic import new_folder
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.search.graphs import search_graph
 from rnnsearch_tf.text.counting import Line
@@ -76,12 +72,10 @@ def export_onnx(
             Runtime differ from the Python model's; nothing is published then.
         UsageError: the profile has an option without effect here.
     """
-    folders = opened_runs(runs)
-    options = load_profile(load_config(folders[0].config).search, profile, overrides)
+    folders, options, translator = load_for_export(runs, profile, overrides)
     _check_profile(options, overrides)
-    version_folder(output, version)  # fail early
-    translator = loaded(folders, options)
-    with new_version(output, version) as (target, folder):
+    target = version_folder(output, version)
+    with new_folder(target) as folder:
         file = folder / ONNX_FILE
         _write(file, translator, options, settings(folders, translator, options))
         compared = _checked(file, translator, options)
@@ -173,7 +167,7 @@ def _check_profile(profile: Profile, overrides: Sequence[str]) -> None:
     too.
     """
     default = Profile()
-    without_effect = ("temperature", "precision", "warmup_requests", "maximum_target_length")
+    without_effect = ("precision", "warmup_requests", "maximum_target_length")
     changed = [
         option for option in without_effect if getattr(profile, option) != getattr(default, option)
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
@@ -12,9 +11,8 @@ import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.export.about import FILE as ABOUT
-from rnnsearch_tf.export.publishing import exported_version
-from rnnsearch_tf.export.session import SessionModel
+from rnnsearch_tf.export.publishing import exported_version, read_about
+from rnnsearch_tf.export.saved_model import SavedModel
 from rnnsearch_tf.export.warmup import FILE as WARM_UP
 
 DEFAULT_SIGNATURE = "serving_default"
@@ -66,14 +64,13 @@ class Servable:
             )
         self.name = name
         self.version = int(folder.name)
-        self._model = SessionModel(folder)
+        self._model = SavedModel(folder)
         self.signatures = {
             key: signature
             for key, signature in self._model.signatures.items()
             if not key.startswith("__saved_model_init")
         }
-        about = folder / ABOUT
-        self.about = json.loads(about.read_text(encoding="utf-8")) if about.exists() else {}
+        self.about = read_about(folder)
         if (folder / WARM_UP).exists():
             for record in tf.compat.v1.io.tf_record_iterator(str(folder / WARM_UP)):
                 log = prediction_log_pb2.PredictionLog.FromString(record)

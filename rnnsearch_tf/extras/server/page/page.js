@@ -27,7 +27,7 @@ async function translate() {
     if (!server.model) introduce(await server.open());
     const answer = await server.translate(text, signal);
     panel.show(answer);
-    document.getElementById("status").textContent = answer.best.translation[0] || "no translation";
+    document.getElementById("status").textContent = answer.translation[0] || "no translation";
   } catch (error) {
     if (signal.aborted) return;
     panel.clear();

@@ -25,29 +25,26 @@ export class Panel {
   }
 
   /** What the model answered: the result of Server.translate. */
-  show({ best, list, score }) {
+  show(answer) {
     this.clear();
-    const tokensOf = (text) => (text ?? "").split(" ").filter(Boolean);
-    const tokens = (name) => tokensOf(best[name]?.[0]);
-    const text = best.translation[0];
-    this.source = wordsOf(tokens("source_tokens"));
-    this.target = wordsOf(best.target_tokens ? tokens("target_tokens") : text.split(/\s+/).filter(Boolean));
-    this.matrix = attentionOfWords(JSON.parse(best.alignment?.[0] ?? "[]"), this.source, this.target);
-    const logs = JSON.parse(score?.token_log_probabilities[0] ?? "[]");
-    this.probabilities = probabilitiesOfWords(this.target, wordsOf(tokensOf(score?.target_tokens[0])), logs);
+    const tokensOf = (joined) => joined.split(" ").filter(Boolean);
+    const text = answer.translation[0];
+    this.source = wordsOf(tokensOf(answer.source_tokens ?? ""));
+    this.target = wordsOf(tokensOf(answer.tokens?.[0] ?? text.replace(/\s+/g, " ")));
+    this.matrix = attentionOfWords(answer.alignment?.[0] ?? [], this.source, this.target);
+    this.probabilities = answer.tokens ? probabilitiesOfWords(this.target, answer.token_log_probabilities[0]) : null;
     this.aligned = this.matrix.some((row) => row.some((weight) => weight > 0));
     this.#hint = this.aligned ? HINT : "This model aligns nothing: it has no attention, or its export leaves it out.";
     this.#follow(null);
     part("translation").replaceChildren(
       ...textWithWords(text, this.target).map(({ text, word }) => (word === null ? text : this.#word(word))),
     );
-    part("probability").textContent = logs.length
-      ? `Mean probability of a token: ${percent(Math.exp(score.log_probability[0] / logs.length))}. The line below a word is as long as its probability.`
-      : "";
-    part("cut").hidden = !best.source_truncated?.[0];
+    const line = this.probabilities ? " The line below a word is as long as its probability." : "";
+    part("probability").textContent = `Mean probability of a token: ${percent(answer.probability[0])}.${line}`;
+    part("cut").hidden = !answer.source_truncated;
     part("heatmap").parentElement.hidden = !this.aligned;
     if (this.aligned) this.#heatmap();
-    this.#list(list, text);
+    this.#list(answer, text);
     part("result").hidden = false;
   }
 
@@ -84,13 +81,13 @@ export class Panel {
 
   #list(list, best) {
     const own = new Set(best.split(/\s+/));
-    const rows = (list?.translation[0] ?? []).flatMap((text, n) => {
-      if (!list.length[0][n]) return []; // there are fewer than were asked for
+    const rows = list.translation.flatMap((text, n) => {
+      if (!list.length?.[n]) return []; // there are fewer than were asked for, or no list
       const row = document.createElement("tr");
       const cell = document.createElement("td");
       cell.dir = "auto";
       cell.append(...text.split(/(\s+)/).map((word) => (own.has(word) || !word.trim() ? word : element("em", word))));
-      row.append(cell, element("td", percent(Math.exp(list.log_probability[0][n]))), element("td", list.score[0][n].toFixed(2)));
+      row.append(cell, element("td", percent(Math.exp(list.log_probability[n]))), element("td", list.score[n].toFixed(2)));
       return [row];
     });
     part("nbest").tBodies[0].replaceChildren(...rows);

@@ -14,23 +14,16 @@ export class Server {
   }
 
   /**
-   * What the model answers to a sentence: {best, list, score}, each of one row.
-   *
-   * best: outputs of translate_aligned, or those of translate alone; list: those of translate_nbest, score: those of score of
-   * the best translation; null where the model has no such signature.
+   * What the model answers to a sentence: the outputs of nbest of this row, or those of translate as a list of one.
    */
   async translate(text, signal) {
-    const best = ["translate_aligned", "translate"].find((name) => this.signatures.includes(name));
-    if (!best) throw new Problem("The model is no translation model of this project: it has no signature translate.");
-    const [first, list] = await Promise.all([best, "translate_nbest"].map((name) => this.#ask(name, { text: [text] }, signal)));
-    const score = await this.#ask("score", { source: [text], target: first.translation }, signal);
-    return { best: first, list, score };
-  }
-
-  async #ask(signature_name, inputs, signal) {
-    if (!this.signatures.includes(signature_name)) return null;
-    const body = JSON.stringify({ signature_name, inputs });
-    return (await json(`${this.path}:predict`, { method: "POST", body, signal })).outputs;
+    const signature_name = ["nbest", "translate"].find((name) => this.signatures.includes(name));
+    if (!signature_name) throw new Problem("The model is no translation model of this project: it has no signature translate.");
+    const body = JSON.stringify({ signature_name, inputs: { text: [text] } });
+    const { outputs } = await json(`${this.path}:predict`, { method: "POST", body, signal });
+    const row = Object.fromEntries(Object.entries(outputs).map(([name, values]) => [name, values[0]]));
+    if (signature_name === "nbest") return row;
+    return { translation: [row.translation], score: [row.score], probability: [row.probability], source_truncated: row.source_truncated };
   }
 }
 

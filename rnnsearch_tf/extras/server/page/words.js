@@ -40,14 +40,9 @@ export function attentionOfWords(matrix, source, target) {
   });
 }
 
-/**
- * The probability of each word: the product of its tokens'. Null where the scored text has other words.
- *
- * scored: the words of the scored text; logs: natural logarithms of the probabilities of its tokens.
- */
-export function probabilitiesOfWords(words, scored, logs) {
-  if (words.length !== scored.length || words.some(({ text }, k) => text !== scored[k].text)) return null;
-  return scored.map(({ places }) => Math.exp(places.reduce((total, place) => total + logs[place], 0)));
+/** The probability of each word: the product of its tokens', whose natural logarithms are given. */
+export function probabilitiesOfWords(words, logs) {
+  return words.map(({ places }) => Math.exp(places.reduce((total, place) => total + logs[place], 0)));
 }
 
 /** The text cut at its words: [{text, word: number of the word, or null for what stands between}]. */

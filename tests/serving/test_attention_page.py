@@ -7,7 +7,6 @@ with weight 0.8, at the end of the sentence with 0.2. A word DOUBTFUL has the pr
 other 0.5.
 """
 
-import json
 import os
 import re
 import shutil
@@ -30,21 +29,15 @@ CHROMIUM = next(
 )
 WAIT = 30_000  # milliseconds, for a busy machine
 SENTENCE = "she was never doubtful here"
-INPUTS = {
-    "translate_aligned": ["text"],
-    "translate_nbest": ["text"],
-    "score": ["source", "target"],
-}
 
 
 def translation(text):
     return " ".join(text.upper().split()[::-1])
 
 
-def signature(names):
+def signature():
     definition = SignatureDef()
-    for name in names:
-        definition.inputs[name].dtype = tf.string.as_datatype_enum
+    definition.inputs["text"].dtype = tf.string.as_datatype_enum
     return definition
 
 
@@ -54,7 +47,7 @@ class ScriptedModel:
     name = "mt"
     version = 1
     about = {"source": "de", "target": "fr", "examples": ["guten tag", "<b>alles gute</b>"]}
-    signatures = {name: signature(names) for name, names in INPUTS.items()}
+    signatures = {"translate": signature(), "nbest": signature()}
     refusal = None
 
     def signature(self, name):
@@ -63,45 +56,29 @@ class ScriptedModel:
     def run(self, name, inputs, outputs, seconds):
         if self.refusal:
             raise self.refusal
-        row = getattr(self, f"_{name}")(*(inputs[key][0].decode() for key in INPUTS[name]))
-        return {key: self._array(value) for key, value in row.items()}
-
-    def _array(self, value):
-        if isinstance(value, str):
-            return np.array([value.encode()], object)
-        if isinstance(value, list):
-            return np.array([[text.encode() for text in value]], object)
-        return np.array([value])
-
-    def _translate_aligned(self, text):
-        words = text.split()
+        assert name == "nbest"
+        text = inputs["text"][0].decode()
+        words, best = text.split(), translation(text)
         matrix = [
             [0.8 * (j == i) for j in range(len(words))][::-1] + [0.2] for i in range(len(words))
         ]
-        return {
-            "translation": translation(text),
-            "score": np.float32(-0.25),
-            "source_truncated": np.bool_("long" in text),
-            "source_tokens": text,
-            "target_tokens": translation(text),
-            "alignment": json.dumps([*matrix, [0.0] * len(words) + [1.0]]),
-        }
-
-    def _translate_nbest(self, text):
-        best = translation(text)
-        return {
-            "translation": [best, f"{best} INDEED", ""],
+        matrix.append([0.0] * len(words) + [1.0])
+        logs = np.log([0.25 if w == "DOUBTFUL" else 0.5 for w in [*best.split(), "</s>"]])
+        row = {
+            "translation": [best.encode(), f"{best} INDEED".encode(), b""],
+            "tokens": [best.encode(), f"{best} INDEED".encode(), b""],
             "score": np.float32([-0.25, -0.5, -9.0]),
+            "probability": np.float32([np.exp(logs.mean()), 0.5, 0.0]),
             "log_probability": np.log(np.float32([0.63, 0.025, 1e-30])),
-            "length": np.int32([3, 4, 0]),
+            "token_log_probabilities": np.float32([logs] * 3),
+            "alignment": np.float32([matrix] * 3),
+            "length": np.int32([len(words) + 1, len(words) + 2, 0]),
+            "source_tokens": text.encode(),
+            "source_truncated": np.bool_("long" in text),
         }
-
-    def _score(self, source, target):
-        logs = [float(np.log(0.25 if w == "DOUBTFUL" else 0.5)) for w in [*target.split(), "</s>"]]
+        strings = ("translation", "tokens", "source_tokens")
         return {
-            "log_probability": np.float32(sum(logs)),
-            "target_tokens": target,
-            "token_log_probabilities": json.dumps(logs),
+            key: np.array([value], object if key in strings else None) for key, value in row.items()
         }
 
 

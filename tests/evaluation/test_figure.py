@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.extras.plots import alignment as plots
+from rnnsearch_tf.alignment import figure as plots
 
 SOURCE = ["the", "red", "car", "$5", "</s>"]
 TARGET = ["la", "voiture", "rouge", "</s>"]

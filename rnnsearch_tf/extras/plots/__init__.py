@@ -1,1 +1,0 @@
-"""Plots of attention weights and of learned vectors."""
