@@ -155,7 +155,7 @@ class Ours:
 
         stages = {
             "encoder": lambda batch: tf.nest.flatten(model.start(batch["source_ids"])),
-            "decoder": lambda batch: model.pre_logits(*batch.values(), training=True),
+            "decoder": lambda batch: model.features(*batch.values(), training=True),
             "output": output,
             "backward": gradient,
             "optimizer": model.train_step,

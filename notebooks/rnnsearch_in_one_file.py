@@ -6,7 +6,7 @@ search. Weights have the paper's letters, stored input size first, so that "W x"
 are left out, as in the paper's formulas.
 
 The package computes the same numbers (tests/equations/test_one_file.py compares them), faster, and
-adds everything that this file leaves out: batches bucketed by length, gradients written by hand,
+adds everything that this file leaves out: batches bucketed by length, mixed precision,
 beam search, text, and other systems.
 
     python notebooks/rnnsearch_in_one_file.py      learns to reverse short sequences, about a minute

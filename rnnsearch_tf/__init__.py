@@ -64,9 +64,6 @@ _PUBLIC_MODULES = {
 _WITHOUT_TENSORFLOW = ("config",)
 """Modules that import no TensorFlow and register no classes."""
 
-_REGISTERED_BY = ("models", "training.optimizers")
-"""Modules whose import registers every class that a ``.keras`` file of this package may name."""
-
 __all__ = sorted(_MODULE_OF)
 
 
@@ -89,8 +86,8 @@ def __dir__() -> list[str]:
 
 
 def _register_with_keras() -> None:
-    for module in _REGISTERED_BY:
-        importlib.import_module(f"{__name__}.{module}")
+    """Import every class that a ``.keras`` file of this package may name."""
+    importlib.import_module(f"{__name__}.models")
 
 
 if "keras" in sys.modules:

@@ -2,9 +2,8 @@
 
     python mirrored.py FOLDER [COMBINATION …]
 
-Writes FOLDER/replicas.npz, :func:`trained` of the combinations, and FOLDER/dropped.npy, what a
-dropout layer of each replica leaves of MANY ones; or, without any, FOLDER/run, a training by
-OPTIONS.
+Writes FOLDER/replicas.npz, :func:`trained` of the combinations; or, without any, FOLDER/run, a
+training by OPTIONS.
 """
 
 import pathlib
@@ -14,8 +13,6 @@ import keras
 import numpy as np
 import tensorflow as tf
 from killed import LANGUAGE_MODEL, SETTINGS
-
-MANY = 200
 
 OPTIONS = [
     *SETTINGS,
@@ -87,10 +84,13 @@ def batches():
 
 
 def poison(model):
+    from rnnsearch_tf.models.translation_model import ids_of
+
     losses = model.token_losses
 
     def poisoned(inputs, *arguments, **options):
-        bad = tf.reduce_any(inputs["target_ids"] == POISON)
+        _, target_ids = ids_of(inputs)
+        bad = tf.reduce_any(target_ids == POISON)
         return tuple(
             tf.where(bad, tf.constant(np.nan, values.dtype), values)
             for values in losses(inputs, *arguments, **options)
@@ -118,7 +118,9 @@ def trained(names):
         system, options, poisoned = COMBINATIONS[name]
         model = fresh_system(system)
         settings = load_config(values={"training": options}).training
-        loss = TranslationLoss(settings.loss_reduction, settings.label_smoothing)
+        loss = TranslationLoss(
+            settings.loss_reduction, settings.label_smoothing, settings.non_finite_gradient
+        )
         # the optimizer is not built: fit does it, under a strategy too
         model.compile(build_optimizer(settings), loss=loss)
         model.run_eagerly = name != "traced"  # tracing takes longer than all the updates
@@ -139,14 +141,6 @@ def trained(names):
     return found
 
 
-def dropped(strategy):
-    from rnnsearch_tf.layers.dropout import dropout
-
-    layer = dropout(0.5, seed=3)
-    draw = tf.function(lambda: strategy.run(lambda: layer(tf.ones([MANY]), training=True)))
-    return [strategy.experimental_local_results(draw()) for _ in range(2)]
-
-
 def main(folder, *names):
     from rnnsearch_tf.config import load_config
     from rnnsearch_tf.training.fit import train
@@ -154,7 +148,6 @@ def main(folder, *names):
     strategy = tf.distribute.MirroredStrategy()
     with strategy.scope():
         if names:
-            np.save(folder / "dropped.npy", dropped(strategy))
             np.savez(folder / "replicas.npz", **trained(names))
             return
         # in the scope: there is one strategy a process

@@ -1,31 +1,37 @@
-"""The alignment model (Bahdanau et al. 2015, §3.1 and Appendix A.1.2).
+"""What the decoder reads of the source at one target position: the attentions of the systems.
 
-e_ij = v_aᵀ tanh(W_a s_{i−1} + U_a h_j)
-α_i = softmax of e_i over the real source positions, the end symbol included
-c_i = Σ_j α_ij h_j
+The alignment model (Bahdanau et al. 2015, §3.1 and Appendix A.1.2):
 
-Training with the gated unit runs these equations in kernels/gru.py (`attending_gru`), with a
-gradient written by hand: change both.
+    e_ij = v_aᵀ tanh(W_a s_{i−1} + U_a h_j)
+    α_i = softmax of e_i over the real source positions, the end symbol included
+    c_i = Σ_j α_ij h_j
+
+Luong's global attention (Luong, Pham, Manning 2015, §3 and §3.1):
+
+    e_j = score(s_t, h_j)    dot: s_tᵀ h_j;  general: s_tᵀ W_a h_j;  concat: v_aᵀ tanh(W_a [s_t ; h_j])
+    α = softmax of e over the real source positions,  c_t = Σ_j α_j h_j
+    ŝ_t = tanh(W_c [c_t ; s_t])
+
+Gaussian windows that move only to the right (Graves 2013, eqs. 46–51; Bahdanau et al. 2015, §6.1,
+compare with them), k of them:
+
+    α, β, κ̂ = exp of W s_{i−1} + b
+    κ_i = κ_{i−1} + κ̂
+    φ_ij = Σ_k α_k exp(−β_k (κ_ik − j)²),  j = 1 … T_x
+    c_i = Σ_j φ_ij h_j
+
+No attention (RNNencdec, Bahdanau et al. 2015, §4.2): c_i = →h_{T_x} for every i.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from rnnsearch_tf.layers.base import PaperLayer, Shape, State
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.runtime.nests import Nest
-from rnnsearch_tf.layers.base import (
-    PaperLayer,
-    Shape,
-    State,
-    as_tensor,
-    batched_matmul,
-    matmul,
-    real_positions,
-)
-from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stream
 
 
 class AttentionMemory(NamedTuple):
@@ -34,7 +40,8 @@ class AttentionMemory(NamedTuple):
     Attributes:
         values: float [B, J, h]: h_j, or a linear function of h_j, such as C h_j: the vectors that
             the attention weights sum up.
-        keys: float [B, J, n']: U_a h_j, compared with the query.
+        keys: float [B, J, n']: what is compared with the query, such as U_a h_j; the positions
+            1, 2, … [B, J, 1] of Gaussian windows.
         mask: bool [B, J], True at real positions.
     """
 
@@ -44,61 +51,18 @@ class AttentionMemory(NamedTuple):
 
 
 class Attention(PaperLayer):
-    """Base class of the attention layers.
-
-    Like the attention layers of Keras, it takes query and value as two arguments or as a list:
-    ``layer(state, annotations)`` or ``layer([state, annotations])``. A subclass provides::
+    """Base class of the attentions. A subclass provides::
 
         build(state_shape, annotations_shape)
-        memory(annotations, mask) -> the encoded sentence, computed once
-        initial_state(memory) -> {name: [B, ...]}, its own state before the first word
-        attend(state, memory, **own_state) -> (context, alignment, its own state afterwards)
+        memory(annotations, mask) -> AttentionMemory
+        attend(query, memory, **own_state) -> (context, alignment, its own state afterwards)
 
-    Call arguments:
-        state: float [B, K, n]: s_{i−1} of K hypotheses of each sentence, independent of each other.
-            An attention with a state of its own (Gaussian windows) starts from the
-            initial one, so a call computes first steps only; `attend` carries the state.
-        annotations: float [B, J, h]: h_j, shared by the K hypotheses; h = 2n in the paper.
-        annotations_mask: bool [B, J], True at real positions; None: the Keras mask of the
-            annotations, or all positions are real.
-        mask: masks of the two inputs when they are given as a list; the mask of the states is
-            passed on.
-
-    Returns:
-        (context [B, K, h], alignment [B, K, J]). Padded positions have weight 0.
+    The query is of K hypotheses of each sentence, or of K target positions, independent of each
+    other. Padded positions have weight 0; the context of a sentence with only padding is 0.
     """
 
-    shapes = {"state": "B K n", "annotations": "B J h", "annotations_mask": "B J"}
-
-    def call(
-        self,
-        state: tf.Tensor | list[tf.Tensor],
-        annotations: tf.Tensor | None = None,
-        annotations_mask: tf.Tensor | None = None,
-        mask: list[tf.Tensor | None] | None = None,
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        state, annotations = query_and_value(state, annotations)
-        if annotations_mask is None and mask is not None:
-            _, annotations_mask = mask
-        memory = self.memory(annotations, real_positions(annotations, annotations_mask))
-        # K = 1
-        own_state = tf.nest.map_structure(
-            lambda values: values[:, tf.newaxis], self.initial_state(memory)
-        )
-        return self.attend(state, memory, **own_state)[:2]
-
-    def compute_output_shape(
-        self, state_shape: Shape, annotations_shape: Shape | None = None
-    ) -> tuple[Shape, Shape]:
-        state_shape, annotations_shape = query_and_value(state_shape, annotations_shape)
-        return (*state_shape[:-1], annotations_shape[-1]), (*state_shape[:-1], annotations_shape[1])
-
-    def compute_mask(self, state: Nest, mask: Nest = None) -> tuple[tf.Tensor | None, None]:
-        """The context has the mask of the states, the alignment none."""
-        return (mask[0] if isinstance(mask, (list, tuple)) else mask), None
-
-    def initial_state(self, memory: Nest) -> State:
-        """State of the attention itself, carried between words: none, unless a subclass has one."""
+    def initial_state(self, memory: AttentionMemory) -> State:
+        """State of the attention itself before the first word: none, unless a subclass has one."""
         return {}
 
 
@@ -110,38 +74,51 @@ class BahdanauAttention(Attention):
 
     Args:
         alignment_size: n', hidden units of the alignment model.
+        keywords: see :class:`PaperLayer`.
 
-    Call arguments and results: see :class:`Attention`; K may also be the target positions. The
-    context of a sentence with only padding is 0.
+    Call arguments:
+        state: float [B, K, n]: s_{i−1}.
+        annotations: float [B, J, h]: h_j, shared by the K hypotheses; h = 2n in the paper.
+        annotations_mask: bool [B, J], True at real positions; None: the Keras mask of the
+            annotations, or all positions are real.
+
+    Returns:
+        (context [B, K, h], alignment [B, K, J]); the context has the Keras mask of the states.
     """
 
-    alignment_size: int
+    def __init__(self, alignment_size: int, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self.supports_masking = True
+        self.alignment_size = self.size("alignment_size", alignment_size)
 
-    def build(self, state_shape: Shape, annotations_shape: Shape | None = None) -> None:
-        state_size, annotation_size = (
-            shape[-1] for shape in query_and_value(state_shape, annotations_shape)
-        )
-        seeds = seed_stream(self.weight_seed)
-        self.output_size = annotation_size
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {"alignment_size": self.alignment_size}
 
-        def alignment() -> Initializer:
-            # two terms: W_a s + U_a h
-            return initializer(self.initialization, "alignment", next(seeds), terms=2)
+    def build(self, state_shape: Shape, annotations_shape: Shape) -> None:
+        size = self.alignment_size
+        self.W_a = self.matrix("W_a", state_shape[-1], size, "alignment", terms=2)
+        self.U_a = self.matrix("U_a", annotations_shape[-1], size, "alignment", terms=2)
+        self.v_a = self.vector("v_a", size, "energy")
 
-        self.W_a = self.matrix("W_a", (state_size, self.alignment_size), alignment())
-        self.U_a = self.matrix("U_a", (annotation_size, self.alignment_size), alignment())
-        self.v_a = self.matrix(
-            "v_a", (self.alignment_size, 1), initializer(self.initialization, "energy", next(seeds))
-        )
-        self.built = True
+    def call(
+        self,
+        state: tf.Tensor,
+        annotations: tf.Tensor,
+        annotations_mask: tf.Tensor | None = None,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        if annotations_mask is None:
+            annotations_mask = tf.fill(tf.shape(annotations)[:2], True)
+        memory = self.memory(annotations, tf.cast(annotations_mask, tf.bool))
+        return self.attend(state, memory)[:2]
+
+    def compute_mask(
+        self, state: tf.Tensor, previous_mask: tf.Tensor | None = None
+    ) -> tuple[tf.Tensor | None, None]:
+        return previous_mask, None
 
     def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> AttentionMemory:
         """AttentionMemory, with U_a h_j, of annotations [B, J, 2n] and mask [B, J]."""
         return AttentionMemory(annotations, self.matmul(annotations, self.U_a), mask)
-
-    def state_weights(self) -> State:
-        """The weights of :meth:`attend`: {name: tensor}."""
-        return {"W_a": as_tensor(self.W_a), "v_a": as_tensor(self.v_a)}
 
     def attend(
         self, query: tf.Tensor, memory: AttentionMemory
@@ -149,58 +126,157 @@ class BahdanauAttention(Attention):
         """(c_i [B, K, 2n], α_i [B, K, J], {}) for s_{i−1} [B, K, n] and the result of
         :meth:`memory`.
         """
-        query = self.matmul(query, self.W_a)
-        return (*additive_attention(query, memory, self.v_a, self.product_dtype), {})
+        energies = additive_energies(self.matmul(query, self.W_a), memory.keys, self.v_a)
+        alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])
+        return self.batched_matmul(alignment, memory.values), alignment, {}
 
 
-def query_and_value(query: Nest, value: Nest) -> tuple[Any, Any]:
-    """(query, value) of a call that takes two arguments or one list of both; the same for their
-    shapes.
-    """
-    return query if value is None else (query, value)
-
-
-def additive_attention(
-    query: tf.Tensor, memory: AttentionMemory, v_a: tf.Tensor, dtype: str | None = None
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """One step of additive attention, with the weights as tensors.
+class LuongAttention(Attention):
+    """Maps decoder states s_t to attentional states ŝ_t, which it returns in place of contexts.
 
     Args:
-        query: float [B, K, n']: W_a s_{i−1}.
-        memory: AttentionMemory.
-        v_a: float [n', 1].
-        dtype: operand dtype of the products.
-
-    Returns:
-        (context [B, K, 2n], or as wide as the values of the memory; alignment [B, K, J]).
+        hidden_size: n, of states and attentional states.
+        score: ``dot``, ``general`` or ``concat``.
+        alignment_size: n', hidden units of ``concat``; unused by the other scores.
+        keywords: see :class:`PaperLayer`.
     """
-    hidden = alignment_hidden(query, memory.keys)  # [B, K, J, n']
-    return weighted_sum(tf.squeeze(matmul(hidden, v_a), axis=-1), memory, dtype)
+
+    def __init__(
+        self,
+        hidden_size: int,
+        score: str = "general",
+        alignment_size: int | None = None,
+        **keywords: Any,
+    ) -> None:
+        super().__init__(**keywords)
+        self.hidden_size = hidden_size
+        self.score = score
+        self.alignment_size = alignment_size
+
+    def build(self, state_shape: Shape, annotations_shape: Shape) -> None:
+        n = self.hidden_size
+        h = annotations_shape[-1]
+        self.W_c = self.matrix("W_c", h + n, n)
+        # concat: rows :n of W_a are for the decoder's state, rows n: for the annotation
+        if self.score == "concat":
+            self.W_a = self.matrix("W_a", n + h, self.alignment_size, "alignment")
+            self.v_a = self.vector("v_a", self.alignment_size, "energy")
+        if self.score == "general":
+            self.W_a = self.matrix("W_a", n, h, "alignment")
+
+    def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> AttentionMemory:
+        """AttentionMemory of annotations [B, J, h] and mask [B, J]."""
+        keys = annotations
+        if self.score == "general":
+            keys = self.matmul(annotations, self.W_a, transpose=True)  # W_a h_j
+        elif self.score == "concat":
+            keys = self.matmul(annotations, self.W_a[self.hidden_size :])  # [B, J, n']
+        return AttentionMemory(annotations, keys, mask)
+
+    def attend(
+        self, query: tf.Tensor, memory: AttentionMemory
+    ) -> tuple[tf.Tensor, tf.Tensor, State]:
+        """(ŝ_t [B, K, n], alignment [B, K, J], {}) for s_t [B, K, n] and the result of
+        :meth:`memory`.
+        """
+        if self.score == "concat":
+            projected = self.matmul(query, self.W_a[: self.hidden_size])
+            energies = additive_energies(projected, memory.keys, self.v_a)
+        else:
+            energies = tf.matmul(query, memory.keys, transpose_b=True)  # [B, K, J]
+        alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])
+        context = self.batched_matmul(alignment, memory.values)  # [B, K, h]
+        both = tf.concat([context, query], axis=-1)
+        return tf.tanh(self.matmul(both, self.W_c)), alignment, {}
 
 
-def weighted_sum(
-    energies: tf.Tensor, memory: AttentionMemory, dtype: str | None = None
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """(c_i [B, K, 2n], α_i [B, K, J]) from the energies e_ij [B, K, J]; for memory and dtype see
-    :func:`additive_attention`.
+class GaussianWindow(Attention):
+    """Attention by position only.
+
+    As in Graves's paper, the weights φ_ij do not sum to one over j. Departure: b_α is initialized
+    with −ln k, so that the heights of the k windows initially sum to one.
+
+    Args:
+        windows: k.
+        keywords: see :class:`PaperLayer`.
     """
-    alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])
-    return batched_matmul(alignment, memory.values, dtype), alignment
+
+    def __init__(self, windows: int, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self.windows = windows
+
+    def build(self, state_shape: Shape, annotations_shape: Shape) -> None:
+        k = self.windows
+        parts = ("alpha", "beta", "kappa")  # height, width and step of a window
+        self.W = [self.matrix(f"W_{part}", state_shape[-1], k, "alignment") for part in parts]
+        self.b = None
+        if self.biases != "none":
+            zeros = keras.initializers.Zeros()
+            heights = keras.initializers.Constant(-math.log(k))
+            draws = (heights, zeros, zeros)
+            self.b = [self._weight(f"b_{part}", (k,), draw) for part, draw in zip(parts, draws)]
+
+    def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> AttentionMemory:
+        """AttentionMemory of annotations [B, J, 2n] and mask [B, J]; padding has no position."""
+        positions = tf.cumsum(tf.cast(mask, annotations.dtype), axis=1)
+        return AttentionMemory(annotations, positions[..., tf.newaxis], mask)
+
+    def initial_state(self, memory: AttentionMemory) -> State:
+        """All windows start before the first word: {"location": κ_0 = 0, [B, k]}."""
+        return {"location": tf.repeat(tf.zeros_like(memory.keys[:, 0]), self.windows, axis=1)}
+
+    def attend(
+        self, query: tf.Tensor, memory: AttentionMemory, location: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, State]:
+        """(c_i [B, K, 2n], φ_i [B, K, J], {"location": κ_i [B, K, k]}) for s_{i−1} [B, K, n]."""
+        total = self.matmul(query, self.W, self.b)
+        alpha, beta, step = tf.split(tf.exp(total), 3, axis=-1)  # [B, K, k]
+        location += step
+        # [B, K, J, k]
+        distance = location[:, :, tf.newaxis] - memory.keys[:, tf.newaxis]
+        heights = alpha[:, :, tf.newaxis] * tf.exp(-beta[:, :, tf.newaxis] * distance**2)
+        window = tf.reduce_sum(heights, axis=-1)  # [B, K, J]
+        window *= tf.cast(memory.mask, window.dtype)[:, tf.newaxis]
+        return self.batched_matmul(window, memory.values), window, {"location": location}
 
 
-def alignment_hidden(query: tf.Tensor, projected_annotations: tf.Tensor) -> tf.Tensor:
-    """tanh(W_a s_{i−1} + U_a h_j) of W_a s_{i−1} [B, K, n'] and U_a h_j [B, J, n']: [B, K, J,
-    n'].
-    """
+class FixedContext(Attention):
+    """c_i = →h_{T_x} for every i; its alignments are zero and it has no weights."""
+
+    def build(self, state_shape: Shape, annotations_shape: Shape) -> None:
+        """Nothing to build."""
+
+    def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> AttentionMemory:
+        """AttentionMemory of the forward states [B, J, n], with the last one alone as value: the
+        state does not change at padding on the right, so it is →h_{T_x}.
+        """
+        last = annotations[:, -1:]
+        return AttentionMemory(last, last, mask)
+
+    def attend(
+        self, query: tf.Tensor, memory: AttentionMemory
+    ) -> tuple[tf.Tensor, tf.Tensor, State]:
+        """(c_i [B, K, n], zeros [B, K, J], {})."""
+        hypotheses = tf.shape(query)[1]
+        alignment = tf.zeros_like(memory.mask, query.dtype)[:, tf.newaxis]
+        context = tf.repeat(tf.cast(memory.values, query.dtype), hypotheses, axis=1)
+        return context, tf.repeat(alignment, hypotheses, axis=1), {}
+
+
+def additive_energies(query: tf.Tensor, keys: tf.Tensor, v_a: keras.Variable) -> tf.Tensor:
+    """e_ij = v_aᵀ tanh(query + key): [B, K, n'] and [B, J, n'] → [B, K, J]."""
+    size = query.shape[-1]
     if query.shape[1] == 1:
-        return tf.tanh(query[:, :, tf.newaxis] + projected_annotations[:, tf.newaxis])
-    # A sum that broadcasts both operands is slow on a CPU: repeat the query, and broadcast only the
-    # annotations.
-    batch_size, places, size = tf.unstack(tf.shape(query))
-    length = tf.shape(projected_annotations)[1]
-    repeated = tf.tile(query, [1, 1, length])  # [B, K, J n']
-    hidden = tf.tanh(repeated + tf.reshape(projected_annotations, [batch_size, 1, length * size]))
-    return tf.reshape(hidden, [batch_size, places, length, query.shape[-1]])
+        hidden = tf.tanh(query + keys)  # [B, J, n']
+    else:
+        # A sum that broadcasts both operands is slow on a CPU: repeat the query, and broadcast only
+        # the keys.
+        batch_size, length = tf.unstack(tf.shape(keys)[:2])
+        repeated = tf.tile(query, [1, 1, length])  # [B, K, J n']
+        hidden = tf.tanh(repeated + tf.reshape(keys, [batch_size, 1, length * size]))
+    energies = tf.linalg.matvec(tf.reshape(hidden, [-1, size]), tf.convert_to_tensor(v_a))
+    shape = tf.concat([tf.shape(query)[:2], tf.shape(keys)[1:2]], axis=0)
+    return tf.ensure_shape(tf.reshape(energies, shape), [*query.shape[:2], keys.shape[1]])
 
 
 def masked_softmax(energies: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:

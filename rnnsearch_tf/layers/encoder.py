@@ -7,14 +7,13 @@ Both directions share the word embedding and start from zero.
 
 from __future__ import annotations
 
+from typing import Any
+
 import tensorflow as tf
 
-from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.layers.base import Block, PaperLayer, Shape, real_positions
-from rnnsearch_tf.layers.initializers import seed_stream
+from rnnsearch_tf.layers.base import PaperLayer, Shape, letters_of
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
-
-DIRECTIONS = ("forward", "backward")
+from rnnsearch_tf.runtime.backend import keras
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -27,70 +26,65 @@ class Encoder(PaperLayer):
         bidirectional: also read backward; RNNencdec does not.
         unit: ``gru`` or ``lstm``.
         forget_bias: option of the units, see :class:`RecurrentUnit`.
+        keywords: see :class:`PaperLayer`.
 
     Call arguments:
         embeddings: float [B, J, m]: source words.
         mask: bool [B, J], True at real positions. The state does not change at padding, so padding
             has no effect. None: the Keras mask of the embeddings, or all positions are real.
-        training: whether a gradient is needed; see :meth:`RecurrentUnit.read`.
 
     Returns:
         annotations float [B, J, 2n], forward half first; [B, J, n] for one direction. ←h_1 is
         ``annotations[:, 0, n:]``.
     """
 
-    hidden_size: int
-    bidirectional: bool = True
-    unit: str = "gru"
-    forget_bias: float = 0.0
-
-    shapes = {"embeddings": "B J m", "mask": "B J"}
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        hidden_size: int,
+        bidirectional: bool = True,
+        unit: str = "gru",
+        forget_bias: float = 0.0,
+        **keywords: Any,
+    ) -> None:
+        super().__init__(**keywords)
         self.supports_masking = True  # the annotations keep the mask of the words
-        seeds = seed_stream(self.weight_seed)
-        self.units = [
-            RecurrentUnit(
-                self.hidden_size,
-                self.unit,
-                forget_bias=self.forget_bias,
-                seed=next(seeds),
-                name=direction,
-                **self.shared_options(),
-            )
-            for direction in DIRECTIONS[: 2 if self.bidirectional else 1]
-        ]
+        self.hidden_size = self.size("hidden_size", hidden_size)
+        self.bidirectional = bidirectional
+        self.unit = unit
+        self.forget_bias = forget_bias
+        options = dict(unit=unit, forget_bias=forget_bias) | self.shared_options()
+        self.forward = RecurrentUnit(hidden_size, name="forward", **options)
+        self.backward = None
+        if bidirectional:
+            self.backward = RecurrentUnit(hidden_size, name="backward", **options)
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {
+            "hidden_size": self.hidden_size,
+            "bidirectional": self.bidirectional,
+            "unit": self.unit,
+            "forget_bias": self.forget_bias,
+        }
 
     def build(self, embeddings_shape: Shape) -> None:
-        for unit in self.units:
-            unit.build(embeddings_shape[-1])
-        self.output_size = len(self.units) * self.hidden_size
-        self.built = True
+        self.forward.build(embeddings_shape[-1])
+        if self.backward is not None:
+            self.backward.build(embeddings_shape[-1])
 
-    def compute_output_shape(self, embeddings_shape: Shape) -> Shape:
-        return *embeddings_shape[:-1], len(self.units) * self.hidden_size
-
-    def call(
-        self, embeddings: tf.Tensor, mask: tf.Tensor | None = None, training: bool = False
-    ) -> tf.Tensor:
+    def call(self, embeddings: tf.Tensor, mask: tf.Tensor | None = None) -> tf.Tensor:
         zeros = tf.zeros([tf.shape(embeddings)[0], self.hidden_size], embeddings.dtype)
-        mask = real_positions(embeddings, mask)
+        mask = None if mask is None else tf.cast(mask, tf.bool)
+        start = self.forward.initial_state(zeros)
+        forward, _ = self.forward.read(embeddings, start, mask)
+        if self.backward is None:
+            return forward
+        backward, _ = self.backward.read(embeddings, start, mask, backward=True)
+        return tf.concat([forward, backward], axis=-1)
 
-        def read(unit: RecurrentUnit, backward: bool) -> tf.Tensor:
-            state = unit.initial_state(zeros)
-            return unit.read(embeddings, state, mask, backward, training)["state"]
-
-        return tf.concat([read(unit, unit.name == "backward") for unit in self.units], axis=-1)
-
-    def blocks(self, prefix: str = "encoder.") -> dict[str, Block]:
-        """Weights by the paper's letters, prefixed with ``encoder.forward.`` or
-        ``encoder.backward.``.
-        """
-        return {
-            key: value
-            for unit in self.units
-            for key, value in unit.blocks(f"{prefix}{unit.name}.").items()
-        }
+    def letters(self) -> dict[str, keras.Variable]:
+        """{``encoder.forward.W`` and so on: weight}."""
+        backward = {} if self.backward is None else letters_of(self.backward, "encoder.backward.")
+        return letters_of(self.forward, "encoder.forward.") | backward
 
 
 BiGRUEncoder = Encoder

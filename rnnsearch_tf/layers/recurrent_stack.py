@@ -9,21 +9,20 @@ H is a gated unit or an LSTM, see ``recurrent_unit.py``.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import tensorflow as tf
 
-from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.layers.base import Block, PaperLayer, State
-from rnnsearch_tf.layers.dropout import dropout
-from rnnsearch_tf.layers.initializers import seed_stream
+from rnnsearch_tf.layers.base import PaperLayer, State, letters_of
+from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
+from rnnsearch_tf.runtime.backend import keras
 
 LayerStates: TypeAlias = tuple[State, ...]
 """The state of every layer, lowest first."""
 
 
-@keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RecurrentStack(PaperLayer):
     """A stack of :class:`RecurrentUnit`; its state is a tuple of theirs, lowest first.
 
@@ -31,40 +30,36 @@ class RecurrentStack(PaperLayer):
         layers: number of layers.
         hidden_size: n, of each layer.
         dropout: rate of dropout between the layers in training (Zaremba et al. 2014).
-        unit, peepholes, forget_bias: options of every unit, see :class:`RecurrentUnit`.
         skips: skip connections: every layer reads the input, and the output has every layer.
+        unit, peepholes, forget_bias: options of every unit, see :class:`RecurrentUnit`.
+        keywords: see :class:`PaperLayer`.
     """
 
-    layers: int
-    hidden_size: int
-    dropout: float = 0.0
-    unit: str = "gru"
-    peepholes: bool = False
-    forget_bias: float = 0.0
-    skips: bool = False
-
-    def __post_init__(self) -> None:
-        seeds = seed_stream(self.weight_seed)
+    def __init__(
+        self,
+        layers: int,
+        hidden_size: int,
+        dropout: float = 0.0,
+        skips: bool = False,
+        unit: str = "gru",
+        peepholes: bool = False,
+        forget_bias: float = 0.0,
+        **keywords: Any,
+    ) -> None:
+        super().__init__(**keywords)
+        self.hidden_size = hidden_size
+        self.skips = skips
+        options = (unit, peepholes, forget_bias)
         self.units = [
-            RecurrentUnit(
-                self.hidden_size,
-                self.unit,
-                self.peepholes,
-                self.forget_bias,
-                seed=next(seeds),
-                name=f"layer_{k + 1}",
-                **self.shared_options(),
-            )
-            for k in range(self.layers)
+            RecurrentUnit(hidden_size, *options, name=f"layer_{k + 1}", **self.shared_options())
+            for k in range(layers)
         ]
-        self.drop = dropout(self.dropout, seed=next(seeds), dtype=self.variable_dtype)
+        self.drop = Dropout(dropout, dtype=self.variable_dtype)
 
     def build(self, input_size: int) -> None:
         for k, unit in enumerate(self.units):
-            entering = [input_size] if k == 0 or self.skips else []
-            unit.build((*entering, *([] if k == 0 else [self.hidden_size])))
-        self.output_size = self.hidden_size
-        self.built = True
+            below = [] if k == 0 else [self.hidden_size]
+            unit.build([input_size, *below] if k == 0 or self.skips else below)
 
     def zero_state(self, batch_size: tf.Tensor) -> LayerStates:
         """The state before the first word: a tuple of dictionaries of zeros [B, n]."""
@@ -75,10 +70,8 @@ class RecurrentStack(PaperLayer):
         """Dropout factors [B, T, layers, n] of what leaves each layer, for all positions of values
         [B, T, d], to be drawn before a scan.
         """
-        ones = tf.ones_like(values[..., :1, tf.newaxis]) * tf.ones(
-            [self.layers, self.hidden_size], self.variable_dtype
-        )
-        return self.drop(ones, training=training)
+        ones = tf.ones([len(self.units), self.hidden_size], values.dtype)
+        return self.drop(tf.ones_like(values[..., :1, tf.newaxis]) * ones, training=training)
 
     def call(
         self,
@@ -86,7 +79,7 @@ class RecurrentStack(PaperLayer):
         state: LayerStates,
         mask: tf.Tensor | None = None,
         training: bool = False,
-    ) -> LayerStates:
+    ) -> tuple[tf.Tensor, LayerStates]:
         """All positions, one layer after the other.
 
         Args:
@@ -94,18 +87,20 @@ class RecurrentStack(PaperLayer):
             state: state before the first position, such as :meth:`zero_state`.
             mask: bool [B, T], True at real positions; elsewhere the states do not change. None: all
                 positions are real.
-            training: whether dropout is active and a gradient is needed.
+            training: whether dropout is active.
 
         Returns:
-            The states after every position: a tuple of dictionaries of float [B, T, n].
+            (:meth:`output` at every position [B, T, …], state after the last).
         """
-        states = []
+        outputs: list[tf.Tensor] = []
+        last = []
         below = None
         for unit, before in zip(self.units, state):
-            entering = self._layer_input(values, below)
-            states.append(unit.read(entering, before, mask, training=training))
-            below = self.drop(states[-1]["state"], training=training)
-        return tuple(states)
+            states, after = unit.read(self._layer_input(values, below), before, mask)
+            outputs.append(states)
+            last.append(after)
+            below = self.drop(states, training=training)
+        return self._output(outputs), tuple(last)
 
     def advance(
         self, values: tf.Tensor, state: LayerStates, factors: tf.Tensor | None = None
@@ -121,7 +116,7 @@ class RecurrentStack(PaperLayer):
         Returns:
             The next state.
         """
-        states = []
+        states: list[State] = []
         below = None
         for k, (unit, before) in enumerate(zip(self.units, state)):
             states.append(unit.advance(unit.inputs(self._layer_input(values, below)), before))
@@ -133,14 +128,15 @@ class RecurrentStack(PaperLayer):
         """The output of the stack: its top layer [..., n]; with skip connections all layers side by
         side [..., layers · n].
         """
-        return tf.concat(
-            [state["state"] for state in (states if self.skips else states[-1:])], axis=-1
-        )
+        return self._output([state["state"] for state in states])
+
+    def _output(self, outputs: Sequence[tf.Tensor]) -> tf.Tensor:
+        return tf.concat(outputs, axis=-1) if self.skips else outputs[-1]
 
     @property
     def output_sizes(self) -> tuple[int, ...]:
         """The size of each layer in :meth:`output`."""
-        return (self.hidden_size,) * (self.layers if self.skips else 1)
+        return (self.hidden_size,) * (len(self.units) if self.skips else 1)
 
     def _layer_input(self, values: tf.Tensor, below: tf.Tensor | None) -> tf.Tensor:
         """The input of a layer: that of the stack, the layer below, or both."""
@@ -148,9 +144,9 @@ class RecurrentStack(PaperLayer):
             return values
         return tf.concat([values, below], axis=-1) if self.skips else below
 
-    def blocks(self, prefix: str = "") -> dict[str, Block]:
+    def letters(self, prefix: str) -> dict[str, keras.Variable]:
         """The weights of every unit, prefixed with ``prefix`` and the layer's number from 1."""
-        blocks: dict[str, Block] = {}
+        letters: dict[str, keras.Variable] = {}
         for k, unit in enumerate(self.units, start=1):
-            blocks |= unit.blocks(f"{prefix}{k}.")
-        return blocks
+            letters |= letters_of(unit, f"{prefix}{k}.")
+        return letters

@@ -1,136 +1,109 @@
-"""A recurrent unit with its weights: gated (Bahdanau et al. 2015) or LSTM, with or without a
-context.
+"""A recurrent unit, with or without a context: one position, or a whole sentence.
 
-    gru     the gated hidden unit, see ``kernels/gru.py``
-    lstm    see ``kernels/lstm.py``
-    cho     the gated unit of Cho et al. 2014a, see :func:`cho_unit`; only the system
-            encoder_decoder uses it, it is no value of ``model.unit``
+``gru``, the gated hidden unit (Bahdanau et al. 2015, Appendix A.1.1); in the decoder c is c_i:
+
+    z = σ(W_z e + U_z h' + C_z c)
+    r = σ(W_r e + U_r h' + C_r c)
+    h̃ = tanh(W e + U (r ∘ h') + C c)
+    h = (1 − z) ∘ h' + z ∘ h̃
+
+``cho``, that of Cho et al. 2014a, Appendix A, in the system encoder_decoder only:
+
+    h̃ = tanh(W e + r ∘ (U h' + C c))
+    h = z ∘ h' + (1 − z) ∘ h̃
+
+``lstm`` (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000), which A.1.1
+names as an alternative without a formula:
+
+    i, f, o = σ(W_g e + U_g h' + C_g c + b_g),  g = tanh(W e + U h' + C c + b)
+    cell = f ∘ cell' + i ∘ g
+    h = o ∘ tanh(cell)
+
+With peepholes (Graves 2013, eqs. 7-11), i and f also read p ∘ cell', and o reads p_output ∘ cell.
+
+The gated unit is not the GRU of Keras or cuDNN: with ``reset_after=True`` they compute r ∘ (U h'),
+and their z has the opposite meaning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.layers.base import PaperLayer, Shape, State, as_tensor
-from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stream
-from rnnsearch_tf.layers.kernels import KERNELS
-from rnnsearch_tf.layers.kernels.gru import gated_unit
-from rnnsearch_tf.layers.kernels.lstm import lstm_unit
+from rnnsearch_tf.layers.base import PaperLayer, State
 from rnnsearch_tf.layers.scan import scan
 
-_GATED = ("", "_z", "_r")
 GATES = {
-    "gru": _GATED,
-    "cho": _GATED,
+    "gru": ("", "_z", "_r"),
+    "cho": ("", "_z", "_r"),
     "lstm": ("", "_input", "_forget", "_output"),
 }
-"""Suffix of each gate's weights, in the order of the columns of the stored matrix; the candidate
+"""Ending of the letters of each gate, in the order in which they stand side by side; the candidate
 comes first.
-
-To add a unit, add it here, in `build`, `initial_state` and `advance`, and to the choices of the
-option ``model.unit``; a fast kernel in ``kernels/`` is optional.
 """
 
 
-@keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RecurrentUnit(PaperLayer):
-    """A recurrent unit. :meth:`advance` computes one position; training and encoders compute all
-    positions at once, by a kernel of ``kernels/`` if there is one.
+    """A recurrent unit with its weights: W, U and C of every gate, each a list in the order of
+    GATES.
 
     Args:
         hidden_size: n.
         unit: ``gru``, ``lstm`` or ``cho``.
-        peepholes: the gates of an LSTM also read its cell.
-        forget_bias: float, initial bias of an LSTM's forget gate; other units have none.
-        biases: ``none``; ``groundhog``: the candidate of a gated unit, and all gates of an LSTM.
+        peepholes: the gates of an LSTM also read its cell; other units have none.
+        forget_bias: initial bias of an LSTM's forget gate; other units have none.
+        keywords: see :class:`PaperLayer`. Biases ``groundhog``: that of the candidate of a gated
+            unit, and of all gates of an LSTM.
     """
 
-    hidden_size: int
-    unit: str = "gru"
-    peepholes: bool = False
-    forget_bias: float = 0.0
-
-    limits = PaperLayer.limits | {"unit": {"choices": tuple(GATES)}}
-
-    def __post_init__(self) -> None:
-        self.peepholes = self.peepholes and self.unit == "lstm"
-        if self.forget_bias and not (self.unit == "lstm" and self.biased):
+    def __init__(
+        self,
+        hidden_size: int,
+        unit: str = "gru",
+        peepholes: bool = False,
+        forget_bias: float = 0.0,
+        **keywords: Any,
+    ) -> None:
+        super().__init__(**keywords)
+        self.hidden_size = hidden_size
+        self.unit = self.one_of("unit", unit, tuple(GATES))
+        self.peepholes = peepholes and unit == "lstm"
+        self.forget_bias = forget_bias
+        if forget_bias and (unit != "lstm" or self.biases == "none"):
             raise UsageError(
-                f"forget_bias: expected 0 without the biases of an LSTM, got {self.forget_bias}"
-                f" beside unit={self.unit}, biases={self.biases}; leave it out"
+                f"forget_bias: expected 0 without the biases of an LSTM, got {forget_bias} beside"
+                f" unit={unit}, biases={self.biases}; leave it out"
             )
 
-    @property
-    def state_size(self) -> int:
-        """Raise UsageError; ``keras.layers.RNN`` reads this attribute of its cell."""
-        raise UsageError(
-            "RecurrentUnit: expected to be a part of an Encoder or a RecurrentStack, got"
-            f" keras.layers.RNN around it; use Encoder({self.hidden_size}, bidirectional=False,"
-            f" unit={self.unit!r})"
-        )
-
-    def build(self, input_sizes: int | tuple[int, ...], context_size: int | None = None) -> None:
+    def build(self, input_sizes: int | Sequence[int], context_size: int | None = None) -> None:
         """Create the weights.
 
         Args:
-            input_sizes: size of the input; a tuple of sizes if the input consists of several
-                vectors side by side, each of which has its own matrix in W.
+            input_sizes: size of the input; several sizes if the input is several vectors side by
+                side, each of which has its own matrix in W.
             context_size: size of the context; None: no context.
         """
         n = self.hidden_size
-        seeds = seed_stream(self.weight_seed)
         gates = GATES[self.unit]
-        input_sizes = (input_sizes,) if isinstance(input_sizes, int) else input_sizes
-        terms = len(input_sizes) + (2 if context_size else 1)  # W e + U h + C c
-
-        def draw(role: str, rows: Sequence[int] | None = None) -> Initializer:
-            return initializer(self.initialization, role, next(seeds), rows, n, terms)
-
-        # [W | W_z | W_r]
-        self.W = self._matrix("W", gates, sum(input_sizes), draw("other", input_sizes))
-        # The candidate of the unit gru reads r ∘ h', not h', so U is separate from [U_z | U_r].
-        separate_U = self.unit == "gru"
-        recurrent = "small recurrent" if self.unit == "cho" else "recurrent"
-        self.U = self._matrix("U", gates[:1] if separate_U else gates, n, draw(recurrent))
-        self.U_gates = None
-        if separate_U:
-            self.U_gates = self._matrix("U", gates[1:], n, draw("recurrent"))
-        self.C = None
-        if context_size:
-            self.C = self._matrix("C", gates, context_size, draw("other"))
-        self.b = self._bias(gates)
-        p = [f"p{gate}" for gate in gates[1:]]  # [p_input | p_forget | p_output]
-        self.p = self.matrix("p", (3 * n,), draw("peephole"), p) if self.peepholes else None
-        self.output_size = n
-        self.built = True
-
-    def _matrix(
-        self, letter: str, gates: Sequence[str], size: int, initializer: Initializer
-    ) -> keras.Variable:
-        """A weight [size, gates · n]."""
-        name = letter if not gates[0] else f"{letter}_gates"
-        letters = [f"{letter}{gate}" for gate in gates]
-        return self.matrix(name, (size, len(gates) * self.hidden_size), initializer, letters)
-
-    def _bias(self, gates: Sequence[str]) -> keras.Variable | None:
-        """b; the forget bias is added to b_forget."""
-        if not self.biased:
-            return None
-        letters = [f"b{gate}" for gate in (gates if self.unit == "lstm" else gates[:1])]
-        draw = self.bias_initializer("b")
-        moved = np.repeat(
-            [self.forget_bias * (letter == "b_forget") for letter in letters], self.hidden_size
-        )
-
-        def first(shape: Shape, dtype: str) -> tf.Tensor:
-            return draw(shape, dtype) + keras.ops.convert_to_tensor(moved, dtype)
-
-        return self.matrix("b", moved.shape, first, letters)
+        inputs = 1 if isinstance(input_sizes, int) else len(input_sizes)
+        terms = inputs + (2 if context_size else 1)  # W e + U h + C c
+        role = "small recurrent" if self.unit == "cho" else "recurrent"
+        self.W = [self.matrix(f"W{gate}", input_sizes, n, terms=terms) for gate in gates]
+        self.U = [self.matrix(f"U{gate}", n, n, role) for gate in gates]
+        self.C = [
+            self.matrix(f"C{gate}", context_size, n, terms=terms) for gate in gates if context_size
+        ]
+        biased = gates if self.unit == "lstm" else gates[:1]
+        self.b = None
+        if self.biases != "none":
+            self.b = [self.vector(f"b{gate}", n) for gate in biased]
+        self.p = [self.vector(f"p{gate}", n) for gate in gates[1:] if self.peepholes]
+        if self.forget_bias:
+            forget = self.b[gates.index("_forget")]
+            forget.assign(forget + self.forget_bias)
 
     def inputs(self, values: tf.Tensor) -> tf.Tensor:
         """The terms that do not depend on the state: e [..., m] → [W e | W_z e | W_r e] + b
@@ -144,38 +117,50 @@ class RecurrentUnit(PaperLayer):
 
     def initial_state(self, output: tf.Tensor) -> State:
         """The state with this output [..., n]; the cell of an LSTM starts at zero."""
-        return (
-            {"state": output, "cell": tf.zeros_like(output)}
-            if self.unit == "lstm"
-            else {"state": output}
-        )
+        cell = {"cell": tf.zeros_like(output)} if self.unit == "lstm" else {}
+        return {"state": output, **cell}
 
     def advance(
-        self, inputs: tf.Tensor, state: State, context_term: tf.Tensor | None = None
+        self, inputs: tf.Tensor, state: State, context_term: tf.Tensor | float = 0.0
     ) -> State:
         """The next state.
 
         Args:
-            inputs: float [..., 3n or 4n], from :meth:`inputs`, plus the :meth:`context_term` if
-                there is a context, except for ``cho``.
+            inputs: float [..., 3n or 4n], from :meth:`inputs`.
             state: dictionary of float [..., n]: ``state`` (h', the output of the unit) and, for an
                 LSTM, ``cell``.
-            context_term: float [..., 3n], for ``cho`` only: its reset gate also scales this term.
+            context_term: float [..., 3n or 4n], from :meth:`context_term`, if there is a context.
 
         Returns:
             A dictionary like ``state``.
         """
+        n = self.hidden_size
         h = state["state"]
-        if self.unit == "lstm":
-            total = inputs + self.matmul(h, self.U)
-            new_state, cell, _ = lstm_unit(total, state["cell"], self.p)
-            return {"state": new_state, "cell": cell}
+        if self.unit == "gru":
+            total = inputs + context_term
+            z, r = tf.split(tf.sigmoid(total[..., n:] + self.matmul(h, self.U[1:])), 2, axis=-1)
+            candidate = tf.tanh(total[..., :n] + self.matmul(r * h, self.U[0]))
+            return {"state": h + z * (candidate - h)}
+        products = self.matmul(h, self.U) + context_term
         if self.unit == "cho":
-            products = self.matmul(h, self.U)
-            products = products if context_term is None else products + context_term
-            return {"state": cho_unit(inputs, products, h)}
-        state_gates = self.matmul(h, self.U_gates)
-        return {"state": gated_unit(inputs, state_gates, h, lambda x: self.matmul(x, self.U))[0]}
+            z, r = tf.split(tf.sigmoid(inputs[..., n:] + products[..., n:]), 2, axis=-1)
+            candidate = tf.tanh(inputs[..., :n] + r * products[..., :n])
+            return {"state": candidate + z * (h - candidate)}
+        return self._lstm(inputs + products, state["cell"])
+
+    def _lstm(self, total: tf.Tensor, cell: tf.Tensor) -> State:
+        """The state of an LSTM after the cell [..., n], from the sums inside g, i, f and o
+        [..., 4n].
+        """
+        peepholes = [tf.convert_to_tensor(p) for p in self.p] or [0.0] * 3
+        p_input, p_forget, p_output = peepholes
+        candidate, input_gate, forget_gate, output_gate = tf.split(total, 4, axis=-1)
+        g = tf.tanh(candidate)
+        i = tf.sigmoid(input_gate + p_input * cell)
+        f = tf.sigmoid(forget_gate + p_forget * cell)
+        cell = f * cell + i * g
+        o = tf.sigmoid(output_gate + p_output * cell)
+        return {"state": o * tf.tanh(cell), "cell": cell}
 
     def read(
         self,
@@ -183,75 +168,31 @@ class RecurrentUnit(PaperLayer):
         state: State,
         mask: tf.Tensor | None = None,
         backward: bool = False,
-        training: bool = False,
-    ) -> State:
-        """:meth:`inputs` and :meth:`all_steps` of a whole sentence.
+    ) -> tuple[tf.Tensor, State]:
+        """:meth:`advance` at every position of a sentence.
 
         Args:
             values: float [B, T, m].
             state: state before the first position that is read, from :meth:`initial_state`.
-            mask: bool [B, T] or None. Where it is False, the state does not change.
+            mask: bool [B, T], True at real positions; elsewhere the state does not change. None:
+                all positions are real.
             backward: read from the last position to the first.
-            training: whether a gradient is needed.
 
         Returns:
-            A dictionary like ``state`` of float [B, T, n], in the order of ``values``.
+            (h [B, T, n] in the order of ``values``, state after the position read last).
         """
-        turn = (lambda x: tf.reverse(x, [1])) if backward else tf.identity
-        states = self.all_steps(
-            self.inputs(turn(values)), state, None if mask is None else turn(mask), training
-        )
-        return tf.nest.map_structure(turn, states)
+        inputs = self.inputs(values)
+        real = tf.ones_like(values[..., 0], tf.bool) if mask is None else mask
 
-    def all_steps(
-        self,
-        inputs: tf.Tensor,
-        state: State,
-        mask: tf.Tensor | None = None,
-        training: bool = True,
-    ) -> State:
-        """:meth:`advance` at every position.
+        def step(now: tuple[tf.Tensor, tf.Tensor], before: State) -> tuple[tf.Tensor, State]:
+            inputs, real = now
+            after = self.advance(inputs, before)
+            if mask is not None:
+                after = {name: tf.where(real, after[name], before[name]) for name in before}
+            return after["state"], after
 
-        Args:
-            inputs: float [B, T, 3n or 4n], from :meth:`inputs`.
-            state: state before the first position, from :meth:`initial_state`.
-            mask: bool [B, T] or None. Where it is False, the state does not change.
-            training: whether a gradient is needed.
-
-        Returns:
-            A dictionary like ``state`` of float [B, T, n].
-        """
-        kernel = KERNELS.get((self.unit, None))
-        if kernel is None:
-            return scan(self.advance, inputs, state, mask)
-        return kernel(inputs, state, self.state_weights(), mask, self.product_dtype, training)
-
-    def state_weights(self) -> dict[str, tf.Tensor]:
-        """The weights that multiply the state: {name: tensor, or None}."""
-        return {"U": as_tensor(self.U), "U_gates": as_tensor(self.U_gates), "p": as_tensor(self.p)}
-
-
-def cho_unit(inputs: tf.Tensor, products: tf.Tensor, state: tf.Tensor) -> tf.Tensor:
-    """One step of the gated unit of Cho et al. 2014a, Appendix A.
-
-        z = σ(W_z e + U_z h' + C_z c)
-        r = σ(W_r e + U_r h' + C_r c)
-        h̃ = tanh(W e + r ∘ (U h' + C c))
-        h = z ∘ h' + (1 − z) ∘ h̃
-
-    Its encoder has no c. Bahdanau's unit (``kernels/gru.py``) has U (r ∘ h') and C c beside it,
-    and its z is 1 − z of this one.
-
-    Args:
-        inputs: float [..., 3n]: candidate, update and reset input, side by side.
-        products: float [..., 3n]: [U h' + C c | U_z h' + C_z c | U_r h' + C_r c]; the reset gate
-            scales the first block.
-        state: float [..., n]: h'.
-
-    Returns:
-        The new state, float [..., n].
-    """
-    n = state.shape[-1]
-    z, r = tf.split(tf.sigmoid(inputs[..., n:] + products[..., n:]), 2, axis=-1)
-    candidate = tf.tanh(inputs[..., :n] + r * products[..., :n])
-    return candidate + z * (state - candidate)
+        sequence = (inputs, real[..., tf.newaxis])
+        if backward:
+            sequence = tuple(tf.reverse(values, [1]) for values in sequence)
+        states, last = scan(step, sequence, state, state["state"], self.weights)
+        return tf.reverse(states, [1]) if backward else states, last

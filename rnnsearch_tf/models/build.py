@@ -25,7 +25,8 @@ SYSTEMS = {
 def build_model(
     config: Config, source_vocabulary_size: int, target_vocabulary_size: int
 ) -> TranslationModel:
-    """The model of a configuration, with newly initialized weights.
+    """The model of a configuration, with weights drawn by Keras's random numbers
+    (``keras.utils.set_random_seed``).
 
     Args:
         config: Config.
@@ -38,6 +39,5 @@ def build_model(
         config.model,
         source_vocabulary_size,
         target_vocabulary_size,
-        seed=config.training.seed,
         dtype=config.training.precision,
     )

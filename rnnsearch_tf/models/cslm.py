@@ -4,24 +4,37 @@ Schwenk 2007).
     x_i = [E y_{i−n+1} ; … ; E y_{i−1}]        the n − 1 previous words, zeros before the first
     p(y_i | previous words) = softmax(W_o max(0, W_2 max(0, W_1 x_i + b_1) + b_2) + b_softmax)
 
-It reads only the target side: the probability of a sentence does not depend on the source.
+It reads only the target side: the probability of a sentence does not depend on the source. The
+paper has no letters for the weights of the two rectified layers; W_1 and W_2 are this project's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.layers.base import Block
+from rnnsearch_tf.layers.base import PaperLayer, letters_of
 from rnnsearch_tf.layers.output import OutputMatrix
-from rnnsearch_tf.layers.rectified import RectifiedLayers
 from rnnsearch_tf.models.layered import no_alignment
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.runtime.nests import Nest
+
+
+class RectifiedLayers(PaperLayer):
+    """max(0, W_2ᵀ max(0, W_1ᵀ x + b_1) + b_2): float [..., input_size] → [..., second_size]."""
+
+    def build(self, input_size: int, first_size: int, second_size: int) -> None:
+        self.W_1 = self.matrix("W_1", input_size, first_size)
+        self.b_1 = self.bias("b_1", first_size)
+        self.W_2 = self.matrix("W_2", first_size, second_size)
+        self.b_2 = self.bias("b_2", second_size)
+
+    def call(self, words: tf.Tensor) -> tf.Tensor:
+        first = tf.nn.relu(self.matmul(words, self.W_1, self.b_1))
+        return tf.nn.relu(self.matmul(first, self.W_2, self.b_2))
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -37,7 +50,7 @@ class CSLM(TranslationModel):
         >>> sizes = dict(embedding_size=4, hidden_size=5, second_hidden_size=6, ngram_order=3)
         >>> model = CSLM(ModelConfig(system="cslm", **sizes), 10, 12)
         >>> ids = tf.constant([[3, 4, 1], [5, 1, 0]])
-        >>> model({"source_ids": ids, "target_ids": ids}).shape
+        >>> model((ids, ids)).shape
         TensorShape([2, 3, 12])
     """
 
@@ -46,39 +59,34 @@ class CSLM(TranslationModel):
     embedding_bias = False
     paper_initialization = "small uniform"
 
-    def _add_layers(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
+    def _add_layers(self, common: dict[str, Any]) -> None:
         config = self.config
-        self.rectified = RectifiedLayers(
-            config.hidden_size,
-            config.second_hidden_size,
-            seed=next(seeds),
-            name="rectified",
-            **common,
-        )
+        self.rectified = RectifiedLayers(name="rectified", **common)
         self.output_layer = OutputMatrix(
-            self.target_vocabulary_size, seed=next(seeds), name="output_matrix", **common
+            self.target_vocabulary_size, name="output_matrix", **common
         )
-        self.rectified.build((config.ngram_order - 1) * config.embedding_size)
+        width = (config.ngram_order - 1) * config.embedding_size
+        self.rectified.build(width, config.hidden_size, config.second_hidden_size)
         self.output_layer.build(config.second_hidden_size)
 
-    def pre_logits(
+    def attended_features(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
-    ) -> tf.Tensor:
-        """The factor of the output matrix at every target position: float [B, I, l]."""
+    ) -> tuple[tf.Tensor, None]:
+        """(the factor of the output matrix at every target position, float [B, I, l]; None)."""
         words = self.drop_words(self.target_embedding(target_ids), training=training)  # [B, I, m]
         before = self.config.ngram_order - 1
         padded = tf.pad(words, [[0, 0], [before, 0], [0, 0]])  # [B, before + I, m]
         length = tf.shape(target_ids)[1]
         # [B, I, before · m], y_{i−1} last
         history = tf.concat([padded[:, k : k + length] for k in range(before)], axis=-1)
-        return self.drop_hidden(self.rectified(history), training=training)
+        return self.drop_hidden(self.rectified(history), training=training), None
 
     def start(self, source_ids: tf.Tensor) -> tuple[Nest, tf.Tensor]:
         """No previous words; the mask [B, J] is used only for the source length."""
         none = tf.fill([tf.shape(source_ids)[0], self.config.ngram_order - 1], PAD_ID)
         return {"words": none}, source_ids != PAD_ID
 
-    def step_pre_logits(
+    def step_features(
         self, previous_ids: tf.Tensor, state: Nest, memory: Nest
     ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
         """See :class:`TranslationModel`; the alignments are zeros."""
@@ -89,5 +97,5 @@ class CSLM(TranslationModel):
         history = tf.reshape(vectors, tf.concat([tf.shape(previous_ids), [width]], axis=0))
         return self.rectified(history), no_alignment(previous_ids, memory), {"words": words}
 
-    def _blocks(self) -> dict[str, Block]:
-        return self.rectified.blocks() | self.output_layer.blocks()
+    def letters(self) -> dict[str, keras.Variable]:
+        return super().letters() | letters_of(self.rectified) | letters_of(self.output_layer)

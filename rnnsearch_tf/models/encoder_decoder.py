@@ -11,24 +11,20 @@ the source as the last word.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.layers import DeepOutput
-from rnnsearch_tf.layers.base import Block, State
+from rnnsearch_tf.layers.base import PaperLayer, State, letters_of
+from rnnsearch_tf.layers.output import DeepOutput
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
-from rnnsearch_tf.layers.summary import SummaryMatrices
 from rnnsearch_tf.models.layered import no_alignment
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.runtime.backend import keras
 
-LETTERS = {"U_o": "O_h", "V_o": "O_y", "W_o": "G", "W_o1": "G_r", "W_o2": "G_l"}
+LETTERS = {"U_o": "O_h", "V_o": "O_y", "C_o": "O_c", "W_o": "G", "W_o1": "G_r", "W_o2": "G_l"}
 """{letter of the output layer: that of Cho et al.}."""
 
 
@@ -46,12 +42,30 @@ class Summary(NamedTuple):
     mask: tf.Tensor
 
 
-def mean_of_words(vectors: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Mean over the real positions of each sentence: float [B, J, m], bool [B, J] → float [B, m];
-    zero for a sentence without real positions.
-    """
-    real = tf.cast(mask, vectors.dtype)[..., tf.newaxis]
-    return tf.math.divide_no_nan(tf.reduce_sum(vectors * real, axis=1), tf.reduce_sum(real, axis=1))
+class SummaryMatrices(PaperLayer):
+    """c = tanh(V h_N), h'_0 = tanh(V' c), and the term O_w m_x of the output."""
+
+    def build(self, hidden_size: int, embedding_size: int, maxout_size: int) -> None:
+        n = hidden_size
+        self.V = self.matrix("V", n, n)
+        self.V_prime = self.matrix("V_prime", n, n)
+        self.O_w = self.matrix("O_w", embedding_size, 2 * maxout_size, terms=4)
+        self.b_V = self.bias("b_V", n)
+        self.b_V_prime = self.bias("b_V_prime", n)
+
+    def context(self, last_state: tf.Tensor) -> tf.Tensor:
+        return tf.tanh(self.matmul(last_state, self.V, self.b_V))
+
+    def initial_state(self, context: tf.Tensor) -> tf.Tensor:
+        return tf.tanh(self.matmul(context, self.V_prime, self.b_V_prime))
+
+    def words_term(self, vectors: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+        """O_w m_x [B, 2l] of vectors [B, J, m], with the mean over the real positions [B, J]; zero
+        for a sentence without any.
+        """
+        real = tf.cast(mask, vectors.dtype)[..., tf.newaxis]
+        total = tf.reduce_sum(vectors * real, axis=1)
+        return self.matmul(tf.math.divide_no_nan(total, tf.reduce_sum(real, axis=1)), self.O_w)
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -63,77 +77,69 @@ class EncoderDecoder(TranslationModel):
         >>> sizes = dict(embedding_size=4, hidden_size=5, maxout_size=3, output_rank=4)
         >>> model = EncoderDecoder(ModelConfig(system="encoder_decoder", **sizes), 10, 12)
         >>> ids = tf.constant([[3, 4, 1], [5, 1, 0]])
-        >>> model({"source_ids": ids, "target_ids": ids}).shape
+        >>> model((ids, ids)).shape
         TensorShape([2, 3, 12])
     """
 
     system = "encoder_decoder"
 
-    def _add_layers(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
+    def _add_layers(self, common: dict[str, Any]) -> None:
         config = self.config
-        m = self.config.embedding_size
-        n = self.config.hidden_size
-        self.encoder = RecurrentUnit(n, "cho", seed=next(seeds), name="encoder", **common)
-        self.summary_matrices = SummaryMatrices(
-            n, seed=next(seeds), name="summary_matrices", **common
-        )
-        self.decoder = RecurrentUnit(n, "cho", seed=next(seeds), name="decoder", **common)
+        m, n = config.embedding_size, config.hidden_size
+        self.encoder = RecurrentUnit(n, "cho", name="encoder", **common)
+        self.summary_matrices = SummaryMatrices(name="summary_matrices", **common)
+        self.decoder = RecurrentUnit(n, "cho", name="decoder", **common)
         self.output_layer = DeepOutput(
             self.target_vocabulary_size,
             config.maxout_size,
             config.output_rank,
-            dropout=config.readout_dropout,
-            seed=next(seeds),
-            tied=config.tie_target_embeddings,
-            context_sizes=(n, m),
+            config.readout_dropout,
+            config.tie_target_embeddings,
+            terms=4,
             name="deep_output",
             **common,
         )
         self.encoder.build(m)
-        self.summary_matrices.build((None, n))
+        self.summary_matrices.build(n, m, config.maxout_size)
         self.decoder.build(m, n)
-        self.output_layer.build((None, None, n), (None, None, m), (None, None, n + m))
+        self.output_layer.build((None, None, n), (None, None, m), (None, None, n))
 
-    def pre_logits(
+    def attended_features(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
-    ) -> tf.Tensor:
-        """The factor of G_l at every target position: float [B, I, rank], or [B, I, l]."""
+    ) -> tuple[tf.Tensor, None]:
+        """(the factor of G_l at every target position, float [B, I, rank] or [B, I, l]; None)."""
         state, summary = self.start(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
 
-        def advance(inputs: tf.Tensor, state: State) -> State:
-            return self.decoder.advance(inputs, state, summary.context_term)
+        def step(inputs: tf.Tensor, state: State) -> tuple[tf.Tensor, State]:
+            state = self.decoder.advance(inputs, state, summary.context_term)
+            return state["state"], state
 
-        states = self.drop_hidden(
-            scan(advance, self.decoder.inputs(words), state)["state"], training=training
-        )
-        return self.output_layer.pre_logits(
-            states, words, summary.output_term[:, tf.newaxis], training
-        )
+        inputs = self.decoder.inputs(words)
+        states, _ = scan(step, inputs, state, state["state"], self.decoder.weights)
+        states = self.drop_hidden(states, training=training)
+        output_term = summary.output_term[:, tf.newaxis]
+        return self.output_layer.features(states, words, output_term, training), None
 
-    def start(self, source_ids: tf.Tensor, training: bool = False) -> tuple[Nest, Summary]:
+    def start(self, source_ids: tf.Tensor, training: bool = False) -> tuple[State, Summary]:
         """(h'_0 as {"state": [B, n]}, Summary)."""
         words, mask = self.source_words(source_ids, training)
         context = self._context(words, mask)
-        # c, m_x
-        output_term = self.output_layer.context_term(
-            tf.concat([context, mean_of_words(words, mask)], axis=-1)
-        )
+        output_term = self.output_layer.context_term(context)
+        output_term += self.summary_matrices.words_term(words, mask)
         state = self.decoder.initial_state(self.summary_matrices.initial_state(context))
         return state, Summary(output_term, self.decoder.context_term(context), mask)
 
-    def step_pre_logits(
-        self, previous_ids: tf.Tensor, state: Nest, memory: Summary
-    ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
+    def step_features(
+        self, previous_ids: tf.Tensor, state: State, memory: Summary
+    ) -> tuple[tf.Tensor, tf.Tensor, State]:
         """See :class:`TranslationModel`; the alignments are zeros."""
         words = self.target_embedding(previous_ids)  # [B, K, m]
-        state = self.decoder.advance(
-            self.decoder.inputs(words), state, memory.context_term[:, tf.newaxis]
-        )
-        pre_logits = self.output_layer.pre_logits(
-            state["state"], words, memory.output_term[:, tf.newaxis]
-        )
-        return pre_logits, no_alignment(previous_ids, memory.mask), state
+        inputs = self.decoder.inputs(words)
+        state = self.decoder.advance(inputs, state, memory.context_term[:, tf.newaxis])
+        output_term = memory.output_term[:, tf.newaxis]
+        features = self.output_layer.features(state["state"], words, output_term)
+        return features, no_alignment(previous_ids, memory.mask), state
 
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
         """A vector for each source phrase: c, float [B, n]."""
@@ -141,25 +147,16 @@ class EncoderDecoder(TranslationModel):
 
     def _context(self, words: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
         zeros = tf.zeros([tf.shape(words)[0], self.config.hidden_size], words.dtype)
-        return self.summary_matrices.context(
-            self.encoder.read(words, self.encoder.initial_state(zeros), mask)["state"][:, -1]
+        _, last = self.encoder.read(words, self.encoder.initial_state(zeros), mask)
+        return self.summary_matrices.context(last["state"])
+
+    def letters(self) -> dict[str, keras.Variable]:
+        """The output layer has the letters of Cho et al.: O_h, O_y, O_c, O_w, G_l, G_r."""
+        output = letters_of(self.output_layer).items()
+        return (
+            super().letters()
+            | letters_of(self.encoder, "encoder.")
+            | letters_of(self.decoder, "decoder.")
+            | letters_of(self.summary_matrices)
+            | {LETTERS.get(letter, letter): weight for letter, weight in output}
         )
-
-    def _blocks(self) -> dict[str, Block]:
-        decoder = self.decoder.blocks("decoder.") | self.summary_matrices.blocks()
-        return self.encoder.blocks("encoder.") | decoder | self.output_layer.blocks()
-
-    def paper_weights(self) -> dict[str, np.ndarray]:
-        """See :class:`TranslationModel`; the output layer has the letters of Cho et al.: O_h, O_y,
-        O_c, O_w, G_l, G_r.
-        """
-        weights = super().paper_weights()
-        weights["O_c"] = weights["C_o"][: self.config.hidden_size]
-        weights["O_w"] = weights["C_o"][self.config.hidden_size :]
-        return {LETTERS.get(key, key): value for key, value in weights.items() if key != "C_o"}
-
-    def _stored(self, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        names = {letter: name for name, letter in LETTERS.items()}
-        values = {names.get(key, key): value for key, value in weights.items()}
-        values["C_o"] = np.concatenate([values.pop("O_c"), values.pop("O_w")])
-        return super()._stored(values)

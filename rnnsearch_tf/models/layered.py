@@ -10,18 +10,17 @@ The source may be read in reverse, its end symbol still last (Sutskever et al. 2
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.layers.base import Block
+from rnnsearch_tf.layers.base import letters_of
 from rnnsearch_tf.layers.output import OutputMatrix
 from rnnsearch_tf.layers.recurrent_stack import LayerStates, RecurrentStack
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.runtime.nests import Nest
 
 
 class LayeredModel(TranslationModel):
@@ -37,79 +36,74 @@ class LayeredModel(TranslationModel):
     unit: str | None = None  # of every layer; None: that of the option
     symbol = "W_o"  # the paper's letter of the output matrix
 
-    def _add_layers(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
+    def _add_layers(self, common: dict[str, Any]) -> None:
         config = self.config
-        stack: dict[str, Any] = common | dict(
+        options: dict[str, Any] = common | dict(
+            dropout=config.hidden_dropout,
+            skips=self.skips,
             unit=self.unit or config.unit,
             peepholes=config.peepholes,
             forget_bias=config.forget_bias,
-            dropout=config.hidden_dropout,
-            skips=self.skips,
         )
         sizes = config.layers, config.hidden_size
-        self.encoder = RecurrentStack(*sizes, seed=next(seeds), name="encoder", **stack)
-        self.decoder = RecurrentStack(*sizes, seed=next(seeds), name="decoder", **stack)
+        self.encoder = RecurrentStack(*sizes, name="encoder", **options)
+        self.decoder = RecurrentStack(*sizes, name="decoder", **options)
         self.output_layer = OutputMatrix(
             self.target_vocabulary_size,
             self.symbol,
-            seed=next(seeds),
-            tied=config.tie_target_embeddings,
+            config.tie_target_embeddings,
             name="output_matrix",
             **common,
         )
         self.encoder.build(config.embedding_size)
         self.decoder.build(self._decoder_input_size())
-        self.output_layer.build(*self.decoder.output_sizes)
+        self.output_layer.build(self.decoder.output_sizes)
 
     def _decoder_input_size(self) -> int:
         return self.config.embedding_size
 
-    def pre_logits(
+    def attended_features(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
-    ) -> tf.Tensor:
-        """The factor of the output matrix at every target position: float [B, I, l]."""
-        states, _ = self.read(source_ids, training)
+    ) -> tuple[tf.Tensor, tf.Tensor | None]:
+        """(the output of the decoder at every target position, float [B, I, l]; None)."""
+        _, last, _ = self.read(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
-        states = self.decoder(words, last_states(states), training=training)
-        return self.drop_hidden(self.decoder.output(states), training=training)
+        outputs, _ = self.decoder(words, last, training=training)
+        return self.drop_hidden(outputs, training=training), None
 
     def start(self, source_ids: tf.Tensor) -> tuple[Nest, Nest]:
-        """Encode the source: (last states of the encoder, mask [B, J], used only for the source
-        length).
-        """
-        states, mask = self.read(source_ids)
-        return last_states(states), mask
+        """(last states of the encoder, mask [B, J], used only for the source length)."""
+        _, last, mask = self.read(source_ids)
+        return last, mask
 
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
         """A vector for each source sentence: the hidden states of all layers after its last word,
         float [B, layers · n].
         """
-        states, _ = self.read(source_ids)
-        return tf.concat([layer["state"] for layer in last_states(states)], axis=-1)
+        _, last, _ = self.read(source_ids)
+        return tf.concat([layer["state"] for layer in last], axis=-1)
 
-    def step_pre_logits(
+    def step_features(
         self, previous_ids: tf.Tensor, state: Nest, memory: Nest
     ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
         """See :class:`TranslationModel`; the alignments are zeros."""
         state = self.decoder.advance(self.target_embedding(previous_ids), state)
         return self.decoder.output(state), no_alignment(previous_ids, memory), state
 
-    def read(self, source_ids: tf.Tensor, training: bool = False) -> tuple[LayerStates, tf.Tensor]:
-        """(encoder states at every position, a tuple of dictionaries of [B, J, n]; mask [B, J])."""
+    def read(
+        self, source_ids: tf.Tensor, training: bool = False
+    ) -> tuple[tf.Tensor, LayerStates, tf.Tensor]:
+        """(outputs of the encoder [B, J, l], its state after the last word, mask [B, J])."""
         if self.config.reverse_source:
             source_ids = reverse_words(source_ids, source_ids != PAD_ID)
         words, mask = self.source_words(source_ids, training)
-        states = self.encoder(
-            words, self.encoder.zero_state(tf.shape(words)[0]), mask, training=training
-        )
-        return states, mask
+        start = self.encoder.zero_state(tf.shape(words)[0])
+        return *self.encoder(words, start, mask, training=training), mask
 
-    def _blocks(self) -> dict[str, Block]:
-        """Weights of layer 1 of the encoder are ``encoder.1.W`` and so on; for the letters see
-        :class:`RecurrentUnit`.
-        """
-        decoder = self.decoder.blocks("decoder.")
-        return self.encoder.blocks("encoder.") | decoder | self.output_layer.blocks()
+    def letters(self) -> dict[str, keras.Variable]:
+        """Weights of layer 1 of the encoder are ``encoder.1.W`` and so on."""
+        stacks = self.encoder.letters("encoder.") | self.decoder.letters("decoder.")
+        return super().letters() | stacks | letters_of(self.output_layer)
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -122,7 +116,7 @@ class DeepLSTM(LayeredModel):
         >>> sizes = dict(embedding_size=4, hidden_size=5, layers=2, reverse_source=True)
         >>> model = DeepLSTM(ModelConfig(system="deep_lstm", **sizes), 10, 12)
         >>> ids = tf.constant([[3, 4, 1], [5, 1, 0]])
-        >>> model({"source_ids": ids, "target_ids": ids}).shape
+        >>> model((ids, ids)).shape
         TensorShape([2, 3, 12])
     """
 
@@ -141,11 +135,6 @@ class StackedNetwork(LayeredModel):
     system = "stacked"
     skips = True
     symbol = "W_hy"
-
-
-def last_states(states: LayerStates) -> LayerStates:
-    """The states [B, T, n] after the last real position; the state does not change at padding."""
-    return tf.nest.map_structure(lambda values: values[:, -1], states)
 
 
 def no_alignment(previous_ids: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:

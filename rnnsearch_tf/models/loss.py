@@ -1,24 +1,20 @@
-"""The training objective: the loss of a batch, and its reduction to a scalar."""
+"""The training objective: the losses of the words of a batch, reduced to a scalar."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import PAD_ID, check_value
-from rnnsearch_tf.errors import UsageError
-
-REDUCTIONS = ("sum", "batch_mean", "token_mean")
+from rnnsearch_tf.runtime.backend import keras
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class TranslationLoss(keras.losses.Loss):
     """The training objective: cross-entropy of the target tokens, without padding.
 
-    The models compute it fused with the softmax (``layers/output.py``). A direct call with logits
+    The models take its settings and compute it for real positions only. A direct call with logits
     computes the definition.
 
     Args:
@@ -26,6 +22,9 @@ class TranslationLoss(keras.losses.Loss):
             ``batch_mean``: divided by the number of sentences; ``token_mean``: divided by the
             number of tokens.
         label_smoothing: ε, share of probability spread evenly over the vocabulary, from 0 to 0.95.
+        non_finite_gradient: ``decay_weights`` updates with 0.1 θ as the gradient of every weight θ
+            where the gradient is NaN or infinite, as the authors' program does; ``error`` does
+            nothing about it.
 
     Call arguments:
         target_ids: int32 [B, I], 0 is padding.
@@ -42,16 +41,17 @@ class TranslationLoss(keras.losses.Loss):
         self,
         reduction: str = "sum",
         label_smoothing: float = 0.0,
+        non_finite_gradient: str = "error",
         name: str = "translation_loss",
     ) -> None:
         super().__init__(name=name, reduction="sum")
-        if reduction not in REDUCTIONS:
-            raise UsageError(
-                f"TranslationLoss: expected reduction to be one of {', '.join(REDUCTIONS)}, got"
-                f" {reduction!r}; choose one of them"
-            )
-        self.reduction = reduction
-        self.label_smoothing = _checked("label_smoothing", label_smoothing)
+
+        def checked(option: str, value: Any) -> Any:
+            return check_value(f"training.{option}", value, f"TranslationLoss: {option}")
+
+        self.reduction: str = checked("loss_reduction", reduction)
+        self.label_smoothing: float = checked("label_smoothing", label_smoothing)
+        self.non_finite_gradient: str = checked("non_finite_gradient", non_finite_gradient)
 
     def reduce(self, losses: tf.Tensor, sentences: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
         """Reduce the losses [N] of the tokens of a batch with ``sentences`` sentences and
@@ -64,36 +64,30 @@ class TranslationLoss(keras.losses.Loss):
         if self.reduction == "sum":
             return total
         count = sentences if self.reduction == "batch_mean" else tokens
-        return total / tf.cast(tf.maximum(count, 1), losses.dtype)
+        return total / tf.maximum(tf.cast(count, losses.dtype), 1)
 
     def __call__(
         self, target_ids: tf.Tensor, logits: tf.Tensor, sample_weight: tf.Tensor | None = None
     ) -> tf.Tensor:
         """The loss, a scalar, of target_ids int32 [B, I] and logits [B, I, V]. Sample weights [B]
-        or [B, I] multiply the losses, but do not change the divisor.
+        multiply the losses of sentences, but do not change the divisor.
         """
-        real = target_ids != PAD_ID
         log_probabilities = tf.nn.log_softmax(logits)
         nll = -tf.gather(log_probabilities, target_ids, batch_dims=2)
         smooth = -tf.reduce_mean(log_probabilities, axis=-1)
         losses = (1 - self.label_smoothing) * nll + self.label_smoothing * smooth
         if sample_weight is not None:
-            weights = tf.cast(sample_weight, losses.dtype)
-            losses *= weights if weights.shape.rank == 2 else weights[:, tf.newaxis]
+            losses *= tf.cast(sample_weight, losses.dtype)[:, tf.newaxis]
+        real = target_ids != PAD_ID
         return self.reduce(tf.boolean_mask(losses, real), *batch_counts(target_ids))
 
     def get_config(self) -> dict[str, Any]:
         return {
             "reduction": self.reduction,
             "label_smoothing": self.label_smoothing,
+            "non_finite_gradient": self.non_finite_gradient,
             "name": self.name,
         }
-
-
-def _checked(name: str, value: Any) -> float:
-    """An argument of the loss, checked like the training option of the same name."""
-    value = value.item() if isinstance(value, np.generic) else value
-    return check_value(f"training.{name}", value, f"TranslationLoss: {name}")
 
 
 def batch_counts(target_ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -101,6 +95,7 @@ def batch_counts(target_ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     scalars; a row with only padding is not a sentence.
     """
     real = target_ids != PAD_ID
-    return tf.math.count_nonzero(
-        tf.reduce_any(real, axis=1), dtype=tf.int32
-    ), tf.math.count_nonzero(real, dtype=tf.int32)
+    return (
+        tf.math.count_nonzero(tf.reduce_any(real, axis=1), dtype=tf.int32),
+        tf.math.count_nonzero(real, dtype=tf.int32),
+    )

@@ -9,17 +9,15 @@ feeding, no state depends on an earlier alignment, and training attends at all p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.layers.attention import AttentionMemory
-from rnnsearch_tf.layers.base import Block
-from rnnsearch_tf.layers.luong_attention import LuongAttention
+from rnnsearch_tf.layers.attention import AttentionMemory, LuongAttention
+from rnnsearch_tf.layers.base import letters_of
 from rnnsearch_tf.layers.scan import scan
-from rnnsearch_tf.models.layered import LayeredModel, last_states, reverse_words
+from rnnsearch_tf.models.layered import LayeredModel, reverse_words
+from rnnsearch_tf.runtime.backend import keras
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -36,7 +34,7 @@ class LuongModel(LayeredModel):
         ... )
         >>> model = LuongModel(config, 10, 12)
         >>> ids = tf.constant([[3, 4, 1], [5, 1, 0]])
-        >>> model({"source_ids": ids, "target_ids": ids}).shape
+        >>> model((ids, ids)).shape
         TensorShape([2, 3, 12])
     """
 
@@ -44,91 +42,81 @@ class LuongModel(LayeredModel):
     has_attention = True
     symbol = "W_s"
 
-    def _add_layers(self, seeds: Iterator[int], common: dict[str, Any]) -> None:
+    def _add_layers(self, common: dict[str, Any]) -> None:
         config = self.config
-        super()._add_layers(seeds, common)
+        n = config.hidden_size
+        super()._add_layers(common)
         self.attention = LuongAttention(
-            config.hidden_size,
-            config.attention_score,
-            config.alignment_size,
-            seed=next(seeds),
-            name="attention",
-            **common,
+            n, config.attention_score, config.alignment_size, name="attention", **common
         )
-        self.drop_readout = self._dropout(
-            "drop_readout", config.readout_dropout, config.hidden_size, seeds
-        )
-        states = (None, None, config.hidden_size)
-        self.attention.build(states, states)
-        next(seeds)  # unused; the dropout layers that follow keep their seeds
+        self.attention.build((None, None, n), (None, None, n))
+        self.drop_readout = self._dropout("drop_readout", config.readout_dropout, n)
 
     def _decoder_input_size(self) -> int:
         fed = self.config.hidden_size if self.config.input_feeding else 0
         return self.config.embedding_size + fed
 
-    def pre_logits(
-        self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
-    ) -> tf.Tensor:
-        """ŝ_t at every target position: float [B, I, n]."""
-        return self.attended_pre_logits(source_ids, target_ids, training)[0]
-
-    def attended_pre_logits(
+    def attended_features(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """(:meth:`pre_logits`, the alignments [B, I, J])."""
+        """(ŝ_t at every target position, float [B, I, n]; the alignments [B, I, J])."""
         state, memory = self.start(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
         if self.config.input_feeding:
             attentional, alignments = self._feed(words, state, memory, training)
         else:
-            states = self.decoder(words, state["layers"], training=training)
-            attentional, alignments, _ = self.attention.attend(
-                self.drop_hidden(self.decoder.output(states), training=training), memory
-            )
+            outputs, _ = self.decoder(words, state["layers"], training=training)
+            outputs = self.drop_hidden(outputs, training=training)
+            attentional, alignments, _ = self.attention.attend(outputs, memory)
         return self.drop_readout(attentional, training=training), alignments
 
     def _feed(
         self, words: tf.Tensor, state: dict[str, Any], memory: AttentionMemory, training: bool
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """ŝ_t [B, I, n] and alignments [B, I, J] with input feeding: a scan of :meth:`_advance`
-        with K = 1. Dropout is drawn before the scan.
+        """ŝ_t [B, I, n] and alignments [B, I, J] with input feeding: a scan of :meth:`advance` with
+        K = 1. Dropout is drawn before the scan.
         """
         layer_factors = self.decoder.dropout_factors(words, training)  # [B, I, layers, n]
         # [B, I, n]
         state_factors = self.drop_hidden(tf.ones_like(layer_factors[:, :, 0]), training=training)
         inputs = tuple(values[:, :, tf.newaxis] for values in (words, layer_factors, state_factors))
         state = tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], state)
-        no_alignment = tf.zeros_like(memory.mask, words.dtype)[:, tf.newaxis]
-        states, alignments = scan(
-            lambda now, before: self._advance(now[0], before[0], memory, *now[1:]),
-            inputs,
-            (state, no_alignment),
-        )
-        return states["attentional"][:, :, 0], alignments[:, :, 0]
+
+        def step(
+            now: tuple[tf.Tensor, ...], state: dict[str, Any]
+        ) -> tuple[tuple[tf.Tensor, tf.Tensor], dict[str, Any]]:
+            word, *factors = now
+            state, alignment = self.advance(word, state, memory, *factors)
+            return (state["attentional"], alignment), state
+
+        like = state["attentional"], tf.zeros_like(memory.mask, words.dtype)[:, tf.newaxis]
+        weights = self.decoder.weights + self.attention.weights
+        outputs, _ = scan(step, inputs, state, like, weights)
+        attentional, alignments = (values[:, :, 0] for values in outputs)
+        return attentional, alignments
 
     def start(
         self, source_ids: tf.Tensor, training: bool = False
     ) -> tuple[dict[str, Any], AttentionMemory]:
         """(last states of the encoder, with ŝ_0 for input feeding; AttentionMemory)."""
-        states, mask = self.read(source_ids, training)
-        annotations = self.encoder.output(states)
+        annotations, last, mask = self.read(source_ids, training)
         if self.config.reverse_source:
             # so that position j of the alignment is word j
             annotations = reverse_words(annotations, mask)
-        state: dict[str, Any] = {"layers": last_states(states)}
+        state: dict[str, Any] = {"layers": last}
         if self.config.input_feeding:
-            state["attentional"] = tf.zeros_like(state["layers"][-1]["state"])
+            state["attentional"] = tf.zeros_like(last[-1]["state"])
         return state, self.attention.memory(self.drop_hidden(annotations, training=training), mask)
 
-    def step_pre_logits(
+    def step_features(
         self, previous_ids: tf.Tensor, state: dict[str, Any], memory: AttentionMemory
     ) -> tuple[tf.Tensor, tf.Tensor, dict[str, Any]]:
         """See :class:`TranslationModel`."""
-        state, alignment = self._advance(self.target_embedding(previous_ids), state, memory)
+        state, alignment = self.advance(self.target_embedding(previous_ids), state, memory)
         after = state if self.config.input_feeding else {"layers": state["layers"]}
         return state["attentional"], alignment, after
 
-    def _advance(
+    def advance(
         self,
         words: tf.Tensor,
         state: dict[str, Any],
@@ -151,10 +139,9 @@ class LuongModel(LayeredModel):
         if self.config.input_feeding:
             words = tf.concat([words, state["attentional"]], axis=-1)
         layers = self.decoder.advance(words, state["layers"], layer_factors)
-        attentional, alignment, _ = self.attention.attend(
-            self.decoder.output(layers) * state_factors, memory
-        )
+        query = self.decoder.output(layers) * state_factors
+        attentional, alignment, _ = self.attention.attend(query, memory)
         return {"layers": layers, "attentional": attentional}, alignment
 
-    def _blocks(self) -> dict[str, Block]:
-        return super()._blocks() | self.attention.blocks()
+    def letters(self) -> dict[str, keras.Variable]:
+        return super().letters() | letters_of(self.attention)

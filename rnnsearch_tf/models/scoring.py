@@ -40,27 +40,30 @@ def score_targets(
     Returns:
         TargetScores; the alignment is the mean over the models that have attention.
     """
-    pre_logits, alignments = zip(
-        *(model.attended_pre_logits(source_ids, target_ids) for model in models)
+    features, alignments = zip(
+        *(model.attended_features(source_ids, target_ids) for model in models)
     )
 
     def score_position(inputs: tuple[tf.Tensor, ...]) -> tf.Tensor:
         """Log-probabilities [B] at one target position: the logits of all would be large."""
-        ids, *features = inputs
+        ids, *at_position = inputs
         log_probabilities = mean_log_probabilities(
-            [model.logits(values) for model, values in zip(models, features)]
+            [model.logits(values) for model, values in zip(models, at_position)]
         )
         chosen = tf.gather(log_probabilities, ids, batch_dims=1)
         return tf.minimum(tf.cast(chosen, tf.float32), 0.0)
 
-    by_position = [tf.transpose(values, [1, 0, 2]) for values in pre_logits]
+    by_position = [tf.transpose(values, [1, 0, 2]) for values in features]
     log_probabilities = tf.map_fn(
         score_position,
         (tf.transpose(target_ids), *by_position),
         fn_output_signature=tf.TensorSpec([None], tf.float32),
     )
     real = target_ids != PAD_ID  # [B, I]
-    alignment = tf.cast(mean_alignment(models, alignments), tf.float32)
+    if any(model.has_attention for model in models):
+        alignment = tf.cast(mean_alignment(models, alignments), tf.float32)
+    else:
+        alignment = tf.zeros([*tf.unstack(tf.shape(target_ids)), tf.shape(source_ids)[1]])
     return TargetScores(
         tf.where(real, tf.transpose(log_probabilities), 0.0),
         tf.where(real[..., tf.newaxis], alignment, 0.0),

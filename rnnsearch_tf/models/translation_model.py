@@ -1,82 +1,68 @@
-"""Base class of the systems: the update under ``model.fit``, one step for search and training, and
-saving.
+"""Base class of the systems: training under ``model.fit``, one step for search, saving.
 
-A system adds its layers, a start and a step. ``compile`` takes the optimizer and a
-:class:`TranslationLoss`; ``fit`` takes batches {"source_ids", "target_ids"}. With a Keras loss of
-logits, ``fit`` takes x = {"source_ids", "target_ids"} and y = target ids, like any Keras model.
+The path from a batch to its loss: ``train_step``, ``token_losses``, ``features`` of the system, its
+layers.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 import tensorflow as tf
-from typing_extensions import Self  # in typing since Python 3.11
 
-from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.runtime.nests import Nest
 from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.layers import WordEmbedding
-from rnnsearch_tf.layers.base import Block, as_tensor
-from rnnsearch_tf.layers.dropout import Dropout, dropout
-from rnnsearch_tf.layers.initializers import seed_stream
-from rnnsearch_tf.layers.output import OutputWeights, output_weights, softmax_loss, word_logits
-from rnnsearch_tf.models.keras_fit import (
-    Batch,
-    KerasMethods,
-    batch_inputs,
-    with_gradients,
-    with_int32_ids,
-    word_weights,
-)
+from rnnsearch_tf.layers.dropout import Dropout
+from rnnsearch_tf.layers.embedding import WordEmbedding
+from rnnsearch_tf.layers.output import word_losses
 from rnnsearch_tf.models.loss import TranslationLoss, batch_counts
-from rnnsearch_tf.models.metrics import MeanOrNaN, Perplexity, TokensPerSecond
-from rnnsearch_tf.models.replicas import replica_count, sum_counts, sum_over_replicas
+from rnnsearch_tf.models.metrics import Perplexity
 from rnnsearch_tf.models.scoring import TargetScores, score_targets
+from rnnsearch_tf.runtime import optimizers  # noqa: F401  registers those of saved models
+from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.runtime.keras_internals import BuiltModel
+from rnnsearch_tf.runtime.nests import Nest
+
+Batch: TypeAlias = Mapping[str, tf.Tensor] | tuple[tf.Tensor, tf.Tensor]
+"""``source_ids`` [B, J] and ``target_ids`` [B, I], as a dictionary or as a pair."""
 
 
-class TranslationModel(KerasMethods):
-    """Base class of the systems, trained with ``compile`` and ``fit``.
-
-    The path from a batch to its loss: :meth:`train_step`, :meth:`token_losses`, ``pre_logits`` of
-    the system, its layers.
+class TranslationModel(BuiltModel):
+    """Base class of the systems, trained with ``compile(optimizer, loss=TranslationLoss(...))`` and
+    ``fit``.
 
     Args:
-        config: ModelConfig, or a dictionary of its options. None: the options are given as
-            keywords.
+        config: ModelConfig, or a dictionary of its options. None: the defaults.
         source_vocabulary_size: K_x, including special tokens.
         target_vocabulary_size: K_y.
-        seed: int; the same seed gives the same initial weights.
         name, trainable: arguments of every Keras model.
         dtype: ``float32``, ``float64`` or ``mixed_bfloat16``.
-        options: fields of ModelConfig, such as ``hidden_size=256``; see
-            ``config/model_options.py``.
+        options: fields of ModelConfig that replace those of ``config``, such as
+            ``hidden_size=256``; see ``config/options.py``.
+
+    ``keras.utils.set_random_seed`` determines the initial weights.
 
     Call arguments:
-        inputs: dictionary of ``source_ids`` int32 [B, J] and ``target_ids`` int32 [B, I],
-            both with a final end symbol and padded with 0 on the right.
+        inputs: ``source_ids`` int32 [B, J] and ``target_ids`` int32 [B, I], as a dictionary with
+            these names or as a pair; both with a final end symbol and padded with 0 on the right.
 
     Returns:
         logits float [B, I, V]: position i predicts target_ids[:, i].
 
     A subclass provides::
 
-        _add_layers(seeds, common)    build the layers, one of them as ``self.output_layer``
-        pre_logits(source_ids, target_ids, training)    the factor of the output matrix, float
-            [B, I, l]
-        attended_pre_logits(source_ids, target_ids, training)    (pre_logits, alignments
-            [B, I, J]), if it has attention
-        start(source_ids)    see ``search.beam.Model``
-        step_pre_logits(previous_ids, state, memory)    like :meth:`step`, but returns the factor
-            of the output matrix instead of logits
-        _blocks()    where its weights are stored, by the paper's letters, without embeddings
+        _add_layers(common)    build the layers, one of them an OutputMatrix as ``output_layer``
+        attended_features(source_ids, target_ids, training)    (the factor of the output matrix at
+            every target position, float [B, I, l]; alignments [B, I, J], or None)
+        start(source_ids)    (state, memory); see ``search.beam.Model``
+        step_features(previous_ids, state, memory)    like :meth:`step`, with the factor of the
+            output matrix instead of logits
+        letters()    its weights by the papers' letters, with ``super().letters()``
         system, has_attention, reads_source, embedding_bias, paper_initialization    class
             attributes
-
     """
 
     system: str | None = None  # the value of the option model.system
@@ -90,191 +76,163 @@ class TranslationModel(KerasMethods):
         config: ModelConfig | dict[str, Any] | None = None,
         source_vocabulary_size: int | None = None,
         target_vocabulary_size: int | None = None,
-        seed: int = 0,
         name: str | None = None,
-        dtype: str | None = None,
+        dtype: Any = None,
         trainable: bool = True,
         **options: Any,
     ) -> None:
         super().__init__(name=name, dtype=dtype)
         self.autocast = False  # see layers/base.py
         self.supports_masking = True
-        # mean negative log-likelihood of a target token, in nats, without label smoothing
-        self.loss_metric = MeanOrNaN(name="loss", dtype="float64")
-        self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
-        self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
-        self.norm_metric = MeanOrNaN(name="gradient_norm", dtype="float64")
-        # share of batches without a finite gradient, if training continues after them
-        self.non_finite_metric = MeanOrNaN(name="non_finite_share", dtype="float64")
-        if config is not None and options:
-            raise UsageError(
-                f"{type(self).__name__}: expected a configuration or options, got both:"
-                f" {', '.join(options)}; leave one of them out"
-            )
+        self.config = config = self._checked(config, options)
         if source_vocabulary_size is None or target_vocabulary_size is None:
             raise UsageError(
                 f"{type(self).__name__}: expected source_vocabulary_size and"
                 f" target_vocabulary_size, got {source_vocabulary_size} and"
                 f" {target_vocabulary_size}; give the number of entries of each vocabulary"
             )
-        if config is None:
-            config = load_config(values={"model": {"system": self.system, **options}}).model
-        elif isinstance(config, dict):  # of a saved model
-            config = load_config(values={"model": config}).model
+        self.source_vocabulary_size = source_vocabulary_size
+        self.target_vocabulary_size = target_vocabulary_size
+        # means over the target tokens, in nats, without label smoothing
+        self.loss_metric = keras.metrics.Mean(name="loss", dtype="float64")
+        self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
+        self.norm_metric = keras.metrics.Mean(name="gradient_norm", dtype="float64")
+        self.tokens_metric = keras.metrics.Sum(name="target_tokens", dtype="float64")
+        common: dict[str, Any] = dict(
+            biases=config.biases,
+            initialization=(
+                self.paper_initialization
+                if config.initialization == "paper"
+                else config.initialization
+            ),
+            dtype=self.dtype_policy,
+        )
+        embedding = common | {"scaled": config.scale_embeddings}
+        if not self.embedding_bias:
+            embedding["biases"] = "none"
+        m = config.embedding_size
+        self.source_embedding: WordEmbedding = None  # of a CSLM
+        if self.reads_source:
+            self.source_embedding = WordEmbedding(
+                source_vocabulary_size, m, name="source_embedding", **embedding
+            )
+            self.source_embedding.build()
+        self.target_embedding = WordEmbedding(
+            target_vocabulary_size,
+            m,
+            tied=config.tie_target_embeddings,
+            name="target_embedding",
+            **embedding,
+        )
+        self.target_embedding.build()
+        self._add_layers(common)
+        self.drop_words = self._dropout("drop_words", config.embedding_dropout, m)
+        self.drop_hidden = self._dropout("drop_hidden", config.hidden_dropout, config.hidden_size)
+        self.built = True
+        self.trainable = trainable  # now that there are layers, of these too
+
+    def _checked(self, config: ModelConfig | dict[str, Any] | None, options: Any) -> ModelConfig:
+        """The configuration with these options on top."""
+        if options or not isinstance(config, ModelConfig):
+            if isinstance(config, ModelConfig):
+                config = dataclasses.asdict(config)
+            values = {**(config or {"system": self.system}), **options}
+            config = load_config(values={"model": values}).model
         if config.system != self.system:
             raise UsageError(
                 f"{type(self).__name__}: expected a configuration with system={self.system}, got"
                 f" {config.system}; build_model chooses the class of a configuration"
             )
-        self.config: ModelConfig = config
-        config = self.config
-        self.source_vocabulary_size = source_vocabulary_size
-        self.target_vocabulary_size = target_vocabulary_size
-        self.seed = seed
-        seeds = seed_stream(seed)
-        initialization = (
-            self.paper_initialization if config.initialization == "paper" else config.initialization
-        )
-        common = dict(biases=config.biases, initialization=initialization, dtype=self.dtype_policy)
-        embedding = (
-            common
-            | {"scaled": config.scale_embeddings}
-            | ({} if self.embedding_bias else {"biases": "none"})
-        )
-        source_seed = next(seeds)
-        self.source_embedding: WordEmbedding = None  # type: ignore[assignment]  # of a CSLM
-        if self.reads_source:
-            self.source_embedding = WordEmbedding(
-                source_vocabulary_size,
-                config.embedding_size,
-                seed=source_seed,
-                name="source_embedding",
-                **embedding,
-            )
-            self.source_embedding.build((None, None))
-        self.target_embedding = WordEmbedding(
-            target_vocabulary_size,
-            config.embedding_size,
-            tied=config.tie_target_embeddings,
-            seed=next(seeds),
-            name="target_embedding",
-            **embedding,
-        )
-        self.target_embedding.build((None, None))
-        self._add_layers(seeds, common)
-        self.drop_words = self._dropout(
-            "drop_words", config.embedding_dropout, config.embedding_size, seeds
-        )
-        self.drop_hidden = self._dropout(
-            "drop_hidden", config.hidden_dropout, config.hidden_size, seeds
-        )
-        self.built = True
-        self.trainable = trainable  # now that there are layers, of these too
+        return config
 
-    def _dropout(self, name: str, rate: float, size: int, seeds: Iterator[int]) -> Dropout:
+    def _dropout(self, name: str, rate: float, size: int) -> Dropout:
         """A dropout layer for values float [B, T, size]."""
-        layer = dropout(rate, seed=next(seeds), dtype=self.variable_dtype, name=name)
+        layer = Dropout(rate, dtype=self.variable_dtype, name=name)
         layer.build((None, None, size))
         return layer
 
+    # Training.
+
     @property
     def metrics(self) -> list[keras.metrics.Metric]:
-        own_metrics = [
-            self.loss_metric,
-            self.perplexity_metric,
-            self.speed_metric,
-            self.norm_metric,
-            self.non_finite_metric,
-        ]
-        if self._has_keras_loss():
-            return [metric for metric in super().metrics if metric not in own_metrics]
-        return own_metrics if self._tolerates_non_finite_gradient() else own_metrics[:-1]
+        return [self.loss_metric, self.perplexity_metric, self.norm_metric, self.tokens_metric]
 
     def train_step(self, data: Any) -> dict[str, tf.Tensor]:
-        """One update from one batch, or a replica's share of it. Keras calls this inside of its
-        ``tf.function``.
-        """
-        if self._has_keras_loss():
-            self._check_keras_batch(data)
-            return super().train_step(data)
-        inputs = batch_inputs(data)
-        return self.update(inputs)
-
-    def update(self, inputs: Batch) -> dict[str, tf.Tensor]:
-        """One update; returns the results of the metrics."""
-        loss = self._loss_object()
-        sentences, tokens = sum_counts(*batch_counts(inputs["target_ids"]))
-        self.clear_losses()
-        with tf.GradientTape() as tape:
-            losses, nll = self.token_losses(inputs, loss.label_smoothing, training=True)
-            weights = word_weights(inputs, losses.dtype)
+        """One update from one batch, or from a replica's share of it."""
+        source_ids, target_ids, weights = self._batch(data)
+        sentences, tokens = batch_counts(target_ids)
+        # The random numbers of dropout wait for the batch: the last step of an epoch, which finds
+        # none, draws none.
+        with tf.control_dependencies([source_ids, target_ids]), tf.GradientTape() as tape:
+            losses, nll = self.token_losses(
+                (source_ids, target_ids), self.loss.label_smoothing, training=True
+            )
             if weights is not None:
-                losses *= weights
-            objective = loss.reduce(losses, sentences, tokens)
-            # losses of regularizers and add_loss; the sum over replicas counts each of them once
-            for added in self.losses:
-                objective += tf.cast(added, objective.dtype) / replica_count()
-            objective = self.optimizer.scale_loss(objective)
-        # those of embeddings are tf.IndexedSlices
-        gradients, variables = with_gradients(
-            tape.gradient(objective, self.trainable_variables), self.trainable_variables
-        )
-        weighted_nll = nll if weights is None else nll * weights
-        totals = [tf.reduce_sum(weighted_nll), tf.reduce_sum(nll)]
-        *gradients, objective, weighted_total, total = sum_over_replicas(
-            [*gradients, objective, *totals]
-        )
-        if hasattr(self.optimizer, "non_finite_gradient"):
-            self.optimizer.apply(gradients, variables, objective=objective)
-            norm = tf.convert_to_tensor(self.optimizer.gradient_norm)
-        else:
-            self._refuse_replicas(
-                "an optimizer of rnnsearch_tf.build_optimizer", type(self.optimizer).__name__
-            )
+                losses *= tf.gather(tf.cast(weights, losses.dtype), _rows(target_ids))
+            counts = [tf.cast(count, losses.dtype) for count in (sentences, tokens)]
+            objective = self.loss.reduce(losses, *_sums(counts))
+        variables = self.trainable_variables
+        gradients = [
+            tf.zeros_like(weight) if gradient is None else tf.convert_to_tensor(gradient)
+            for gradient, weight in zip(tape.gradient(objective, variables), variables)
+        ]
+        self._apply(gradients, objective, variables)
+        self._count(nll, tokens)
+        return self.get_metrics_result()
+
+    def _apply(
+        self, gradients: list[tf.Tensor], objective: tf.Tensor, variables: list[keras.Variable]
+    ) -> None:
+        """Clip the gradient, summed over all replicas, and update the weights."""
+        replicas = tf.distribute.get_strategy().num_replicas_in_sync
+        *gradients, objective = _sums([*gradients, objective])
+        norm = tf.linalg.global_norm(gradients)
+        limit = self.optimizer.global_clipnorm
+        if limit:
+            gradients, _ = tf.clip_by_global_norm(gradients, limit, use_norm=norm)
+        if self.loss.non_finite_gradient == "decay_weights":
+            valid = tf.math.is_finite(norm) & tf.math.is_finite(objective)
+            gradients = [
+                tf.where(valid, g, 0.1 * tf.convert_to_tensor(w))
+                for g, w in zip(gradients, variables)
+            ]
+        self.norm_metric.update_state(norm)
+        if replicas > 1:
+            gradients = [gradient / replicas for gradient in gradients]  # Keras sums them again
             self.optimizer.apply(gradients, variables)
-            norm = tf.linalg.global_norm(gradients) / self.optimizer.scale_loss(
-                tf.ones([], objective.dtype)
-            )
-        # Must depend on the batch: TensorFlow may count a constant in a step without a batch.
-        one = tf.cast(tokens >= 0, tf.float64)
-        valid = tf.constant(True)
-        if self._tolerates_non_finite_gradient():
-            valid = tf.math.is_finite(norm)
-            self.non_finite_metric.update_state(tf.cast(~valid, tf.float64), sample_weight=one)
-        self._count(weighted_total, total, tokens, valid)
-        self.norm_metric.update_state(
-            _zero_unless(valid, norm), sample_weight=one * tf.cast(valid, tf.float64)
-        )
-        self.speed_metric.update_state(tokens)
-        results = {
-            metric.name: metric.result()
-            for metric in self.metrics
-            if metric is not self.speed_metric
-        }
-        return results | {"target_tokens": tf.convert_to_tensor(self.speed_metric.tokens)}
+            return
+        self.optimizer.global_clipnorm = None  # clipped above
+        self.optimizer.apply(gradients, variables)
+        self.optimizer.global_clipnorm = limit
 
     def test_step(self, data: Any) -> dict[str, tf.Tensor]:
         """Loss per token and perplexity of one batch."""
-        if self._has_keras_loss():
-            self._check_keras_batch(data)
-            return super().test_step(data)
-        inputs = batch_inputs(data)
-        self.clear_losses()
-        _, nll = self.token_losses(inputs)
-        weights = word_weights(inputs, nll.dtype)
-        weighted_nll = nll if weights is None else nll * weights
-        # Keras would take the mean of what the replicas report of their shares
-        [tokens] = sum_counts(tf.size(nll))
-        totals = [tf.reduce_sum(weighted_nll), tf.reduce_sum(nll)]
-        weighted_total, total = sum_over_replicas(totals)
-        self._count(weighted_total, total, tokens)
+        source_ids, target_ids, _ = self._batch(data)
+        _, nll = self.token_losses((source_ids, target_ids))
+        self._count(nll, tf.size(nll))
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
 
+    def _count(self, nll: tf.Tensor, tokens: tf.Tensor) -> None:
+        """Update the metrics of the words."""
+        mean = tf.math.divide_no_nan(tf.reduce_sum(nll), tf.cast(tokens, nll.dtype))
+        self.loss_metric.update_state(mean, sample_weight=tokens)
+        self.perplexity_metric.update_state(mean, sample_weight=tokens)
+        self.tokens_metric.update_state(tokens)
+
+    def _batch(self, data: Any) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor | None]:
+        """(source_ids, target_ids, weights of the sentences [B] or None) of what ``fit`` is
+        given.
+        """
+        if not isinstance(self.loss, TranslationLoss):
+            raise UsageError(
+                f"{type(self).__name__}.compile: expected loss=TranslationLoss(...), got"
+                f" {self.loss!r}; use rnnsearch_tf.models.TranslationLoss(reduction='sum')"
+            )
+        inputs, _, weights = keras.utils.unpack_x_y_sample_weight(data)
+        return *ids_of(inputs), weights
+
     def token_losses(
-        self,
-        inputs: Batch,
-        label_smoothing: float = 0.0,
-        training: bool = False,
+        self, inputs: Batch, label_smoothing: float = 0.0, training: bool = False
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Loss and negative log-likelihood of every real target token, without padding.
 
@@ -287,46 +245,30 @@ class TranslationModel(KerasMethods):
             (losses [N], nll [N]), in nats; N is the number of target tokens of the batch, including
             end symbols.
         """
-        inputs = with_int32_ids(inputs)
-        pre_logits = self.pre_logits(inputs["source_ids"], inputs["target_ids"], training)
-        real = tf.where(inputs["target_ids"] != PAD_ID)
-        target_ids = tf.gather_nd(inputs["target_ids"], real)
-        output = self.output_weights()
-        return softmax_loss(
-            tf.gather_nd(pre_logits, real),
-            output.matrix,
-            output.bias,
-            target_ids,
-            label_smoothing,
-            output.tied,
-            output.dtype,
-        )
+        source_ids, target_ids = ids_of(inputs)
+        features = self.features(source_ids, target_ids, training)
+        real = tf.where(target_ids != PAD_ID)
+        logits = self.logits(tf.gather_nd(features, real))
+        return word_losses(logits, tf.gather_nd(target_ids, real), label_smoothing)
 
-    def attended_pre_logits(
-        self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """(:meth:`pre_logits`, the alignments [B, I, J]: zeros without attention)."""
-        pre_logits = self.pre_logits(source_ids, target_ids, training)
-        alignments = tf.zeros_like(target_ids[:, :, tf.newaxis] * source_ids[:, tf.newaxis])
-        return pre_logits, tf.cast(alignments, pre_logits.dtype)
-
-    def score_targets(self, source_ids: tf.Tensor, target_ids: tf.Tensor) -> TargetScores:
-        """The log-probability and the alignment of every target token; see
-        :func:`~rnnsearch_tf.models.scoring.score_targets`.
-        """
-        return score_targets([self], source_ids, target_ids)
+    # The model.
 
     def call(self, inputs: Batch, training: bool = False) -> tf.Tensor:
-        inputs = with_int32_ids(inputs)
-        return self.logits(self.pre_logits(inputs["source_ids"], inputs["target_ids"], training))
+        return self.logits(self.features(*ids_of(inputs), training))
 
     def compute_mask(self, inputs: Batch, previous_mask: Nest = None) -> tf.Tensor:
-        """Mask of the logits, bool [B, I]: Keras's losses and metrics exclude padding."""
-        return inputs["target_ids"] != PAD_ID
+        """Mask of the logits, bool [B, I]."""
+        return ids_of(inputs)[1] != PAD_ID
 
-    def logits(self, pre_logits: tf.Tensor) -> tf.Tensor:
+    def features(
+        self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
+    ) -> tf.Tensor:
+        """The factor of the output matrix at every target position: float [B, I, l]."""
+        return self.attended_features(source_ids, target_ids, training)[0]
+
+    def logits(self, features: tf.Tensor) -> tf.Tensor:
         """Logits [..., V] of the factor of the output matrix [..., l]."""
-        return word_logits(pre_logits, self.output_weights())
+        return self.output_layer.logits(features, self.target_embedding.E)
 
     def source_words(
         self, source_ids: tf.Tensor, training: bool = False
@@ -343,11 +285,6 @@ class TranslationModel(KerasMethods):
         previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)
         return self.drop_words(self.target_embedding(previous_ids), training=training)
 
-    def output_weights(self) -> OutputWeights:
-        """The weights of the output layer; see layers/output.py."""
-        matrix = as_tensor(self.target_embedding.E) if self.config.tie_target_embeddings else None
-        return output_weights(self.output_layer, matrix)
-
     def step(
         self, previous_ids: tf.Tensor, state: Nest, memory: Nest
     ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
@@ -361,131 +298,98 @@ class TranslationModel(KerasMethods):
         Returns:
             (logits float32 [B, K, V], alignment float32 [B, K, J], state).
         """
-        pre_logits, alignment, state = self.step_pre_logits(previous_ids, state, memory)
-        logits = tf.cast(self.logits(pre_logits), tf.float32)
-        return logits, tf.cast(alignment, tf.float32), state
+        features, alignment, state = self.step_features(previous_ids, state, memory)
+        return tf.cast(self.logits(features), tf.float32), tf.cast(alignment, tf.float32), state
+
+    def score_targets(self, source_ids: tf.Tensor, target_ids: tf.Tensor) -> TargetScores:
+        """The log-probability and the alignment of every target token; see
+        :func:`~rnnsearch_tf.models.scoring.score_targets`.
+        """
+        return score_targets([self], source_ids, target_ids)
+
+    # Weights.
+
+    def letters(self) -> dict[str, keras.Variable]:
+        """The weights by their letters in the papers; lower-case letters are vectors."""
+        letters = {}
+        for side, layer in self._embeddings().items():
+            letters |= {f"{weight.name}_{side}": weight for weight in layer.weights}
+        return letters
 
     def paper_weights(self) -> dict[str, np.ndarray]:
-        """All weights by their letters in the paper, as NumPy arrays for ``x @ W``: input size
+        """All weights by their letters in the papers, as NumPy arrays for ``x @ W``: input size
         first.
 
-        Embeddings are ``E_source`` and ``E_target``, scaled if the option says so, with the biases
-        ``b_E_source`` and ``b_E_target`` if there are any.
+        Embeddings are ``E_source`` and ``E_target``, scaled if the option says so. A tied output
+        matrix is the transposed ``E_target`` without its factor.
         """
-        weights = {name: block.read() for name, block in self.blocks().items()}
-        for side, layer in self._embeddings():
-            weights[f"E_{side}"] = weights[f"E_{side}"] * np.asarray(layer.factor, layer.E.dtype)
+        values = {
+            letter: keras.ops.convert_to_numpy(weight) for letter, weight in self.letters().items()
+        }
         if self.config.tie_target_embeddings:
-            weights[self.output_layer.symbol] = keras.ops.convert_to_numpy(
-                self.target_embedding.E
-            ).T
-        return weights
-
-    def blocks(self) -> dict[str, Block]:
-        """Where each of the :meth:`paper_weights` is stored, see ``layers/base.py``.
-
-        The embeddings are stored without their factor; the matrix of a tied output layer is not
-        among them.
-        """
-        blocks = self._blocks()
-        for side, layer in self._embeddings():
-            blocks |= {f"{name}_{side}": block for name, block in layer.blocks().items()}
-        return blocks
+            values[self.output_layer.symbol] = values["E_target"].T
+        return {letter: value * self._factor(letter) for letter, value in values.items()}
 
     def assign_paper_weights(self, weights: Mapping[str, np.ndarray]) -> None:
         """Set every weight; the inverse of :meth:`paper_weights`.
 
         Args:
-            weights: {name: array} with the names and shapes of :meth:`paper_weights`: embeddings
-                with their factor, and the matrix of a tied output layer, too.
+            weights: {letter: array} with the letters and shapes of :meth:`paper_weights`; that of a
+                tied output matrix is not read.
 
         Raises:
-            UsageError: a name is missing or unknown, an array has another shape, or the matrix of a
-                tied output layer is not that of the embeddings; no weight was set.
+            UsageError: a letter is missing or unknown, or an array has another shape; no weight was
+                set.
         """
-        given = {name: np.asarray(value) for name, value in weights.items()}
-        shapes = {name: value.shape for name, value in self.paper_weights().items()}
-        for name in {**shapes, **given}:
-            expected = shapes.get(name, "no such weight")
-            got = given[name].shape if name in given else "none"
+        letters = self.letters()
+        given = {letter: np.asarray(value) for letter, value in weights.items()}
+        if self.config.tie_target_embeddings:
+            given.pop(self.output_layer.symbol, None)
+        for letter in {**letters, **given}:
+            expected = tuple(letters[letter].shape) if letter in letters else "no such weight"
+            got = given[letter].shape if letter in given else "none"
             if expected != got:
                 raise UsageError(
-                    f"assign_paper_weights: {name}: expected {expected}, got {got};"
-                    " model.paper_weights() lists the names and their arrays"
+                    f"assign_paper_weights: {letter}: expected {expected}, got {got};"
+                    " model.paper_weights() lists the letters and their arrays"
                 )
-        values = self._stored(given)
-        for name, block in self.blocks().items():
-            block.write(values[name])
+        for letter, weight in letters.items():
+            weight.assign(given[letter] / self._factor(letter))
 
-    def _stored(self, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The values of :meth:`blocks` that make these :meth:`paper_weights`."""
-        values = dict(weights)
-        for side, layer in self._embeddings():
-            values[f"E_{side}"] = values[f"E_{side}"] / layer.factor
-        if self.config.tie_target_embeddings:
-            matrix = values.pop(self.output_layer.symbol).T
-            if not np.allclose(matrix, values["E_target"], rtol=1e-5, equal_nan=True):
-                raise UsageError(
-                    "assign_paper_weights: output matrix: expected that of the tied embeddings,"
-                    " the transposed E_target without its factor, got other values; change both"
-                )
-        return values
+    def _embeddings(self) -> dict[str, WordEmbedding]:
+        layers = {"source": self.source_embedding, "target": self.target_embedding}
+        return {side: layer for side, layer in layers.items() if layer is not None}
 
-    def _embeddings(self) -> list[tuple[str, WordEmbedding]]:
-        """(side, layer) of the embeddings that the model has."""
-        layers = ("source", self.source_embedding), ("target", self.target_embedding)
-        return [(side, layer) for side, layer in layers if layer is not None]
+    def _factor(self, letter: str) -> np.floating:
+        """What a stored weight is multiplied by."""
+        factor = self.target_embedding.factor if letter in ("E_source", "E_target") else 1.0
+        return np.dtype(self.variable_dtype).type(factor)
 
     def get_config(self) -> dict[str, Any]:
-        frozen = [n for n, layer in enumerate(self.all_layers()) if not layer.trainable]
         return super().get_config() | {
             "config": dataclasses.asdict(self.config),
             "source_vocabulary_size": self.source_vocabulary_size,
             "target_vocabulary_size": self.target_vocabulary_size,
-            **({"frozen": frozen} if frozen else {}),
-            "seed": self.seed,
         }
 
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Self:
-        """A model as it was saved: its frozen layers are frozen again."""
-        config = dict(config)
-        frozen = config.pop("frozen", ())
-        model: Self = super().from_config(config)
-        for number, layer in enumerate(model.all_layers()):
-            if number in frozen:
-                layer.trainable = False
-        return model
 
-    def _count(
-        self,
-        weighted_nll: tf.Tensor,
-        nll: tf.Tensor,
-        tokens: tf.Tensor,
-        valid: tf.Tensor | bool = True,
-    ) -> None:
-        """Update loss (with sample weights) and perplexity (without them) by sums over ``tokens``
-        tokens, unless ``valid`` is False.
-        """
-        number = tf.cast(tokens, nll.dtype)
-        weight = tf.cast(tokens, tf.float64) * tf.cast(valid, tf.float64)
-        for metric, total in ((self.loss_metric, weighted_nll), (self.perplexity_metric, nll)):
-            mean = tf.math.divide_no_nan(total, number)  # 0 for a batch with only padding
-            metric.update_state(_zero_unless(valid, mean), sample_weight=weight)
-
-    def _tolerates_non_finite_gradient(self) -> bool:
-        """Whether the optimizer continues after a gradient that is not finite."""
-        return getattr(self.optimizer, "non_finite_gradient", "error") != "error"
-
-    def _loss_object(self) -> TranslationLoss:
-        if isinstance(self.loss, TranslationLoss):
-            return self.loss
-        raise UsageError(
-            f"{type(self).__name__}.compile: expected loss=TranslationLoss(...), got {self.loss!r};"
-            " use rnnsearch_tf.models.TranslationLoss(reduction='sum')"
-        )
+def ids_of(inputs: Batch) -> tuple[tf.Tensor, tf.Tensor]:
+    """(source_ids, target_ids) of a batch, as int32."""
+    if isinstance(inputs, Mapping):
+        inputs = inputs["source_ids"], inputs["target_ids"]
+    source_ids, target_ids = inputs
+    return tf.cast(source_ids, tf.int32), tf.cast(target_ids, tf.int32)
 
 
-def _zero_unless(valid: tf.Tensor | bool, value: tf.Tensor) -> tf.Tensor:
-    """The value if it is valid, otherwise zero; a weight of 0 would keep a NaN."""
-    return tf.where(valid, value, tf.zeros_like(value))
+def _rows(target_ids: tf.Tensor) -> tf.Tensor:
+    """The sentence of each real target token: [N]."""
+    return tf.where(target_ids != PAD_ID)[:, 0]
+
+
+def _sums(tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+    """The sums over the replicas of a ``tf.distribute.MirroredStrategy``, each of which has a share
+    of the batch.
+    """
+    if tf.distribute.get_strategy().num_replicas_in_sync == 1:
+        return tensors
+    return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, tensors)

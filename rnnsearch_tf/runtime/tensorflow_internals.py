@@ -8,9 +8,3 @@ import tensorflow as tf
 apply_adadelta = tf.raw_ops.ResourceApplyAdadelta
 apply_adam = tf.raw_ops.ResourceApplyAdam
 """Update a weight in one pass over memory; Keras's optimizers compute the same in many."""
-
-tanh_gradient = tf.raw_ops.TanhGrad
-sigmoid_gradient = tf.raw_ops.SigmoidGrad
-"""The gradient by the function's value y and dy, in one pass. ``tf.GradientTape`` has them only
-together with the function itself.
-"""

@@ -15,23 +15,20 @@ import pathlib
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from rnnsearch_tf.config import Config, TrainingConfig
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.files.atomic import cannot_write
-from rnnsearch_tf.layers.dropout import Dropout
-from rnnsearch_tf.models.keras_fit import NonFiniteGradient
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.progress import duration
 from rnnsearch_tf.training.checkpoint import (
     NOT_COUNTED,
     TrainingState,
-    epoch_means,
     restore_means,
     save_state,
 )
@@ -49,8 +46,14 @@ Logs = Mapping[str, Any] | None
 """Keras's argument of a callback: {name of a metric: its value}."""
 
 
+class NonFiniteGradient(UserError):
+    """The gradient of a batch is NaN or infinite."""
+
+
 class Clock(keras.callbacks.Callback):
-    """Counts batches, epochs and seconds in the state.
+    """Counts batches, epochs and seconds in the state, and measures the speed: target tokens (with
+    end symbols, without padding) per second of updates and of reading their batches, without the
+    first update of an epoch. What callbacks do between updates is not counted.
 
     A resumed epoch continues the averages over its first part.
     """
@@ -58,13 +61,28 @@ class Clock(keras.callbacks.Callback):
     def __init__(self, state: TrainingState) -> None:
         super().__init__()
         self.state = state
+        self.speed = 0.0
         self._last = time.monotonic()
+        self._left_out: float | None = None  # tokens of the first update and those before it
+        self._update_seconds = 0.0
+        self._began = 0.0
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
+        self._left_out = None
+        self._update_seconds = 0.0
         if self.state.batches_of_epoch:
             restore_means(self.model, self.state)
 
+    def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
+        self._began = time.monotonic()
+
     def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
+        tokens = (logs or {}).get("target_tokens", 0.0)
+        if self._left_out is None:
+            self._left_out = tokens
+        else:
+            self._update_seconds += time.monotonic() - self._began
+            self.speed = (tokens - self._left_out) / max(self._update_seconds, 1e-9)
         state = self.state
         state.batches += 1
         state.batches_of_epoch += 1
@@ -102,49 +120,26 @@ class Schedule(keras.callbacks.Callback):
 
 
 class FiniteGradient(keras.callbacks.Callback):
-    """Stops at a gradient that is not finite, before its batch is counted.
-
-    Such a batch changes nothing: not the weights, the state, the means over the epoch or dropout's
-    random state. Neither does the last step of an epoch, which finds no batch, although
-    TensorFlow may have drawn random numbers for it. It is the first callback in the list.
+    """Stops at a loss or a gradient that is not finite, before its batch is counted: the weights
+    are of no more use. It is the first callback in the list.
     """
 
     def __init__(self, state: TrainingState, config: TrainingConfig) -> None:
         super().__init__()
         self.state = state
         self.config = config
-        self._dropouts: list[Dropout] = []
-        self._before: list[tuple[Callable[[Any], object], Any]] = []
-
-    def on_train_begin(self, logs: Logs = None) -> None:
-        self._dropouts = [
-            layer for layer in self.model.all_layers() if isinstance(layer, Dropout) and layer.rate
-        ]
-
-    def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
-        averages = [variable for metric in epoch_means(self.model) for variable in metric.variables]
-        self._before = [
-            *((layer.set_random_state, layer.random_state()) for layer in self._dropouts),
-            *((variable.assign, tf.identity(variable)) for variable in averages),
-        ]
-
-    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        self.undo_batch()
-
-    def undo_batch(self) -> None:
-        """Undo an unfinished batch: restore dropout's random state and the means over the epoch."""
-        for restore, value in self._before:
-            restore(value)
 
     def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
-        norm = float(self.model.optimizer.gradient_norm.numpy())
-        if self.config.non_finite_gradient == "error" and not math.isfinite(norm):
-            self.undo_batch()
+        values = {name: (logs or {})[name] for name in ("loss", "gradient_norm")}
+        if self.config.non_finite_gradient == "error" and not all(
+            map(math.isfinite, values.values())
+        ):
+            found = ", ".join(f"{name} {value}" for name, value in values.items())
             raise NonFiniteGradient(
-                f"training: expected a finite gradient, got norm {norm} in batch"
-                f" {self.state.batches + 1}; set a lower training.learning_rate"
+                f"training: expected a finite gradient, got {found} in batch"
+                f" {self.state.batches + 1}; set a lower training.learning_rate, and resume from"
+                " the last checkpoint"
             )
-        self._before = []
 
 
 class MetricsLog(keras.callbacks.Callback):
@@ -155,10 +150,11 @@ class MetricsLog(keras.callbacks.Callback):
     incomplete last line; they are cut off and written again.
     """
 
-    def __init__(self, path: pathlib.Path, state: TrainingState) -> None:
+    def __init__(self, path: pathlib.Path, clock: Clock) -> None:
         super().__init__()
         self.path = path
-        self.state = state
+        self.clock = clock
+        self.state = state = clock.state
         if state.metrics_bytes == NOT_COUNTED:  # a new training keeps the records of an earlier one
             state.metrics_bytes = path.stat().st_size if path.exists() else 0
         elif path.exists():
@@ -196,6 +192,8 @@ class MetricsLog(keras.callbacks.Callback):
             "minutes": round(state.seconds / 60, 3),
         }
         record |= {key: _number(value) for key, value in (values or {}).items()}
+        if "target_tokens" in record:
+            record["target_tokens_per_second"] = _number(self.clock.speed)
         line = (json.dumps(record) + "\n").encode()
         try:
             with open(self.path, "ab") as file:
@@ -219,9 +217,10 @@ class ProgressLine(keras.callbacks.Callback):
     On a terminal the line is redrawn every half second; in a log a line is written every minute.
     """
 
-    def __init__(self, state: TrainingState, config: TrainingConfig) -> None:
+    def __init__(self, clock: Clock, config: TrainingConfig) -> None:
         super().__init__()
-        self.state = state
+        self.clock = clock
+        self.state = clock.state
         self.config = config
         self.terminal = sys.stderr.isatty()
         self._next = time.monotonic()
@@ -251,15 +250,13 @@ class ProgressLine(keras.callbacks.Callback):
             left = f"  {duration(state.seconds * (1 - share) / share)} left"
         done = f"  {share:4.0%}{left}" if share else ""
         best = f"  BLEU {state.best_bleu:.2f}" if state.best_bleu is not None else ""
-        skipped = logs.get("non_finite_share", 0)
-        left_out = f"  not finite in {skipped:.1%} of batches" if skipped else ""
         # what matters most comes first: a narrow terminal cuts the end off
         return (
             f"batch {state.batches:>7,}  loss {logs['loss']:.3f}{best}{done}  epoch {epoch + 1:>3} "
             f" {state.seconds / 60:6.1f} min  perplexity {logs['perplexity']:.2f} "
-            f" {logs['target_tokens_per_second']:.0f} tokens/s  learning rate"
+            f" {self.clock.speed:.0f} tokens/s  learning rate"
             f" {learning_rate(state, self.config):.2e}  gradient"
-            f" {logs['gradient_norm']:.2f}{left_out}"
+            f" {logs['gradient_norm']:.2f}"
         )
 
 

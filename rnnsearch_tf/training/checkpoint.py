@@ -111,13 +111,9 @@ def save_state(
             are unchanged.
     """
     run = Run(run)
-    # metrics hold sums over the replicas
-    replicas = model.distribute_strategy.num_replicas_in_sync
     state.means = {
-        metric.name: [
-            float(keras.ops.convert_to_numpy(value)) / replicas for value in metric.variables
-        ]
-        for metric in epoch_means(model)
+        metric.name: [float(keras.ops.convert_to_numpy(value)) for value in metric.variables]
+        for metric in model.metrics
     }
     path = _unused(make_folder(run.checkpoints), state.batches)
     with replacing(path) as partial:
@@ -267,17 +263,11 @@ def saved_settings(config: Config) -> dict[str, Any]:
     }
 
 
-def epoch_means(model: TranslationModel) -> list[keras.metrics.Metric]:
-    """The metrics averaged over the epoch; the speed, which is not saved, is not among them."""
-    return [metric for metric in model.metrics if metric is not model.speed_metric]
-
-
 def restore_means(model: TranslationModel, state: TrainingState) -> None:
     """Restore the metrics averaged over the epoch from a saved state."""
-    replicas = model.distribute_strategy.num_replicas_in_sync
-    for metric in epoch_means(model):
+    for metric in model.metrics:
         for variable, value in zip(metric.variables, state.means.get(metric.name, ())):
-            variable.assign(value * replicas)
+            variable.assign(value)
 
 
 def _unused(folder: pathlib.Path, batches: int) -> pathlib.Path:

@@ -32,6 +32,7 @@ from rnnsearch_tf.training.callbacks import (
     FiniteGradient,
     GivenCallbacks,
     MetricsLog,
+    NonFiniteGradient,
     ProgressLine,
     SaveState,
     Schedule,
@@ -137,7 +138,6 @@ class _Training:
 
     def __post_init__(self) -> None:
         self.clock = Clock(self.state)
-        self.finite_gradient = FiniteGradient(self.state, self.config.training)
         self.interruption = Interruption()
 
     def run_to_end(self, save_first: bool, given_callbacks: GivenCallbacks) -> dict[str, Any]:
@@ -165,8 +165,9 @@ class _Training:
                     development.finish()
                 self._save()
             except BaseException as stop:  # a signal, a bad gradient, a broken file: save progress
+                if isinstance(stop, NonFiniteGradient):  # the weights are of no more use
+                    raise
                 if self.state.batches > saved:
-                    self.finite_gradient.undo_batch()
                     self._save_after(stop)
                 say(
                     "stopped; progress is saved. Resume with:"
@@ -190,7 +191,7 @@ class _Training:
         config = self.config
         state = self.state
         translator = Translator(self.model, *self.texts, config)
-        log = MetricsLog(run.metrics, state)
+        log = MetricsLog(run.metrics, self.clock)
         if self.sentences is not None and self.model.reads_source:
             # opens the files of the search, so that a missing one does not wait for an evaluation
             translator.translate([], beam_size=1)
@@ -198,11 +199,11 @@ class _Training:
             run, state, self.clock, translator, self.sentences, log, self.interruption
         )
         return development, [
-            self.finite_gradient,
+            FiniteGradient(state, config.training),
             self.clock,
             Schedule(state, config.training),
             log,
-            ProgressLine(state, config.training),
+            ProgressLine(self.clock, config.training),
             development,
             given,
             SaveState(run, state, config),
@@ -221,7 +222,7 @@ class _Training:
         model.stop_training = False
         if reached_limit(state, self.config.training):
             return
-        rest_of_epoch = self.batches.dataset(lambda: (state.epoch, state.batches_of_epoch))
+        rest_of_epoch = _shared(self.batches.dataset(lambda: (state.epoch, state.batches_of_epoch)))
         # training stopped after the epoch's last batch: only the end of the epoch is left
         if state.batches_of_epoch == state.epoch_size:
             epoch = state.epoch
@@ -234,7 +235,9 @@ class _Training:
                 rest_of_epoch,
                 initial_epoch=state.epoch,
                 epochs=state.epoch + 1,
+                steps_per_epoch=state.epoch_size - state.batches_of_epoch,
                 callbacks=callbacks,
+                shuffle=False,
                 verbose=0,
             )
 

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from reference import rnnsearch
-from rnnsearch_tf.layers import BahdanauAttention, BiGRUEncoder, Decoder, DeepOutput, WordEmbedding
-from rnnsearch_tf.layers.output import maxout, softmax_loss
-from rnnsearch_tf.layers.kernels.gru import gated_unit
+from rnnsearch_tf.layers import BahdanauAttention, BiGRUEncoder, DeepOutput
+from rnnsearch_tf.layers.decoder import Decoder
+from rnnsearch_tf.layers.embedding import WordEmbedding
+from rnnsearch_tf.layers.output import maxout, word_losses
+from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from tiny_rnnsearch import randomize
 
 M = 3
@@ -40,32 +42,19 @@ def test_word_embedding(biases):
     np.testing.assert_allclose(layer(tf.constant(ids)), expected, **NEAR)
 
 
+def letters(layer):
+    return {weight.name: weight.numpy() for weight in layer.weights}
+
+
 def test_gated_unit_with_context():
-    weights = {
-        f"{k}{g}": normal(size, N, seed=s)
-        for s, (k, size) in enumerate({"W": M, "U": N, "C": 2 * N}.items())
-        for g in ("", "_z", "_r")
-    }
-    for s, key in enumerate(sorted(weights)):
-        weights[key] = normal(*weights[key].shape, seed=10 + s)
-    word = normal(M)
-    state = normal(N, seed=1)
-    context = normal(2 * N, seed=2)
-    blocks = [word @ weights["W" + g] + context @ weights["C" + g] for g in ("", "_z", "_r")]
-    state_gates = np.concatenate([state @ weights["U_z"], state @ weights["U_r"]])[None]
-
-    def times_U(x):
-        return x @ weights["U"]
-
-    new_state, _ = gated_unit(
-        tf.constant(np.concatenate(blocks)[None]),
-        tf.constant(state_gates),
-        tf.constant(state[None]),
-        times_U,
-    )
-    np.testing.assert_allclose(
-        new_state[0], rnnsearch.gated_unit(word, state, weights, context=context), **NEAR
-    )
+    unit = RecurrentUnit(N, dtype="float64")
+    unit.build(M, 2 * N)
+    randomize(unit)
+    word, state, context = normal(1, M), normal(1, N, seed=1), normal(1, 2 * N, seed=2)
+    inputs, term = unit.inputs(tf.constant(word)), unit.context_term(tf.constant(context))
+    after = unit.advance(inputs, {"state": tf.constant(state)}, term)["state"]
+    expected = rnnsearch.gated_unit(word[0], state[0], letters(unit), context=context[0])
+    np.testing.assert_allclose(after[0], expected, **NEAR)
 
 
 @pytest.mark.parametrize("biases", BIASES)
@@ -76,7 +65,7 @@ def test_encoder(biases):
     ids = [[2, 5, 6, 1], [1, 0, 0, 0], [4, 4, 1, 0]]
     table = normal(V, M)
     annotations = layer(tf.constant(table[ids]), mask_of(LENGTHS)).numpy()
-    weights = layer.paper_weights() | {"E_source": table}
+    weights = {key: w.numpy() for key, w in layer.letters().items()} | {"E_source": table}
     assert ("encoder.forward.b" in weights) == (biases != "none")
     for row, length in enumerate(LENGTHS):
         expected = rnnsearch.encode(weights, ids[row][:length])
@@ -98,7 +87,7 @@ def test_attention():
     for row, length in enumerate(LENGTHS):
         own = annotations[row, :length]
         for k in range(2):
-            expected = rnnsearch.align(layer.paper_weights(), states[row, k], own)
+            expected = rnnsearch.align(letters(layer), states[row, k], own)
             np.testing.assert_allclose(alignment[row, k, :length], expected, **NEAR)
             np.testing.assert_array_equal(alignment[row, k, length:], 0.0)
             np.testing.assert_allclose(context[row, k], rnnsearch.attend(expected, own), **NEAR)
@@ -111,25 +100,24 @@ def test_attention_at_large_energies():
     annotations = normal(1, 4, 2 * N)
     states = normal(1, 1, N, seed=1)
     _, alignment = layer(tf.constant(states), tf.constant(annotations))
-    expected = rnnsearch.align(layer.paper_weights(), states[0, 0], annotations[0])
+    expected = rnnsearch.align(letters(layer), states[0, 0], annotations[0])
     np.testing.assert_allclose(alignment[0, 0], expected, **NEAR)
 
 
 @pytest.mark.parametrize("biases", BIASES)
 def test_decoder_recurrence(biases):
     """s_0, then s_i, c_i, alpha_i for given words, all positions at once."""
-    layer = Decoder(N, ALIGNMENT, biases=biases, dtype="float64")
+    layer = Decoder(N, ALIGNMENT, "content", "look_update_generate", biases=biases, dtype="float64")
     layer.build((None, None, M), (None, None, 2 * N))
     randomize(layer)
-    weights = layer.paper_weights()
+    weights = letters(layer)
     assert ("b_s" in weights) == (biases != "none")
     annotations = normal(3, 4, 2 * N)
     words = normal(3, 5, M, seed=1)
     memory = layer.alignment_model.memory(tf.constant(annotations), mask_of(LENGTHS))
-    initial = layer.initial_state(tf.constant(annotations), memory)["state"]
-    states, contexts, alignments = layer(
-        tf.constant(words), tf.constant(annotations), mask_of(LENGTHS)
-    )
+    start = layer.initial_state(tf.constant(annotations), memory)
+    initial = start["state"]
+    states, contexts, alignments = layer.all_steps(tf.constant(words), start, memory)
     for row, length in enumerate(LENGTHS):
         own = annotations[row, :length]
         state = rnnsearch.initial_state(weights, own)
@@ -159,7 +147,7 @@ def test_deep_output(biases, rank):
     word = normal(3, 2, M, seed=1)
     context = normal(3, 2, 2 * N, seed=2)
     logits = layer(*map(tf.constant, (state, word, context)))
-    weights = layer.paper_weights()
+    weights = letters(layer)
     assert ("W_o1" in weights) == (rank is not None)
     assert [key for key in weights if key.startswith("b")] == (
         [] if biases == "none" else ["b_o", "b_softmax"]
@@ -171,23 +159,12 @@ def test_deep_output(biases, rank):
 
 
 @pytest.mark.parametrize("smoothing", (0.0, 0.1))
-@pytest.mark.parametrize("transpose", (False, True))
-def test_softmax_loss(smoothing, transpose):
-    features = normal(5, L)
-    matrix = normal(L, V, seed=1)
-    bias = normal(V, seed=2)
+def test_word_losses(smoothing):
+    logits = normal(5, V, seed=1)
     ids = [3, 1, 6, 2, 3]
-    given = matrix.T if transpose else matrix
-    losses, nll = softmax_loss(
-        tf.constant(features),
-        tf.constant(given),
-        tf.constant(bias),
-        tf.constant(ids),
-        smoothing,
-        transpose=transpose,
-    )
+    losses, nll = word_losses(tf.constant(logits), tf.constant(ids), smoothing)
     for row, word in enumerate(ids):
-        log_p = rnnsearch.log_softmax(features[row] @ matrix + bias)
+        log_p = rnnsearch.log_softmax(logits[row])
         assert nll[row].numpy() == pytest.approx(-log_p[word], abs=1e-12)
         assert losses[row].numpy() == pytest.approx(
             -(1 - smoothing) * log_p[word] - smoothing * log_p.mean(), abs=1e-12

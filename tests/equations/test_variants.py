@@ -11,10 +11,8 @@ import pytest
 import tensorflow as tf
 from reference import systems
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.layers import decoder, recurrent_unit
-from rnnsearch_tf.layers.kernels import KERNELS
 from rnnsearch_tf.models import build_model
-from tiny_rnnsearch import PAIRS, batch, tiny_model
+from tiny_rnnsearch import PAIRS, batch
 from tiny_systems import ORDERS, tiny_system
 
 NEAR = dict(rtol=0, atol=1e-10)
@@ -41,26 +39,6 @@ def test_logits(name, options):
     for row, (source, target) in enumerate(PAIRS):
         expected, _ = systems.decode(weights, source, target, dict(vars(model.config)))
         np.testing.assert_allclose(logits[row, : len(target)], expected, **NEAR)
-
-
-@pytest.mark.parametrize("unit", ("gru", "lstm"))
-def test_kernels_give_what_scan_gives(unit, monkeypatch):
-    """With gradients written by hand and without: the same annotations, states, contexts and
-    alignments.
-    """
-    model = tiny_model(unit=unit)
-    found = []
-    source = batch()["source_ids"]
-    target = batch()["target_ids"]
-    for kernels in (KERNELS, {}):
-        for module in (recurrent_unit, decoder):
-            monkeypatch.setattr(module, "KERNELS", kernels)
-        annotations = model.encoder(model.source_embedding(source), source != 0)
-        found.append(
-            (annotations, *model.decoder(model.target_embedding(target), annotations, source != 0))
-        )
-    for one, other in zip(*found):
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
 
 
 def test_parameters_of_rnnencdec_in_the_authors_program():

@@ -88,7 +88,7 @@ def forced(program):
     logits = program.model({"source_ids": source, "target_ids": target})
     alignments = None
     if program.model.has_attention:
-        alignments = program.model.attended_pre_logits(source, target)[1].numpy()
+        alignments = program.model.attended_features(source, target)[1].numpy()
     return tf.nn.log_softmax(logits).numpy(), alignments
 
 

@@ -9,10 +9,10 @@ import sys
 import pytest
 
 from rnnsearch_tf.config import TrainingConfig
-from rnnsearch_tf.training.callbacks import ProgressLine
+from rnnsearch_tf.training.callbacks import Clock, ProgressLine
 from rnnsearch_tf.training.checkpoint import TrainingState
 
-LOGS = {"loss": 2.0, "perplexity": 7.389, "target_tokens_per_second": 1234.4, "gradient_norm": 0.5}
+LOGS = {"loss": 2.0, "perplexity": 7.389, "gradient_norm": 0.5}
 
 
 class Terminal(io.StringIO):
@@ -29,7 +29,9 @@ def written(monkeypatch, stream, batches=300, **training):
     monkeypatch.setattr(sys, "stderr", stream)
     state = TrainingState(batches=batches, epoch=2, seconds=600.0, best_bleu=41.257)
     training = {"epochs": 1000} | training
-    ProgressLine(state, TrainingConfig(**training)).on_train_batch_end(0, LOGS)
+    clock = Clock(state)
+    clock.speed = 1234.4
+    ProgressLine(clock, TrainingConfig(**training)).on_train_batch_end(0, LOGS)
     return stream.getvalue()
 
 
@@ -71,8 +73,20 @@ def test_a_terminal_has_one_row_of_it_and_40_columns_show_what_matters(line, mon
 
 def test_an_epoch_without_a_batch_has_none(monkeypatch):
     monkeypatch.setattr(sys, "stderr", stream := io.StringIO())
-    line = ProgressLine(TrainingState(batches=300, epoch=2), TrainingConfig())
+    line = ProgressLine(Clock(TrainingState(batches=300, epoch=2)), TrainingConfig())
     line.on_epoch_end(2, {})
     assert stream.getvalue() == ""
     line.on_epoch_end(2, LOGS)
     assert stream.getvalue().startswith("batch     300  loss 2.000")
+
+
+def test_speed_is_of_updates_without_the_first(monkeypatch):
+    now = iter([0.0, 0.0, 99.0, 99.0, 100.0, 102.0, 102.0, 110.0, 114.0, 114.0])
+    monkeypatch.setattr("time.monotonic", lambda: next(now))
+    clock = Clock(TrainingState())
+    speeds = []
+    for tokens in (10, 30, 70):  # tokens so far; updates of 99, 2 and 4 seconds
+        clock.on_train_batch_begin(0)
+        clock.on_train_batch_end(0, {"target_tokens": tokens})
+        speeds.append(clock.speed)
+    assert speeds == [0.0, 10.0, 10.0]

@@ -73,7 +73,6 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
         source_vocabulary_size, target_vocabulary_size: including special tokens.
         model: options of the section ``model`` (``rnnsearch options model.``) that differ from
             their defaults.
-        seed: seed of the initial weights.
         dtype: ``float32``, ``float64`` or ``mixed_bfloat16``.
 
     Call arguments:
@@ -96,7 +95,6 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
         source_vocabulary_size: int,
         target_vocabulary_size: int,
         model: Mapping[str, Any] | None = None,
-        seed: int = 0,
         dtype: Any = None,
         **keywords: Any,
     ) -> None:
@@ -108,7 +106,7 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
                 "mixed_bfloat16 computes in bfloat16 and keeps the weights in float32"
             )
         system = SYSTEMS[config.system](
-            config, source_vocabulary_size, target_vocabulary_size, seed=seed, dtype=policy
+            config, source_vocabulary_size, target_vocabulary_size, dtype=policy
         )
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in INPUTS}
         logits = TeacherForcing(system, name="teacher_forcing")(
@@ -116,7 +114,6 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
         )
         super().__init__(inputs=inputs, outputs={"logits": logits}, dtype=policy, **keywords)
         self.system = system
-        self.seed = seed
 
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments."""
@@ -124,5 +121,4 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
             "source_vocabulary_size": self.system.source_vocabulary_size,
             "target_vocabulary_size": self.system.target_vocabulary_size,
             "model": dataclasses.asdict(self.system.config),
-            "seed": self.seed,
         }

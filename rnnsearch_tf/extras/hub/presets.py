@@ -45,7 +45,6 @@ def load_run(run: str | os.PathLike[str]) -> RNNSearchSeq2SeqLM:
         source.vocabulary_size(),
         target.vocabulary_size(),
         values["model"],
-        config.training.seed,
         dtype=config.training.precision,
     )
     run.read_weights(backbone.system)
