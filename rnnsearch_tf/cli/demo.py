@@ -1,8 +1,8 @@
 """Run an end-to-end demo on the built-in English-French corpus, in a few minutes on two cores.
 
 It shows each command that it runs: it trains configs/phrasebook.yaml, translates and scores held-out
-sentences, plots the alignment of a sentence whose adjective changes place, exports the model, serves
-it, and queries it over gRPC. An interrupted demo is resumed. Any other training in DIR is left
+sentences, plots the alignment of a sentence whose adjective changes place, exports the model,
+serves it, and queries it over gRPC. An interrupted demo is resumed. Any other training in DIR is left
 untouched.
 """
 

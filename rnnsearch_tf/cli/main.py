@@ -77,8 +77,8 @@ rnnsearch --help lists all commands, rnnsearch COMMAND --help explains one."""
 
 ABOUT = """rnnsearch COMMAND --help explains a command; rnnsearch --version prints the version.
 Results go to standard output, messages and progress to standard error; --quiet shows errors only.
-Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C or SIGTERM (a training is saved
-and can be resumed), 141 the reader of the output is gone. RNNSEARCH_DEBUG=1 shows tracebacks.
+Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C or SIGTERM (a training is
+saved and can be resumed), 141 the reader of the output is gone. RNNSEARCH_DEBUG=1 shows tracebacks.
 Documents: docs/guide.md, docs/first-hour.md, docs/troubleshooting.md of the source distribution."""
 
 

@@ -38,8 +38,8 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--config",
         metavar="F.yaml",
-        help="settings that differ from the defaults: a file, or the name of a shipped configuration;"
-        " with --resume it may be left out: RUN has its own",
+        help="settings that differ from the defaults: a file, or the name of a shipped"
+        " configuration; with --resume it may be left out: RUN has its own",
     )
     parser.add_argument("--output", required=True, metavar="RUN", help="folder to write")
     shared.add_settings(parser, "change one setting; repeatable")

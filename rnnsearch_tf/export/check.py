@@ -1,5 +1,5 @@
-"""Check a SavedModel before it is published: a new process gives the answers that its functions gave
-in the process that wrote it.
+"""Check a SavedModel before it is published: a new process gives the answers that its functions
+gave in the process that wrote it.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def export_model(
 def load_for_export(
     runs: Paths, profile: AnyPath | None, overrides: Sequence[str]
 ) -> tuple[list[Run], Profile, Translator]:
-    """(the run folders, at least one; the profile; the Translator with its precision and search)."""
+    """(run folders, at least one; profile; Translator with its precision and search)."""
     folders = [Run.open(path) for path in paths_of(runs)]
     options = load_profile(load_config(folders[0].config).search, profile, overrides)
     translator = Translator.load(folders, [f"training.precision={options.precision}"])

@@ -1,4 +1,4 @@
-"""Read the lines of text files, plain or .gz, as they arrive; errors name file and line.
+"""Read the lines of text files, plain or gzip, as they arrive; errors name file and line.
 
 A text is UTF-8. A line ends at a line feed, with or without a carriage return before it, and
 nowhere else. A byte-order mark at the start is skipped.
@@ -26,10 +26,10 @@ def read_lines(name: AnyPath) -> Iterator[str]:
     """Yield the lines of a text without their line ends.
 
     Args:
-        name: a path, compressed if it ends in ``.gz``; ``-`` for standard input.
+        name: a path, of a gzip file if its first bytes say so; ``-`` for standard input.
 
     Raises:
-        UserError: the file is missing, is no text, or is a damaged .gz file.
+        UserError: the file is missing, is no text, or is a damaged gzip file.
 
     Example:
         >>> import pathlib, tempfile
@@ -98,8 +98,9 @@ def _opened(name: AnyPath) -> Iterator[Any]:
         if name == "-":
             yield sys.stdin.buffer
         else:
-            with (gzip.open if str(name).endswith(".gz") else open)(name, "rb") as stream:
-                yield stream
+            with open(name, "rb") as stream:
+                is_gzip = stream.peek(2)[:2] == b"\x1f\x8b"
+                yield gzip.open(stream) if is_gzip else stream
     except FileNotFoundError:
         raise _missing(name) from None
     except OSError as error:

@@ -8,7 +8,8 @@ The alignment model (Bahdanau et al. 2015, §3.1 and Appendix A.1.2):
 
 Luong's global attention (Luong, Pham, Manning 2015, §3 and §3.1):
 
-    e_j = score(s_t, h_j)    dot: s_tᵀ h_j;  general: s_tᵀ W_a h_j;  concat: v_aᵀ tanh(W_a [s_t ; h_j])
+    e_j = score(s_t, h_j)
+    dot: s_tᵀ h_j;  general: s_tᵀ W_a h_j;  concat: v_aᵀ tanh(W_a [s_t ; h_j])
     α = softmax of e over the real source positions,  c_t = Σ_j α_j h_j
     ŝ_t = tanh(W_c [c_t ; s_t])
 

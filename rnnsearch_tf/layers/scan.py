@@ -1,4 +1,4 @@
-"""Run a step function over all positions of a sequence: training scans the step that search takes."""
+"""Run a step function over all positions of a sequence: training scans the step of search."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def scan(
     """Run ``step`` from the first position to the last.
 
     Args:
-        step: function (inputs of one position, state) → (outputs, state); nests of tensors [B, ...].
+        step: function (inputs of one position, state) → (outputs, state); nests of tensors
+            [B, ...].
         inputs: nest of tensors [B, T, ...], T ≥ 1.
         state: nest of tensors [B, ...] before the first position.
         like: nest of tensors with the structure, shapes and dtypes of the outputs of a step.

@@ -35,9 +35,9 @@ class Development(keras.callbacks.Callback):
     in RUN/best.
 
     The score is the BLEU of a greedy translation of the development text; for a language model,
-    which does not translate, it is the loss per target token. Training stops
-    after ``patience`` evaluations without a better score. At the end, the weights of the last ``training.average`` evaluations are averaged, and kept if they
-    score better.
+    which does not translate, it is the loss per target token. Training stops after ``patience``
+    evaluations without a better score. At the end, the weights of the last ``training.average``
+    evaluations are averaged, and kept if they score better.
 
     A signal stops an evaluation at once, and it is repeated when training resumes.
 

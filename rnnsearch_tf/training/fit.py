@@ -222,7 +222,7 @@ class _Training:
         model.stop_training = False
         if reached_limit(state, self.config.training):
             return
-        rest_of_epoch = _shared(self.batches.dataset(lambda: (state.epoch, state.batches_of_epoch)))
+        rest_of_epoch = self.batches.dataset(lambda: (state.epoch, state.batches_of_epoch))
         # training stopped after the epoch's last batch: only the end of the epoch is left
         if state.batches_of_epoch == state.epoch_size:
             epoch = state.epoch

@@ -77,7 +77,7 @@ def test_temperatures_that_are_none(translator, temperature):
 
 @pytest.mark.parametrize("number", [0, 2.5, "2", None])
 def test_numbers_of_samples_that_are_none(translator, number):
-    with pytest.raises(UsageError, match=r"number: expected a whole number from 1 to .*, got '?[02N]"):
+    with pytest.raises(UsageError, match=r"number: expected a whole number .*, got '?[02N]"):
         translator.sample(["a"], number)
 
 
@@ -164,7 +164,7 @@ def test_no_run_at_all(tmp_path):
         lambda: Translator.load([]),
         lambda: export_model([], tmp_path / "served"),
     ):
-        with pytest.raises(UsageError, match="path of a run folder, or of several, got an empty list"):
+        with pytest.raises(UsageError, match="path of a run folder, .* got an empty list"):
             call()
 
 

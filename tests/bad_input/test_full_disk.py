@@ -1,5 +1,5 @@
-"""A disk that is full while a model is trained or used: the file is named, the last checkpoint stays
-good.
+"""A disk that is full while a model is trained or used: the file is named, the last checkpoint
+stays good.
 """
 
 import os

@@ -1,8 +1,8 @@
 """Every kind of mistake: exit code 1 or 2, one line, no traceback, nothing on standard output; the
 line names the file, line or option and says what was expected or what to do.
 
-A model with random weights is RUN; a model without weights HOLLOW, one with attention-less RNNencdec
-FIXED; `text` has two lines.
+A model with random weights is RUN; a model without weights HOLLOW, one with attention-less
+RNNencdec FIXED; `text` has two lines.
 """
 
 import errno

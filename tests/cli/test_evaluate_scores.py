@@ -67,8 +67,9 @@ def evaluated(rnnsearch, tmp_path, monkeypatch):
             rows = [TOKENS[SOURCES.index(text)] for text in texts]
             rows = [(row.lower() if lower else row).split() for row in rows]
             texts = [sacremoses.MosesDetokenizer("fr").detokenize(row) for row in rows]
+            others = dict(source_tokens=["x"], nbest=[])
             return [
-                Translation(text, 0.0, 0.0, row, None, None, 1.0, True, source_tokens=["x"], nbest=[])
+                Translation(text, 0.0, 0.0, row, None, None, 1.0, True, **others)
                 for text, row in zip(texts, rows)
             ]
 

@@ -208,7 +208,8 @@ def test_it_answers_in_a_process_without_the_package(exported, translations, tmp
     """As any program does that has TensorFlow and the operations of tensorflow_text."""
     code = (
         "import sys, tensorflow as tf, tensorflow_text\n"
-        "answer = tf.saved_model.load(sys.argv[1]).signatures['translate'](tf.constant(sys.argv[2:]))\n"
+        "translate = tf.saved_model.load(sys.argv[1]).signatures['translate']\n"
+        "answer = translate(tf.constant(sys.argv[2:]))\n"
         "assert not any(name.startswith('rnnsearch') for name in sys.modules)\n"
         "sys.stdout.buffer.write(b'\\n'.join(answer['translation'].numpy()))\n"
     )

@@ -13,7 +13,6 @@ import re
 import warnings
 
 import pytest
-import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 

@@ -419,7 +419,7 @@ def test_a_model_without_its_checkpoints_is_not_overwritten(tmp_path, name):
 def test_files_that_no_training_wrote_are_left_alone(tmp_path, name):
     path = tmp_path / name
     path.write_text("mine")
-    with pytest.raises(UsageError, match=f"expected a folder without a training, found {name}; choose another"):
+    with pytest.raises(UsageError, match=f"expected a folder .* found {name}; choose"):
         train(language_model(), tmp_path)
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == [path]
 
