@@ -160,6 +160,7 @@ def train(counts: Mapping[str, int], size: int, where: AnyPath = "training text"
                 unk_piece=SPECIAL_TOKENS[UNKNOWN_ID],
                 character_coverage=1.0,
                 byte_fallback=False,
+                split_digits=True,  # a number is copied digit by digit
                 add_dummy_prefix=True,
                 normalization_rule_tsv=rules,
                 num_threads=1,
