@@ -108,7 +108,7 @@ def test_a_line_of_the_nbest_list_is_moses_s(tmp_path):
     )
     (tmp_path / "nbest").write_text(line, encoding="utf-8")
     [[entry]] = read_nbest(tmp_path / "nbest")
-    assert entry.text == "le chat noir" and entry.score == 7.0 and entry.fields[4] == b"0=0 1-2=1-2"
+    assert entry.text == "le chat noir" and entry.score == 7.0 and entry.fields[4] == "0=0 1-2=1-2"
 
 
 def test_phrases_that_stand_for_nothing_are_no_phrase_pairs(tmp_path):
