@@ -235,7 +235,7 @@ def options_page():
         "What a configuration may say: `section.name`, the default, and what is allowed.",
     ]
     section = None
-    sections = ("preset", "source.", "target.", "data.", "model.", "training.", "search.")
+    sections = ("source.", "target.", "data.", "model.", "training.", "search.")
     listed = "".join(printed("options", each) for each in sections)
     for name, rest, meaning in re.findall(r"^(\S+): (.*)\n((?: .*\n)+)", listed, re.MULTILINE):
         default, _, limits = html.escape(rest).partition("  ")

@@ -92,7 +92,7 @@ def poison(model):
         _, target_ids = ids_of(inputs)
         bad = tf.reduce_any(target_ids == POISON)
         return tuple(
-            tf.where(bad, tf.constant(np.nan, values.dtype), values)
+            values * tf.cast(tf.where(bad, np.nan, 1.0), values.dtype)  # gradients too
             for values in losses(inputs, *arguments, **options)
         )
 
@@ -116,6 +116,7 @@ def trained(names):
     found = {}
     for name in names:
         system, options, poisoned = COMBINATIONS[name]
+        keras.utils.set_random_seed(3)
         model = fresh_system(system)
         settings = load_config(values={"training": options}).training
         loss = TranslationLoss(

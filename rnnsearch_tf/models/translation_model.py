@@ -160,24 +160,25 @@ class TranslationModel(BuiltModel):
     def train_step(self, data: Any) -> dict[str, tf.Tensor]:
         """One update from one batch, or from a replica's share of it."""
         source_ids, target_ids, weights = self._batch(data)
-        sentences, tokens = batch_counts(target_ids)
-        # The random numbers of dropout wait for the batch: the last step of an epoch, which finds
-        # none, draws none.
-        with tf.control_dependencies([source_ids, target_ids]), tf.GradientTape() as tape:
-            losses, nll = self.token_losses(
-                (source_ids, target_ids), self.loss.label_smoothing, training=True
-            )
-            if weights is not None:
-                losses *= tf.gather(tf.cast(weights, losses.dtype), _rows(target_ids))
-            counts = [tf.cast(count, losses.dtype) for count in (sentences, tokens)]
-            objective = self.loss.reduce(losses, *_sums(counts))
-        variables = self.trainable_variables
-        gradients = [
-            tf.zeros_like(weight) if gradient is None else tf.convert_to_tensor(gradient)
-            for gradient, weight in zip(tape.gradient(objective, variables), variables)
-        ]
-        self._apply(gradients, objective, variables)
-        self._count(nll, tokens)
+        # The last step of an epoch finds no batch: it draws no random numbers of dropout, and is
+        # not counted in optimizer.iterations.
+        with tf.control_dependencies([source_ids, target_ids]):
+            sentences, tokens = batch_counts(target_ids)
+            with tf.GradientTape() as tape:
+                losses, nll = self.token_losses(
+                    (source_ids, target_ids), self.loss.label_smoothing, training=True
+                )
+                if weights is not None:
+                    losses *= tf.gather(tf.cast(weights, losses.dtype), _rows(target_ids))
+                counts = [tf.cast(count, losses.dtype) for count in (sentences, tokens)]
+                objective = self.loss.reduce(losses, *_sums(counts))
+            variables = self.trainable_variables
+            gradients = [
+                tf.zeros_like(weight) if gradient is None else tf.convert_to_tensor(gradient)
+                for gradient, weight in zip(tape.gradient(objective, variables), variables)
+            ]
+            self._apply(gradients, objective, variables)
+            self._count(nll, tokens)
         return self.get_metrics_result()
 
     def _apply(

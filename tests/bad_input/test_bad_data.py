@@ -68,13 +68,6 @@ CASES = {
         None,
         "{t}: expected a text file, found none; check the path",
     ),
-    "not gzip": (
-        "s.gz",
-        b"plain text\n",
-        "t",
-        b"a\n",
-        "{s}:1: expected a text that can be read, got: Not a gzipped file (b'pl'); check the file",
-    ),
     "truncated gzip": (
         "s.gz",
         cut_short(LINES),

@@ -6,8 +6,7 @@ import pathlib
 
 import numpy as np
 import pytest
-import tensorflow as tf
-from tiny_rnnsearch import batch, tiny_model
+from tiny_rnnsearch import tiny_model
 from tiny_run import write_run
 
 from rnnsearch_tf.config import load_config
@@ -110,52 +109,6 @@ def compiled(**options):
     model = tiny_model("float32")
     model.compile(optimizer="sgd", loss=TranslationLoss(), **options)
     return model
-
-
-def test_metrics_that_would_not_be_computed():
-    with pytest.raises(
-        UsageError,
-        match=(
-            "RNNSearch.compile: expected no metrics beside TranslationLoss.*got .'accuracy'.; loss,"
-            " perplexity"
-        ),
-    ):
-        compiled(metrics=["accuracy"])
-
-
-def test_targets_that_would_not_be_looked_at():
-    dataset = tf.data.Dataset.from_tensors((batch(), tf.zeros([4])))
-    for method in (compiled(run_eagerly=True).fit, compiled(run_eagerly=True).evaluate):
-        with pytest.raises(
-            UsageError,
-            match=(
-                "fit: expected batches of source_ids and target_ids alone with TranslationLoss, got"
-                " y too"
-            ),
-        ):
-            method(dataset, verbose=0)
-
-
-@pytest.mark.parametrize("parts", [4, 9])
-def test_more_parts_than_sentences(parts):
-    """A batch of a shape known beforehand, as a notebook hands it in."""
-    whole = compiled()
-    cut = compiled()
-    cut.parts = parts
-    losses = [
-        model.fit(tf.data.Dataset.from_tensors(batch()), verbose=0).history["loss"]
-        for model in (whole, cut)
-    ]
-    np.testing.assert_allclose(*losses, rtol=1e-5)
-
-
-def test_fit_on_a_dataset_warns_of_nothing(recwarn):
-    compiled().fit(tf.data.Dataset.from_tensors(batch()), verbose=0)
-    assert [
-        str(warning.message)
-        for warning in recwarn
-        if "shuffle" in str(warning.message) or "ran out" in str(warning.message)
-    ] == []
 
 
 def test_no_run_at_all(tmp_path):

@@ -10,7 +10,6 @@ from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.data.batches import Batches, scoring_batches, training_dataset
 from rnnsearch_tf.data.ids import Ids, encode
 from rnnsearch_tf.data.pairs import Pairs
-from rnnsearch_tf.models.replicas import share
 from rnnsearch_tf.errors import UserError
 
 SCHEMES = ["paper", "bucketed", "unsorted"]
@@ -172,14 +171,6 @@ def test_one_graph_serves_every_batch(numbers, data_config, pairs, batching):
         return total
 
     assert whole_epoch(dataset) > 0 and len(traces) == 1
-
-
-def test_shares_of_a_batch_are_all_its_rows():
-    ids = ids_of([(4, 2), (2, 5), (3, 3)]).batch(np.arange(3))
-    batch = dict(zip(("source_ids", "target_ids"), map(tf.constant, ids)))
-    shares = [without_padding(share(batch, number, 2)) for number in range(2)]
-    assert sorted([*shares[0], *shares[1]]) == sorted(without_padding(batch))
-    assert share(batch, 1, 2)["source_ids"].shape == (1, 2)  # no column of padding alone
 
 
 def test_scoring_keeps_everything_whatever_its_length_the_shortest_first(numbers, pairs):

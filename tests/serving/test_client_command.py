@@ -71,7 +71,7 @@ def test_files_in_order_in_batches(server, tmp_path, capsys):
     output = tmp_path / "out.txt"
     lines = [f"line {number}" if number % 7 else "" for number in range(250)]
     first.write_text("\n".join(lines[:100]) + "\n")
-    second.write_text("\n".join(lines[100:]))
+    second.write_text("\n".join(lines[100:]) + "\n")
     words = ["client", "--server", server.address, "--model-name", "mt", "--batch-size", "8"]
     words += ["--concurrency", "3", "--output", str(output)]
     assert run([*words, str(first), str(second)]) == 0

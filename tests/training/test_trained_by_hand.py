@@ -25,9 +25,6 @@ SCHEDULE = [
     "training.warmup_updates=3",
     "training.maximum_updates=9",
     "training.evaluate_every=9",
-    # at the end of an epoch, fit may draw numbers for a batch that does not come
-    "model.embedding_dropout=0",
-    "model.hidden_dropout=0",
 ]
 
 
