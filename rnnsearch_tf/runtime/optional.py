@@ -6,7 +6,13 @@ import importlib.util
 
 from rnnsearch_tf.errors import UserError
 
-EXTRA_OF = {"matplotlib": "plots", "tf2onnx": "onnx", "onnx": "onnx", "onnxruntime": "onnx"}
+EXTRA_OF = {
+    "matplotlib": "plots",
+    "onnx": "onnx",
+    "onnxruntime": "onnx",
+    "sentencepiece": "subwords",
+    "tf2onnx": "onnx",
+}
 """{package: extra}"""
 
 

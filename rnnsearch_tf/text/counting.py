@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import tensorflow as tf
 
@@ -60,18 +60,13 @@ class TokenCounts:
         return {word.decode("utf-8"): count for word, count in self._counts.items()}
 
 
-def count_tokens(
-    counts: Mapping[str, TokenCounts | None], pairs: Iterable[tuple[Line, Line]]
-) -> None:
-    """Count the tokens of (source, target) lines.
-
-    Args:
-        counts: {side: its TokenCounts, or None if the side is not counted}.
-        pairs: read to its end, unless no side is counted.
+def count_tokens(counts: Sequence[TokenCounts | None], pairs: Iterable[tuple[Line, Line]]) -> None:
+    """Count the tokens of (source, target) lines: of each side, or of one whose counts are not
+    None. The pairs are read to their end, unless no side is counted.
     """
-    if not any(counts.values()):
+    if not any(counts):
         return
     for batch in batches(progress(pairs, doing="reading the training text", unit="pairs")):
-        for side, lines in zip(("source", "target"), zip(*batch)):
-            if counter := counts.get(side):
-                counter.add(lines)
+        for count, lines in zip(counts, zip(*batch)):
+            if count:
+                count.add(lines)

@@ -8,14 +8,9 @@ languages without spaces.
 from __future__ import annotations
 
 import functools
-import importlib.resources
 import re
-from typing import TYPE_CHECKING
 
 from rnnsearch_tf.errors import UsageError
-
-if TYPE_CHECKING:
-    from importlib.abc import Traversable
 
 CHINESE = ("zh", "yue", "wuu", "cmn")
 
@@ -32,13 +27,6 @@ def base(code: str) -> str:
         ('pt', 'zh')
     """
     return re.split("[-_]", code)[0].lower()
-
-
-def abbreviations(code: str) -> Traversable:
-    """The file of a language's abbreviations; as in Moses, the English one if it has none."""
-    folder = importlib.resources.files("rnnsearch_tf.text") / "prefixes"
-    path = folder / f"{base(code)}.txt"
-    return path if path.is_file() else folder / "en.txt"
 
 
 def check_segmented(code: str) -> None:

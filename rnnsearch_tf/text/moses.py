@@ -14,6 +14,7 @@ is computed by counting the quotes so far.
 from __future__ import annotations
 
 import functools
+import importlib.resources
 import re
 
 import tensorflow as tf
@@ -29,7 +30,7 @@ from rnnsearch_tf.text.characters import (
     NUMBER,
     SPACE,
 )
-from rnnsearch_tf.text.languages import abbreviations, base
+from rnnsearch_tf.text.languages import base
 
 _COMMAS = [
     (r"(\.\.+)", r" \1 "),  # a run of periods is one token
@@ -115,7 +116,9 @@ def prefixes(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     Returns:
         (abbreviations, abbreviations only before a digit), without the period.
     """
-    path = abbreviations(language)
+    folder = importlib.resources.files("rnnsearch_tf.text") / "prefixes"
+    path = folder / f"{language}.txt"
+    path = path if path.is_file() else folder / "en.txt"
     lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
     lines = [line for line in lines if line and not line[0].startswith("#")]
     return tuple(line[0] for line in lines if len(line) == 1), tuple(

@@ -61,7 +61,11 @@ class Text(tf.Module):
             check_segmented(config.language)
         if config.tokenization == "sentencepiece":
             self._subwords = subwords.Subwords(subword_model or b"")
-            _check_pieces(self._subwords.pieces, vocabulary.tokens)
+            if self._subwords.pieces != vocabulary.tokens:
+                raise UserError(
+                    "vocabulary: expected the pieces of the SentencePiece model, got other tokens;"
+                    " the two files belong to different models"
+                )
 
     def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Normalize, lower-case if configured, and split into tokens.
@@ -215,7 +219,7 @@ def build_text(config: TextConfig, training: AnyPath | Iterable[str]) -> Text:
     if isinstance(training, (str, os.PathLike)):
         where = str(training)
         training = read_lines(training)
-    counts = _token_counts(config) if config.vocabulary is None else None
+    counts = None if config.vocabulary else _token_counts(config)
     if counts:
         for batch in batches(training):
             counts.add(batch)
@@ -231,15 +235,12 @@ def build_texts(config: Config, pairs: Iterable[tuple[Line, Line]]) -> list[Text
     Returns:
         [source Text, target Text].
     """
-    configs = {"source": config.source, "target": config.target}
-    counts = {
-        side: _token_counts(each) if each.vocabulary is None else None
-        for side, each in configs.items()
-    }
+    configs = config.source, config.target
+    counts = [None if each.vocabulary else _token_counts(each) for each in configs]
     count_tokens(counts, pairs)
     return [
-        _text_of_counts(each, counts[side], f"{side} training text")
-        for side, each in configs.items()
+        _text_of_counts(each, count, f"{side} training text")
+        for side, each, count in zip(("source", "target"), configs, counts)
     ]
 
 
@@ -258,10 +259,9 @@ def extend_texts(
         [source Text, target Text]; without the option ``vocabulary``, the option
         ``vocabulary_size`` has grown to the number of entries.
     """
-    sides = dict(zip(("source", "target"), texts))
-    counts = {side: _token_counts(text.config) for side, text in sides.items()}
+    counts = [_token_counts(text.config) for text in texts]
     count_tokens(counts, pairs)
-    return [_extended(text, counts[side].total(), number) for side, text in sides.items()]
+    return [_extended(text, count.total(), number) for text, count in zip(texts, counts)]
 
 
 def load_text(folder: AnyPath, side: str, config: TextConfig) -> Text:
@@ -271,10 +271,10 @@ def load_text(folder: AnyPath, side: str, config: TextConfig) -> Text:
         UserError: a file is missing or malformed, or the two files do not belong together.
     """
     run = Run(folder)
-    subword_model = (
-        _read_model(run.subword_model(side)) if config.tokenization == "sentencepiece" else None
-    )
-    return Text(config, Vocabulary.load(run.vocabulary(side)), subword_model)
+    model = None
+    if config.tokenization == "sentencepiece":
+        model = _read_model(run.subword_model(side))
+    return Text(config, Vocabulary.load(run.vocabulary(side)), model)
 
 
 def normalize(texts: tf.Tensor) -> tf.Tensor:
@@ -317,7 +317,7 @@ def clean(texts: tf.Tensor) -> tf.Tensor:
 
 
 def _tokenize(
-    texts: tf.Tensor, config: TextConfig, pieces: subwords.Subwords | None
+    texts: tf.Tensor, config: TextConfig, pieces: subwords.Subwords | None = None
 ) -> tf.RaggedTensor:
     texts = tf.convert_to_tensor(texts, tf.string)
     texts.shape.assert_has_rank(1)
@@ -337,7 +337,7 @@ def _prepare(texts: tf.Tensor, config: TextConfig) -> tf.Tensor:
 def _token_counts(config: TextConfig) -> TokenCounts:
     """TokenCounts of words; of strings between spaces for SentencePiece."""
     most_lines = subwords.MOST_LINES if config.tokenization == "sentencepiece" else None
-    return TokenCounts(lambda texts: _tokenize(texts, config, None), most_lines)
+    return TokenCounts(lambda texts: _tokenize(texts, config), most_lines)
 
 
 def _extended(text: Text, counts: Mapping[str, int], number: int) -> Text:
@@ -349,12 +349,9 @@ def _extended(text: Text, counts: Mapping[str, int], number: int) -> Text:
         vocabulary = Vocabulary(subwords.Subwords(model).pieces)
     else:
         vocabulary = text.vocabulary.extended(counts, number)
-    size = (
-        max(config.vocabulary_size, vocabulary.size)
-        if config.vocabulary is None
-        else config.vocabulary_size
-    )
-    config = dataclasses.replace(config, vocabulary_size=size)
+    if config.vocabulary is None:
+        size = max(config.vocabulary_size, vocabulary.size)
+        config = dataclasses.replace(config, vocabulary_size=size)
     return Text(config, vocabulary, model)
 
 
@@ -362,14 +359,13 @@ def _text_of_counts(config: TextConfig, counts: TokenCounts | None, where: str) 
     """Build a Text from counts of the training text, or, if they are None, from the vocabulary that
     the configuration names.
     """
-    if counts is None:
-        assert config.vocabulary is not None
-        if config.tokenization != "sentencepiece":
-            return Text(config, Vocabulary.load(config.vocabulary))
-        model = _read_model(config.vocabulary)
-        where = config.vocabulary
-    elif config.tokenization != "sentencepiece":
+    if config.tokenization != "sentencepiece":
+        if counts is None:
+            return Text(config, Vocabulary.load(config.vocabulary or ""))
         return Text(config, Vocabulary.build(counts.total(), config.vocabulary_size, where))
+    if counts is None:
+        where = config.vocabulary or ""
+        model = _read_model(where)
     else:
         if counts.is_cut:
             say(f"{where}: only its first {counts.most_lines:,} lines are used to learn subwords")
@@ -384,17 +380,3 @@ def _read_model(path: AnyPath) -> bytes:
         raise UserError(
             f"{path}: expected a SentencePiece model, got: {error.strerror}; check the path"
         ) from None
-
-
-def _check_pieces(pieces: list[str], tokens: list[str]) -> None:
-    """Raise UserError unless the vocabulary is the list of the subword model's pieces."""
-    if pieces != tokens:
-        line = next(
-            (k for k, (piece, token) in enumerate(zip(pieces, tokens)) if piece != token),
-            min(len(pieces), len(tokens)),
-        )
-        raise UserError(
-            f"vocabulary line {line + 1}: expected piece {line} of the SentencePiece model, which"
-            f" has {len(pieces)} pieces, got another in a vocabulary of {len(tokens)}; the two"
-            " files belong to different models"
-        )

@@ -15,7 +15,9 @@ from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import cannot_write, write_file
+from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.text.characters import WORD_START
+from rnnsearch_tf.text.vocabulary import by_frequency
 
 MOST_LINES = 5_000_000
 """Most lines to learn a model from; more do not improve it, and their words take memory."""
@@ -38,17 +40,11 @@ class Subwords(tf.Module):
         self.model = model
         try:
             self._op = _tokenizer(model)
-            size = int(self._op.vocab_size())
-        except tf.errors.OpError:
+            ids = tf.range(self._op.vocab_size())
+            self._text = b"\n".join(self._op.id_to_string(ids).numpy()).decode("utf-8")
+        except (tf.errors.OpError, UnicodeDecodeError):
             raise UserError(
                 f"{where}: expected a SentencePiece model, got {len(model)} bytes of something else"
-            ) from None
-        try:
-            self._text = b"\n".join(self._op.id_to_string(tf.range(size)).numpy()).decode("utf-8")
-        except UnicodeDecodeError:
-            raise UserError(
-                f"{where}: expected pieces in UTF-8, got a damaged SentencePiece model; copy it"
-                " again"
             ) from None
         if tuple(self.pieces[: len(SPECIAL_TOKENS)]) != SPECIAL_TOKENS:
             raise UserError(
@@ -125,19 +121,13 @@ def train(counts: Mapping[str, int], size: int, where: AnyPath = "training text"
         UserError: the package is missing, the text is empty, or `size` is smaller than the text's
             alphabet.
     """
-    try:
-        import sentencepiece
-        from sentencepiece import sentencepiece_model_pb2
-    except ImportError:
-        raise UserError(
-            "tokenization: sentencepiece: expected the package sentencepiece for training subwords,"
-            ' found none; pip install "rnnsearch-tf[subwords]"'
-        ) from None
+    require("tokenization: sentencepiece", "sentencepiece")
+    import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
+
     if not counts:
         raise UserError(f"{where}: expected text, got no words at all; check the file")
-    lines = (
-        f"{word}\t{counts[word]}" for word in sorted(counts, key=lambda word: (-counts[word], word))
-    )
+    lines = (f"{word}\t{counts[word]}" for word in by_frequency(counts))
     written = io.BytesIO()
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -177,7 +167,6 @@ def train(counts: Mapping[str, int], size: int, where: AnyPath = "training text"
             f"{where}: expected text for {size} subwords, SentencePiece says: {problem}; change"
             " vocabulary_size"
         ) from None
-    # ignored here and below: ModelProto is generated at run time
     model = sentencepiece_model_pb2.ModelProto.FromString(written.getvalue())
     # a temporary path; the rules themselves are in the model
     model.normalizer_spec.ClearField("normalization_rule_tsv")
@@ -216,13 +205,9 @@ def extended(model: bytes, counts: Mapping[str, int], number: int) -> bytes:
 
 def _unigram(model: bytes) -> Any:
     """The ModelProto of a unigram model; UsageError if it is of another type."""
-    try:
-        from sentencepiece import sentencepiece_model_pb2
-    except ImportError:
-        raise UserError(
-            "new words: expected the package sentencepiece, found none; pip install"
-            ' "rnnsearch-tf[subwords]"'
-        ) from None
+    require("new words", "sentencepiece")
+    from sentencepiece import sentencepiece_model_pb2
+
     proto = sentencepiece_model_pb2.ModelProto.FromString(model)
     spec = proto.trainer_spec
     if spec.model_type != spec.UNIGRAM:

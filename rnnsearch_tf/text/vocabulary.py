@@ -113,7 +113,7 @@ class Vocabulary(tf.Module):
         counts = {word: count for word, count in counts.items() if word not in SPECIAL_TOKENS}
         if not counts:
             raise UserError(f"{where}: expected text, got no words at all; check the file")
-        return cls([*SPECIAL_TOKENS, *_by_frequency(counts)[: size - len(SPECIAL_TOKENS)]])
+        return cls([*SPECIAL_TOKENS, *by_frequency(counts)[: size - len(SPECIAL_TOKENS)]])
 
     def extended(self, counts: Mapping[str, int], number: int) -> Vocabulary:
         """A copy of this vocabulary, followed by the most frequent words that it lacks, in the
@@ -129,7 +129,7 @@ class Vocabulary(tf.Module):
             ['chat', 'loup']
         """
         known = set(self.tokens)
-        new = [word for word in _by_frequency(counts) if word not in known]
+        new = [word for word in by_frequency(counts) if word not in known]
         return Vocabulary([*self.tokens, *new[:number]])
 
 
@@ -154,7 +154,7 @@ def batches(lines: Iterable[ItemT], size: int = _LINES_AT_ONCE) -> Iterator[list
         yield batch
 
 
-def _by_frequency(counts: Mapping[str, int]) -> list[str]:
+def by_frequency(counts: Mapping[str, int]) -> list[str]:
     """The words by falling frequency, then by code points."""
     return sorted(counts, key=lambda word: (-counts[word], word))
 
@@ -174,14 +174,10 @@ def _check(tokens: Sequence[str], where: AnyPath) -> None:
             )
     seen: dict[str, int] = {}
     for number, token in enumerate(tokens, start=1):
-        if not token:
+        if not token or re.search(r"[ \t\r\v\f]", token):
             raise UserError(
-                f"{where}:{number}: expected a token, got an empty line; take the line out"
-            )
-        if re.search(r"[ \t\r\v\f]", token):
-            raise UserError(
-                f"{where}:{number}: expected one token without spaces, got {token!r}; keep only the"
-                " token"
+                f"{where}:{number}: expected one token without spaces, got {token!r}; correct the"
+                " line"
             )
         if token in seen:
             raise UserError(
@@ -190,6 +186,4 @@ def _check(tokens: Sequence[str], where: AnyPath) -> None:
             )
         seen[token] = number
     if len(tokens) == len(SPECIAL_TOKENS):
-        raise UserError(
-            f"{where}: expected words after the special tokens, got none; check the file"
-        )
+        raise UserError(f"{where}: expected words after the special tokens, got none; add some")

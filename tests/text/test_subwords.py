@@ -1,9 +1,5 @@
 """SentencePiece subwords, compared with the sentencepiece package itself."""
 
-import builtins
-import errno
-import os
-
 import numpy as np
 import pytest
 import sentencepiece
@@ -11,7 +7,6 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.pipeline import Text, build_text, extend_texts, load_text
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
@@ -79,16 +74,6 @@ def test_decoding_gives_the_text_back(text, package):
     assert [package.decode(row) for row in ids.to_list()] == lines
 
 
-def test_moses_tokens_are_read_as_their_text(text):
-    """An escaped escape is text: ``&amp;lt;`` was ``&lt;``, as sacremoses undoes it."""
-    from sacremoses import MosesDetokenizer
-
-    line = "le chat &amp;lt; dort &quot; l &apos;homme"
-    expected = MosesDetokenizer("fr").detokenize(line.split())
-    assert "&lt;" in expected
-    assert text.text_of_moses([line]).numpy()[0].decode() == expected
-
-
 def test_a_low_block_in_the_text_is_not_taken_for_a_space(text):
     tokens = text.tokenize(tf.constant(["a▁l"]))
     assert text.detokenize(tokens).numpy()[0].decode() == "a_l"
@@ -126,48 +111,34 @@ def test_a_vocabulary_of_another_model_is_refused(text, tmp_path):
     tokens = text.vocabulary.tokens
     tokens[5], tokens[6] = tokens[6], tokens[5]
     Vocabulary(tokens).save(tmp_path / "vocabulary.source.txt")
-    with pytest.raises(
-        UserError, match="vocabulary line 6: expected piece 5 of the SentencePiece model"
-    ):
+    with pytest.raises(UserError, match="vocabulary: expected the pieces of"):
         load_text(tmp_path, "source", config())
-
-
-def test_bad_models(tmp_path):
-    path = tmp_path / "source.spm.model"
-    with pytest.raises(
-        UserError, match="source.spm.model: expected a SentencePiece model, got: No such file"
-    ):
-        load_text(tmp_path, "source", config())
-    path.write_bytes(b"no model")
-    with pytest.raises(
-        UserError, match="source.spm.model: expected a SentencePiece model, got 8 bytes"
-    ):
-        build_text(config(vocabulary=str(path)), [])
-    prefix = str(tmp_path / "other")
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(LINES), model_prefix=prefix, vocab_size=45, minloglevel=2
-    )
-    with pytest.raises(
-        UserError, match="expected the pieces <pad>, </s>, <unk> first, got <unk>, <s>, </s>"
-    ):
-        build_text(config(vocabulary=prefix + ".model"), [])
 
 
 def other_model(folder, **options):
     """Path of a model with the special tokens first that another program trained."""
+    folder.mkdir(exist_ok=True)
     prefix = str(folder / "other")
     special = dict(pad_id=0, eos_id=1, unk_id=2, bos_id=-1, pad_piece="<pad>")
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(LINES), model_prefix=prefix, minloglevel=2, **special, **options
+        sentence_iterator=iter(LINES), model_prefix=prefix, minloglevel=2, **special | options
     )
     return prefix + ".model"
 
 
-def test_a_model_of_bytes_is_refused(tmp_path):
-    """Its pieces are no text: <0xE2> would be written so."""
-    path = other_model(tmp_path, vocab_size=305, byte_fallback=True)
-    with pytest.raises(UserError, match="other.model: expected pieces of text, got those of bytes"):
-        build_text(config(vocabulary=path), [])
+def test_models_that_cannot_be_used(tmp_path):
+    """No model; other special tokens first; pieces of bytes, which would be written as <0xE2>."""
+    path = tmp_path / "source.spm.model"
+    path.write_bytes(b"no model")
+    others = other_model(tmp_path / "a", vocab_size=50, pad_id=2, unk_id=0)
+    of_bytes = other_model(tmp_path / "b", vocab_size=305, byte_fallback=True)
+    for bad, message in (
+        (path, "source.spm.model: expected a SentencePiece model, got 8 bytes"),
+        (others, "expected the pieces <pad>, </s>, <unk> first, got <unk>"),
+        (of_bytes, "other.model: expected pieces of text, got those of bytes"),
+    ):
+        with pytest.raises(UserError, match=message):
+            build_text(config(vocabulary=str(bad)), [])
 
 
 def test_what_only_a_unigram_model_can_do(tmp_path):
@@ -178,46 +149,11 @@ def test_what_only_a_unigram_model_can_do(tmp_path):
         extend_texts((text, text), [("Ωλδ", "Ωλδ")], 100)
 
 
-def test_lines_that_teach_no_subwords_are_said(monkeypatch, capsys):
-    config = TextConfig(tokenization="sentencepiece", vocabulary_size=45)
-    for most, said in [
-        (len(LINES), ""),
-        (150, "training text: only its first 150 lines are used to learn subwords\n"),
-    ]:
-        monkeypatch.setattr(subwords, "MOST_LINES", most)
-        build_text(config, LINES)
-        assert capsys.readouterr().err == said
-
-
-def test_a_full_disk_is_not_taken_for_a_lack_of_text(monkeypatch):
-    def full(*_, **__):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/tmp/x")
-
-    monkeypatch.setattr(subwords.tempfile, "TemporaryDirectory", full)
-    with pytest.raises(UserError, match="^/tmp/x: expected a file that can be written, got: No sp"):
-        build_text(config(), LINES)
-
-
 def test_a_size_below_the_alphabet_is_refused():
     with pytest.raises(
         UserError, match="training text: expected text for 10 subwords.*change vocabulary_size"
     ):
         build_text(config(vocabulary_size=10), LINES)
-
-
-def test_without_the_package_the_error_says_how_to_get_it(text, monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *arguments, **options):
-        if name.partition(".")[0] == "sentencepiece":
-            raise ImportError(name)
-        return real(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(UserError, match=r'pip install "rnnsearch-tf\[subwords\]"'):
-        subwords.train({"a": 1}, 100)
-    with pytest.raises(UserError, match=r'new words: .* pip install "rnnsearch-tf\[subwords\]"'):
-        subwords.extended(text.subword_model, {"a": 1}, 1)
 
 
 def test_using_a_model_needs_no_package(text, monkeypatch):
