@@ -38,21 +38,6 @@ def test_it_is_that_of_init(sentences, tmp_path):
     assert found == dataclasses.replace(expected, data=without)
 
 
-def test_it_trains_on_the_pairs(sentences, tmp_path):
-    pairs = rt.Pairs(zip(*sentences))
-    config = rt.config_for_pairs(pairs, "en", "fr")
-    assert config.data.held_out == 20
-    model = dict.fromkeys(("embedding_size", "hidden_size", "alignment_size", "maxout_size"), 8)
-    training = dict(maximum_minutes=None, maximum_updates=3, evaluate_sentences=5)
-    config = dataclasses.replace(
-        config,
-        model=dataclasses.replace(config.model, **model),
-        training=dataclasses.replace(config.training, **training),
-    )
-    rt.train(config, tmp_path / "run", pairs=pairs)
-    assert (tmp_path / "run" / "best").exists()
-
-
 def test_words_are_characters_where_there_are_no_spaces():
     pairs = [("日" * 60, "word " * 60)] * 100
     assert rt.config_for_pairs(pairs, "ja", "en").data.maximum_length == 180
@@ -82,9 +67,9 @@ def test_the_length_limits_keep_the_long_sentences():
 
 
 def test_too_few_pairs_and_codes_that_are_none_are_refused(sentences):
-    with pytest.raises(UserError, match="expected at least 100 pairs of sentences, got"):
+    with pytest.raises(UserError):
         rt.config_for_pairs([("a", "b")] * 99, "en", "fr")
-    with pytest.raises(UsageError, match="target_language: expected"):
+    with pytest.raises(UsageError):
         rt.config_for_pairs(sentences, "en", "not a code!")
 
 

@@ -30,11 +30,11 @@ def configuration(run, text):
 def test_a_base_has_the_settings_of_the_run(run):
     before = load_config(run / "config.yaml")
     check_continues(configuration(run, "model: {hidden_dropout: 0.5}"), before, run)
-    for change, message in (
-        ("model: {hidden_size: 6}", "model.hidden_size: expected 5 as in .*run, got 6"),
-        ("source: {tokenization: space}", "source.tokenization: expected moses as in"),
+    for change, name in (
+        ("model: {hidden_size: 6}", "model.hidden_size"),
+        ("source: {tokenization: space}", "source.tokenization"),
     ):
-        with pytest.raises(UsageError, match=message):
+        with pytest.raises(UsageError, match=f"{name}: expected .* as in"):
             check_continues(configuration(run, change), before, run)
 
 

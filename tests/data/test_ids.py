@@ -67,7 +67,7 @@ def test_a_damaged_store_is_named(write, texts, tmp_path, name):
     encode(open_corpus(config_of(write)), texts, 50, folder=tmp_path / "ids")
     path = tmp_path / "ids" / name
     path.write_bytes(path.read_bytes()[:-8])
-    with pytest.raises(UserError, match=f"{tmp_path}/ids: expected the ids .*; delete the folder"):
+    with pytest.raises(UserError, match=f"{tmp_path}/ids: expected the ids"):
         open_ids(tmp_path / "ids")
 
 
