@@ -181,7 +181,7 @@ def test_text_without_spaces_is_scored_by_characters(rnnsearch, tmp_path):
         "target.tokenization=sentencepiece",
         "target.vocabulary_size=90",
     ]
-    run = write_run(tmp_path / "run", settings, seed=7, unknown_words=-4.0)
+    run = write_run(tmp_path / "run", settings, seed=8, unknown_words=-4.0)
     pairs = zip(*phrasebook(40, "test"))
     sources, references = zip(*(pair for pair in pairs if len(pair[0].split()) < 8))
     files = ["--source", write(tmp_path / "s", sources)]
