@@ -7,6 +7,7 @@ may read the values of the graph around it, so each such variable is replaced by
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ import onnx
 
 def hoist_constants(graph: onnx.GraphProto) -> None:
     """Replace constant variables of loops, transpose constants, and store equal constants once."""
+    _number_constants(graph)
     _hoist(graph, set())
     _transpose_constants(graph)
     _merge_constants(graph)
@@ -38,15 +40,18 @@ def all_graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
 
 def rename(graph: onnx.GraphProto, names: Mapping[str, str], defined: bool = False) -> None:
     """Rename values where they are read, in the graph and in all graphs in it; with `defined`,
-    also where they are computed.
+    also where they are computed. A graph in it that has a value of the same name keeps its own.
     """
-    for each in all_graphs(graph):
-        for node in each.node:
-            _replace(node.input, [names.get(name, name) for name in node.input])
-            if defined:
-                _replace(node.output, [names.get(name, name) for name in node.output])
-        for value in [*each.output, *(each.input if defined else ())]:
-            value.name = names.get(value.name, value.name)
+    for node in graph.node:
+        for inner in subgraphs(node):
+            own = {value.name for value in (*inner.input, *inner.initializer)}
+            own.update(name for each in inner.node for name in each.output)
+            rename(inner, {name: names[name] for name in names if name not in own}, defined)
+        _replace(node.input, [names.get(name, name) for name in node.input])
+        if defined:
+            _replace(node.output, [names.get(name, name) for name in node.output])
+    for value in [*graph.output, *(graph.input if defined else ())]:
+        value.name = names.get(value.name, value.name)
 
 
 def remove_unused_constants(graph: onnx.GraphProto) -> None:
@@ -72,6 +77,16 @@ def _replace(old: Any, new: list[Any]) -> None:
     new = list(new)
     del old[:]
     old.extend(new)
+
+
+def _number_constants(graph: onnx.GraphProto) -> None:
+    """Give every constant a name of its own: the bodies of loops use the same names."""
+    numbers = itertools.count()
+    for each in all_graphs(graph):
+        names = {constant.name: f"constant.{next(numbers)}" for constant in each.initializer}
+        rename(each, names)
+        for constant in each.initializer:
+            constant.name = names[constant.name]
 
 
 def _hoist(graph: onnx.GraphProto, constants: set[str]) -> None:
