@@ -31,8 +31,8 @@ class UsageError(UserError):
     exit_code = 2
 
 
-def one_line(error: BaseException, most: int = 200) -> str:
-    """The beginning of a library's error message, on one line, to be quoted in a UserError.
+def one_line(error: object, most: int = 200) -> str:
+    """The beginning of a library's error, or of a value, on one line, to be quoted in a UserError.
 
     Example:
         >>> one_line(ValueError("a bad\\n  file"))

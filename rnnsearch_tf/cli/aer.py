@@ -12,7 +12,7 @@ from rnnsearch_tf.files.reading import read_pairs
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("gold", metavar="GOLD", help="reference alignments, plain or .gz")
+    parser.add_argument("gold", metavar="GOLD", help="reference alignments, plain or gzip")
     parser.add_argument(
         "hypothesis", metavar="HYPOTHESIS", help="alignments to evaluate, as many lines"
     )

@@ -33,7 +33,8 @@ def run(arguments: Namespace) -> None:
         translator.require_attention("align")
         line = _soft if arguments.soft else _hard(translator)
         for batch in shared.batches(read_pairs(*files), translator.config.search.batch_size):
-            write(map(line, translator.score_targets(*zip(*batch))))
+            sources, targets = zip(*batch)
+            write(map(line, translator.score_targets(sources, targets)))
 
 
 def _hard(translator):

@@ -1,4 +1,7 @@
-"""Arguments that several commands have, and what they stand for: models, input files, numbers."""
+"""Arguments that several commands have, and what they stand for: models, input files, numbers.
+
+Imports what reads YAML inside functions, so that ``--help`` answers at once.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,19 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rnnsearch_tf.config import load_config
-from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.files.reading import check_inputs, read_batches
-from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 if TYPE_CHECKING:
     from rnnsearch_tf.translation import Translator
 
-
 Item = TypeVar("Item")
 
 
 def add_model(
     parser: argparse.ArgumentParser,
-    settings: str = "change one option of the model, such as search.length_penalty=0.6; repeatable",
+    settings: str = "change an option, such as search.length_penalty=0.6; repeatable",
 ) -> None:
     """Add --model, which may be repeated, and --set."""
     parser.add_argument(
@@ -33,8 +32,8 @@ def add_model(
         action="append",
         required=True,
         metavar="RUN",
-        help="folder that `rnnsearch train` wrote, or the name of a model that comes with the"
-        " program; several form an ensemble",
+        help="run folder that `rnnsearch train` wrote, or name of a shipped model; several form an"
+        " ensemble",
     )
     add_settings(parser, settings)
 
@@ -66,9 +65,7 @@ def add_number(
 
 
 def add_beam_size(parser: argparse.ArgumentParser) -> None:
-    add_number(
-        parser, "--beam-size", "hypotheses kept at each step (default: the run's search.beam_size)"
-    )
+    add_number(parser, "--beam-size", "hypotheses kept at each step (default: the run's)")
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -84,13 +81,13 @@ def add_files(parser: argparse.ArgumentParser, purpose: str) -> None:
         nargs="*",
         default=["-"],
         metavar="FILE",
-        help=f"{purpose}, one a line, UTF-8, plain or .gz; none or -: standard input",
+        help=f"{purpose}, one a line, UTF-8, plain or gzip; none or -: standard input",
     )
 
 
 def add_pair(parser: argparse.ArgumentParser) -> None:
     """Add two parallel files."""
-    parser.add_argument("source", metavar="SOURCE", help="source sentences, UTF-8, plain or .gz")
+    parser.add_argument("source", metavar="SOURCE", help="source sentences, UTF-8, plain or gzip")
     parser.add_argument("target", metavar="TARGET", help="target sentences, as many lines")
 
 
@@ -135,6 +132,10 @@ def line_progress(doing: str, output: str | None = None) -> Any:
 
 def load_translator(arguments: argparse.Namespace) -> Translator:
     """Load the run or the export of --model, or an ensemble of runs, with the options of --set."""
+    from rnnsearch_tf.config import load_config
+    from rnnsearch_tf.export.publishing import exported_version
+    from rnnsearch_tf.runs.folder import Run
+
     for path in arguments.model:  # fail before the slow import of TensorFlow
         if exported_version(path) is None:
             load_config(Run.open(path).config, arguments.set)

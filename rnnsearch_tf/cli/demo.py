@@ -1,9 +1,9 @@
 """Run an end-to-end demo on the built-in English-French corpus, in a few minutes on two cores.
 
-It shows each command that it runs: it trains configs/phrasebook.yaml, translates and scores held-out
-sentences, plots the alignment of a sentence whose adjective changes place, exports the model,
-serves it, and queries it over gRPC. An interrupted demo is resumed. Any other training in DIR is left
-untouched.
+It shows each command that it runs: it trains configs/phrasebook.yaml, translates and evaluates
+held-out sentences, plots the alignment of a sentence whose adjective changes place, exports the
+model, serves it, and queries it over gRPC. An interrupted demo is resumed. Any other training in
+DIR is left untouched.
 """
 
 import pathlib
@@ -59,9 +59,9 @@ def _show(*words: object) -> int:
     """Print a command, run it, and return its exit code."""
     from rnnsearch_tf.cli import main
 
-    words = [str(word) for word in words]
-    print(f"\n$ rnnsearch {shlex.join(words)}", flush=True)
-    return main.run(words)
+    command = [str(word) for word in words]
+    print(f"\n$ rnnsearch {shlex.join(command)}", flush=True)
+    return main.run(command)
 
 
 def _serve(run: Run) -> int:

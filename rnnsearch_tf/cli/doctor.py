@@ -9,7 +9,6 @@ there is an error. Writes nothing.
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import arguments as shared
-from rnnsearch_tf.config import load_config
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 
@@ -24,6 +23,8 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
+    from rnnsearch_tf.config import load_config
+
     config = load_config(arguments.config, overrides=arguments.set)
     import_tensorflow()
     from rnnsearch_tf.data.doctor import check_data

@@ -43,7 +43,7 @@ LABELS = {"bleu": "BLEU", "chrf": "chrF2", "tokenized_bleu": "BLEU, tokenized"}
 def arguments(parser: ArgumentParser) -> None:
     shared.add_model(parser)
     parser.add_argument(
-        "--source", required=True, metavar="F", help="source sentences, plain or .gz"
+        "--source", required=True, metavar="F", help="source sentences, plain or gzip"
     )
     parser.add_argument(
         "--reference",

@@ -2,8 +2,8 @@
 and an exit code.
 
 A command is a module in this folder with two functions: ``arguments(parser)`` declares its
-arguments, ``run(arguments)`` does the work. A module imports what needs TensorFlow inside ``run``,
-so that ``--help`` and usage errors answer at once.
+arguments, ``run(arguments)`` does the work. A module imports what needs TensorFlow or YAML inside
+``run``, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import difflib
 import importlib
+import itertools
 import logging
 import os
 import re
@@ -175,7 +176,7 @@ def _dispatch(argv) -> int | None:
 def _run_command(name, words) -> int | None:
     """Parse the words and call the module's run(); --quiet leaves out all but errors."""
     command = _module(name)
-    arguments = parser_of(name).parse_intermixed_args(words)
+    arguments = parser_of(name).parse(words)
     log = logging.getLogger("rnnsearch_tf")
     log.setLevel(getattr(command, "LOG_LEVEL", logging.WARNING))
     if not arguments.quiet:
@@ -206,13 +207,21 @@ def parser_of(name: str) -> Parser:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that raises UsageErrors, which name the nearest option."""
+    """An argument parser whose errors are UsageErrors."""
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """Parse the words; flags may stand between the others. The nearest of an unknown one is
+        named, before a missing one is.
+        """
+        known = ["--help", *re.findall(r"--[a-z-]+", self.format_usage())]
+        for word in itertools.takewhile(lambda word: word != "--", words):
+            flag = word.partition("=")[0]
+            if flag.startswith("--") and flag not in known:
+                self.error(f"unknown option {flag}{_nearest(flag, known)}")
+        return self.parse_intermixed_args(words)
 
     def error(self, message: str) -> NoReturn:
         message = " ".join(message.removeprefix("argument ").split())
-        if unknown := re.match(r"unrecognized arguments: (-[^\s=]+)", message):
-            known = re.findall(r"--[a-z-]+", self.format_help())
-            message = f"unknown option {unknown[1]}{_nearest(unknown[1], known)}"
         raise UsageError(f"{message}; see {self.prog} --help")
 
 
@@ -231,7 +240,3 @@ def _overview() -> str:
 def _nearest(name, names) -> str:
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
     return f"; did you mean {close[0]}?" if close else ""
-
-
-if __name__ == "__main__":
-    sys.exit(run())

@@ -7,16 +7,13 @@ default, unit, limits and meaning.
 """
 
 import difflib
+import json
 import operator
 import re
 import shutil
 import textwrap
 from argparse import ArgumentParser, Namespace
 
-import yaml
-
-from rnnsearch_tf.config import Config, option_fields, shipped_configs
-from rnnsearch_tf.config.option import LIMITS
 from rnnsearch_tf.errors import UsageError
 
 
@@ -30,6 +27,8 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
+    from rnnsearch_tf.config import shipped_configs
+
     name = arguments.name
     shipped = shipped_configs()
     if name is None:
@@ -41,6 +40,8 @@ def run(arguments: Namespace) -> None:
 
 
 def _list(shipped):
+    from rnnsearch_tf.config import option_fields
+
     column = 2 + max(map(len, shipped))
     print("configurations (rnnsearch options NAME prints one):")
     for name, path in shipped.items():
@@ -58,6 +59,8 @@ def _list(shipped):
 
 def _explain(name, shipped):
     """Print the options of this name, or whose name begins with it or has it in its last word."""
+    from rnnsearch_tf.config import Config, option_fields
+
     options = dict(option_fields())
     chosen = [
         option for option in options if option.startswith(name) or name in option.split(".")[-1]
@@ -73,16 +76,14 @@ def _explain(name, shipped):
     for option in chosen:
         metadata = options[option].metadata
         default = operator.attrgetter(option)(Config())
-        print(f"{option}: {_as_yaml(default)}{_limits(metadata)}")
+        print(f"{option}: {json.dumps(default)}{_limits(metadata)}")
         print(_wrapped(metadata["meaning"], "    ", "    "))
-
-
-def _as_yaml(value):
-    return yaml.safe_dump(value, default_flow_style=True).removesuffix("...\n").strip()
 
 
 def _limits(metadata):
     """The unit and limits of an option in parentheses, or an empty string."""
+    from rnnsearch_tf.config.option import LIMITS
+
     words = [metadata["unit"]] if metadata["unit"] else []
     words += [
         f"{word} {metadata[key]}" for key, (_, word) in LIMITS.items() if metadata[key] is not None

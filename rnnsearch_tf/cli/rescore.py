@@ -29,7 +29,7 @@ def arguments(parser: ArgumentParser) -> None:
         "files",
         nargs="*",
         metavar="FILE",
-        help="NBEST, or IN and OUT of a phrase table; UTF-8, plain or .gz",
+        help="NBEST, or IN and OUT of a phrase table; UTF-8, plain or gzip",
     )
 
 

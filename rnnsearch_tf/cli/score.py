@@ -22,6 +22,7 @@ def run(arguments: Namespace) -> None:
     with open_output() as write, shared.line_progress("scoring") as bar:
         translator = shared.load_translator(arguments)
         for batch in shared.batches(read_pairs(*files), translator.config.search.batch_size):
-            scores = translator.score(*zip(*batch))
+            sources, targets = zip(*batch)
+            scores = translator.score(sources, targets)
             write(f"{score:.6f}" for score in scores)
             bar.update(len(scores))

@@ -27,10 +27,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import arguments as shared
-from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 
@@ -62,8 +59,13 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
+    from rnnsearch_tf.config import load_config
+    from rnnsearch_tf.data.corpus import check_files
+    from rnnsearch_tf.runs.folder import Run
+
     path = arguments.config
     if path is None and arguments.resume:
+        Run(arguments.output).refuse_resuming()
         path = Run(arguments.output).config
     if path is None:
         raise UsageError("expected --config F.yaml, got none; only --resume can do without it")

@@ -1,39 +1,21 @@
 """Translate text: standard input or the named files, one sentence a line.
 
-Each line of input, also an empty one, gives exactly one line of output; with --n-best N, the N
-lines of its n-best list. Input is translated as soon as it arrives.
+Each line of input, also an empty one, gives exactly one line of output, as soon as it arrives. RUN
+may also be an export, DIR/N, or DIR for its highest version; the search of an export is fixed.
 
-RUN may also be an export, DIR/N, or DIR for its highest version. The search of an export is fixed.
+Scores are natural logarithms; higher is better. log_probability, of the whole translation with its
+end symbol, is not length-normalized. Hypotheses are ranked by score = log_probability / length^A,
+A = search.length_penalty. finished is false for one that search.maximum_length_ratio cut.
 
-Output:
-  the translation; --alignment adds links after a tab
-  --n-best N   Moses n-best list: id ||| text ||| LogProbability= … Length= … ||| score; --alignment
-               adds links as a fifth field
-  --json       one object a line: text, score, log_probability, tokens, finished, source_tokens,
-               alignment with --alignment, and nbest with --n-best
-
-Scores are natural logarithms; higher is better. log_probability is that of the whole translation,
-the end symbol included, not length-normalized. Hypotheses are ranked by score = log_probability /
-length^A, where A is search.length_penalty: it is length-normalized unless A is 0. finished is false
-for a translation that was cut at search.maximum_length_ratio.
-
-Probabilities, by --probabilities, are the model's own: for a token exp(log p), for the sentence the
+Links are Pharaoh links, source-target, of words from 0; every target word is linked to the source
+word with the highest attention. In JSON, alignment is the attention matrix: a row for each target
+token, a column for each source token, the end symbols last. The probability of a sentence is the
 geometric mean over its tokens, the end symbol included.
-text: two more columns, after tabs, the second with a number for each token; json: `probability` and
-`token_probabilities`.
-
-Paragraphs: with --split-sentences, a line may have several sentences. They are translated one by
-one, and give one line again. text: the sentences joined; json: `text`, and `sentences`, a list
-with an object for each as above: scores, alignments and probabilities are those of a sentence.
-
-Alignments: links are Pharaoh links, source-target from 0, without the end symbols; every target
-word is linked to the source word with the highest attention. Words are tokens, or, if tokens are
-pieces, the words that they form. In JSON, alignment is the attention matrix, a row for each target
-token, a column for each source token, the end symbols last.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from argparse import ArgumentParser, Namespace
@@ -41,12 +23,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.cli import arguments as shared
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.reading import check_inputs
 from rnnsearch_tf.files.writing import open_output
-from rnnsearch_tf.text.sentences import check_splitting, join_sentences, split_sentences
 
 if TYPE_CHECKING:
+    from rnnsearch_tf.translation import Translator
     from rnnsearch_tf.translation.results import Hypothesis, Translation
 
 
@@ -54,32 +36,36 @@ def arguments(parser: ArgumentParser) -> None:
     shared.add_model(parser)
     shared.add_beam_size(parser)
     shared.add_number(
-        parser, "--n-best", "hypotheses for each sentence, at most the beam size", default=1
-    )
-    shared.add_switch(parser, "--json", "write JSON, see above")
-    shared.add_switch(parser, "--alignment", "also write alignments")
-    shared.add_switch(
-        parser, "--probabilities", "also write the probability of the sentence and of each token"
+        parser,
+        "--n-best",
+        "write N lines a sentence: id ||| text ||| LogProbability= … Length= … ||| score",
+        default=1,
     )
     shared.add_switch(
         parser,
-        "--replace-unknown",
-        "replace each unknown word by the source word with the highest attention",
+        "--json",
+        "write an object a line: text, score, log_probability, tokens, finished, source_tokens",
+    )
+    shared.add_switch(parser, "--alignment", "add links: after a tab, or as the list's last field")
+    shared.add_switch(parser, "--probabilities", "add those of the sentence and of each token")
+    shared.add_switch(
+        parser, "--replace-unknown", "replace unknown words by source words, by attention"
     )
     shared.add_switch(
-        parser, "--split-sentences", "cut each line into sentences, and translate these"
+        parser,
+        "--split-sentences",
+        "cut lines into sentences, and join their translations; in JSON, `sentences` has each",
     )
     shared.add_output(parser)
     shared.add_files(parser, "text to translate")
 
 
 def run(arguments: Namespace) -> None:
-    form = "json" if arguments.json else "nbest" if arguments.n_best > 1 else "text"
-    _check(arguments, form)
+    _check(arguments)
+    check_inputs(arguments.files)
     search = {"nbest": arguments.n_best}
     search |= {"beam_size": arguments.beam_size} if arguments.beam_size else {}
     search |= {"replace_unknown": True} if arguments.replace_unknown else {}
-    check_inputs(arguments.files)
     with open_output(arguments.output) as write:
         if sys.stdin.isatty() and arguments.files == ["-"]:
             print(
@@ -90,114 +76,91 @@ def run(arguments: Namespace) -> None:
         translator = shared.load_translator(arguments)
         if arguments.alignment:
             translator.require_attention("--alignment")
-        languages = translator.config.source.language, translator.config.target.language
-        if arguments.split_sentences:
-            check_splitting(languages[0])
-        lines_of = _Lines(translator, arguments, form)
         translator.translate([], **search)  # refuses a wrong option before it reads any text
-        search_config = {name: value for name, value in search.items() if name != "nbest"}
-        size = translator.search_config(**search_config).batch_size
-        done = 0
+        batches = shared.input_batches(arguments.files, translator.config.search.batch_size)
+        number = 0  # of the next line
         with shared.line_progress("translating", arguments.output) as bar:
-            for texts in shared.input_batches(arguments.files, size):
+            for texts in batches:
                 if arguments.split_sentences:
-                    cut = [split_sentences(text, languages[0]) for text in texts]
+                    write(_paragraphs(translator, texts, search, arguments))
                 else:
-                    cut = [[text] for text in texts]
-                sentences = [sentence for line in cut for sentence in line]
-                try:
-                    translations = translator.translate(sentences, **search)
-                except UserError as error:
-                    lines = f"lines {done + 1} to {done + len(texts)}"
-                    raise type(error)(f"{lines}: {error}") from None
-                lines = lines_of(translations)
-                if arguments.split_sentences:
-                    lines = _paragraphs(cut, translations, lines, form, languages[1])
-                write(lines)
-                done += len(texts)
+                    translations = translator.translate(texts, **search)
+                    write(_lines(translations, number, translator.has_pieces, arguments))
+                number += len(texts)
                 bar.update(len(texts))
 
 
-def _check(arguments, form):
+def _check(arguments: Namespace) -> None:
     """Refuse combinations that have no output, before the model is loaded."""
-    if form == "nbest" and arguments.probabilities:
+    is_list = arguments.n_best > 1 and not arguments.json
+    if is_list and arguments.probabilities:
         raise UsageError("--probabilities: expected no n-best list with it; add --json")
-    if arguments.split_sentences and form == "nbest":
-        raise UsageError(
-            "--split-sentences: expected no --n-best with it, whose lists cannot be joined"
-        )
-    if arguments.split_sentences and form == "text":
-        for flag in ("alignment", "probabilities"):
-            if getattr(arguments, flag):
-                raise UsageError(
-                    f"--split-sentences: expected --json with it and --{flag}, got text; JSON has"
-                    " them for each sentence"
-                )
+    if is_list and arguments.split_sentences:
+        raise UsageError("--split-sentences: expected no n-best list with it; add --json")
+    for flag in ("alignment", "probabilities"):
+        if arguments.split_sentences and not arguments.json and getattr(arguments, flag):
+            raise UsageError(
+                f"--{flag}: expected --json with it and --split-sentences, got text; add --json,"
+                " which has them for each sentence"
+            )
 
 
-class _Lines:
-    """Turns translations into lines of output, one a sentence, or one a hypothesis of a list."""
-
-    def __init__(self, translator: Any, arguments: Namespace, form: str) -> None:
-        self.translator = translator
-        self.arguments = arguments
-        self.form = form
-        self.number = 0  # of the next sentence
-
-    def __call__(self, translations: Sequence[Translation]) -> Iterator[str]:
-        for translation in translations:
-            yield from self._lines(translation)
-            self.number += 1
-
-    def _lines(self, translation: Translation) -> Iterator[str]:
+def _lines(
+    translations: Sequence[Translation], first: int, pieces: Any, arguments: Namespace
+) -> Iterator[str]:
+    """Yield the lines of output; `first` is the number of the first sentence."""
+    for number, translation in enumerate(translations, first):
         source = translation.source_tokens
-        if self.form == "nbest":
+        if arguments.json:
+            yield json.dumps(_fields(translation, arguments), ensure_ascii=False)
+        elif arguments.n_best > 1:
             for hypothesis in translation.nbest:
-                yield self._moses_line(hypothesis, source)
-            return
-        if self.form == "text":
+                fields = [
+                    str(number),
+                    hypothesis.text.replace("|||", "| | |"),  # no field has the separator
+                    f"LogProbability= {hypothesis.log_probability:.6f}"
+                    f" Length= {len(hypothesis.tokens)}",
+                    f"{hypothesis.score:.6f}",
+                ]
+                fields += [_links(hypothesis, source, pieces)] if arguments.alignment else []
+                yield " ||| ".join(fields)
+        else:
             columns = [translation.text]
-            columns += [self._links(translation, source)] if self.arguments.alignment else []
-            if self.arguments.probabilities:
+            columns += [_links(translation, source, pieces)] if arguments.alignment else []
+            if arguments.probabilities:
                 tokens = " ".join(f"{p:.3f}" for _, p in _token_probabilities(translation))
                 columns += [f"{translation.probability:.3f}", tokens]
             yield "\t".join(columns)
-            return
-        fields = self._fields(translation) | {"source_tokens": source}
-        if self.arguments.n_best > 1:
-            fields["nbest"] = [self._fields(hypothesis) for hypothesis in translation.nbest]
-        if self.arguments.probabilities:
-            tokens = [[token, round(p, 4)] for token, p in _token_probabilities(translation)]
-            fields["probability"] = round(translation.probability, 4)
-            fields["token_probabilities"] = tokens
-        yield json.dumps(fields, ensure_ascii=False)
 
-    def _fields(self, hypothesis: Hypothesis) -> dict[str, Any]:
+
+def _fields(translation: Translation, arguments: Namespace) -> dict[str, Any]:
+    """A translation for JSON."""
+
+    def of_hypothesis(hypothesis: Hypothesis) -> dict[str, Any]:
         names = ("text", "score", "log_probability", "tokens", "finished")
         fields = {name: getattr(hypothesis, name) for name in names}
-        if self.arguments.alignment:
-            from rnnsearch_tf.alignment.links import as_lists
-
+        if arguments.alignment:
             fields["alignment"] = as_lists(hypothesis.alignment)
         return fields
 
-    def _links(self, hypothesis: Hypothesis, source: list[str]) -> str:
-        from rnnsearch_tf.alignment.links import word_links
-        from rnnsearch_tf.alignment.pharaoh import as_pharaoh
+    from rnnsearch_tf.alignment.links import as_lists
 
-        pieces = self.translator.has_pieces
-        return as_pharaoh(word_links(hypothesis.alignment, source, hypothesis.tokens, pieces))
+    fields = of_hypothesis(translation) | {"source_tokens": translation.source_tokens}
+    if arguments.n_best > 1:
+        fields["nbest"] = [of_hypothesis(hypothesis) for hypothesis in translation.nbest]
+    if arguments.probabilities:
+        tokens = [[token, round(p, 4)] for token, p in _token_probabilities(translation)]
+        fields["probability"] = round(translation.probability, 4)
+        fields["token_probabilities"] = tokens
+    return fields
 
-    def _moses_line(self, hypothesis: Hypothesis, source: list[str]) -> str:
-        text = hypothesis.text.replace("|||", "| | |")  # the separator may not occur in a field
-        fields = [
-            str(self.number),
-            text,
-            f"LogProbability= {hypothesis.log_probability:.6f} Length= {len(hypothesis.tokens)}",
-            f"{hypothesis.score:.6f}",
-        ]
-        fields += [self._links(hypothesis, source)] if self.arguments.alignment else []
-        return " ||| ".join(fields)
+
+def _links(hypothesis: Hypothesis, source: list[str], pieces: Any) -> str:
+    """Its Pharaoh links."""
+    from rnnsearch_tf.alignment.links import word_links
+    from rnnsearch_tf.alignment.pharaoh import as_pharaoh
+
+    return as_pharaoh(word_links(hypothesis.alignment, source, hypothesis.tokens, pieces))
 
 
 def _token_probabilities(translation: Translation) -> list[tuple[str, float]]:
@@ -207,15 +170,20 @@ def _token_probabilities(translation: Translation) -> list[tuple[str, float]]:
     return list(zip(translation.tokens, np.exp(translation.token_log_probabilities).tolist()))
 
 
-def _paragraphs(cut, translations, lines, form, language):
-    """Yield the output line of each paragraph, from the translation and the line of each sentence;
-    `cut` has the sentences of each paragraph.
-    """
-    pairs = iter(zip(translations, lines))
-    for sentences in cut:
-        done = [next(pairs) for _ in sentences]
-        text = join_sentences((translation.text for translation, _ in done), language)
-        if form == "json":
-            objects = ", ".join(line for _, line in done)
-            text = f'{{"text": {json.dumps(text, ensure_ascii=False)}, "sentences": [{objects}]}}'
+def _paragraphs(
+    translator: Translator, texts: Sequence[str], search: dict[str, Any], arguments: Namespace
+) -> Iterator[str]:
+    """Yield the output line of each paragraph, whose sentences are translated one by one."""
+    from rnnsearch_tf.text.sentences import join_sentences, split_sentences
+
+    config = translator.config
+    paragraphs = [split_sentences(text, config.source.language) for text in texts]
+    sentences = [sentence for paragraph in paragraphs for sentence in paragraph]
+    translations = iter(translator.translate(sentences, **search))
+    for paragraph in paragraphs:
+        parts = list(itertools.islice(translations, len(paragraph)))
+        text = join_sentences((part.text for part in parts), config.target.language)
+        if arguments.json:
+            objects = [_fields(part, arguments) for part in parts]
+            text = json.dumps({"text": text, "sentences": objects}, ensure_ascii=False)
         yield text

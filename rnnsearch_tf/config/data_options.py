@@ -22,7 +22,7 @@ class DataConfig:
     )
     train_source: str | tuple[str, ...] | None = option(
         None,
-        "training text, source side, one sentence a line, plain or .gz: a file, or a list such as"
+        "training text, source side, one sentence a line, plain or gzip: a file, or a list such as"
         " [a.en, b.en.gz]",
     )
     train_target: str | tuple[str, ...] | None = option(

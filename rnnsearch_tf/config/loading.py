@@ -2,14 +2,13 @@
 
 Values have this precedence, later ones win::
 
-    defaults  <  base files  <  the YAML file  <  --set section.key=value
+    defaults  <  base files  <  the YAML file  <  values from Python  <  --set section.key=value
 
 A YAML file may begin with ``base:``, the name of a shipped configuration or the path of a file,
-relative to the file that names it. A base may have a base. Values are merged section by section; a
-list replaces the list below it. What was merged is checked once, and an error names the file, or
-the ``--set``, that has the value.
+relative to the file that names it. A base may have a base. A list replaces the list below it. What
+is left is checked once, and an error names the file, or the ``--set``, that has the value.
 
-Nothing here imports TensorFlow, so that ``--help`` and the checks respond at once.
+Nothing here imports TensorFlow, so that the checks respond at once.
 
 Example:
     >>> config = load_config("groundhog", overrides=["model.hidden_size=8"])
@@ -24,7 +23,7 @@ import difflib
 import functools
 import pathlib
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -40,11 +39,8 @@ SectionT = typing.TypeVar("SectionT")
 Tree = dict[str, Any]
 """Options as nested dictionaries, as a YAML file has them."""
 
-LONGEST_CHAIN = 20
-"""Files that may be bases of each other; a longer chain is a circle."""
-
-LAST_WITH_ALL = "ff94a411"
-"""The last commit that has every option of the configurations that were saved before."""
+Layer = tuple[str, dict[str, Any]]
+"""(file or ``--set``, {dotted name: value})"""
 
 
 def load_config(
@@ -55,7 +51,7 @@ def load_config(
     Args:
         path: YAML file, or the name of a shipped configuration, or None for the defaults.
         overrides: strings ``section.key=value``; the value is read as YAML.
-        values: nested dictionary to use instead of a file.
+        values: nested dictionary of options.
 
     Returns:
         Config: frozen; every value has its declared type and lies within its limits. An option of
@@ -75,25 +71,14 @@ def load_section(
     overrides: Sequence[str] = (),
     values: Tree | None = None,
 ) -> SectionT:
-    """Read a dataclass of options from its own file, as :func:`load_config` does.
-
-    Args:
-        default: the dataclass with its defaults.
-        path, overrides, values: as in :func:`load_config`.
-    """
-    if path is not None and values:
-        raise UsageError(
-            f"load_config: expected path or values, got both, {path} and {', '.join(values)}; leave"
-            " one out, or change the file's options with overrides"
-        )
-    layers = _read_with_bases(path) if path is not None else [("configuration", values or {})]
-    changes = [(f"--set {text}", _parsed(text)) for text in overrides]
-    below = _merged(layers)
-    tree = _merged([*layers, *changes])
+    """Read a dataclass of options, such as `default`, as :func:`load_config` does."""
+    layers = _read_with_bases(path) if path is not None else []
+    layers += [("configuration", dict(_flat(values)))] if values else []
+    changes = [(f"--set {text}", dict(_flat(_parsed(text)))) for text in overrides]
     if isinstance(default, Config):
-        _check_system(layers[-1:], _system(below))
-        _check_system(changes, _system(tree))
-    return _build(default, tree, [*layers, *changes])
+        _check_system(layers[-1:], layers)
+        _check_system(changes, layers + changes)
+    return _changed(default, layers + changes)
 
 
 def save_config(config: Section, path: AnyPath) -> None:
@@ -112,9 +97,7 @@ def shipped_configs() -> dict[str, pathlib.Path]:
 
 def option_fields() -> Iterator[tuple[str, dataclasses.Field[Any]]]:
     """Yield (dotted name, dataclass field) of every option, in declared order."""
-    for section in dataclasses.fields(Config):
-        for field in dataclasses.fields(getattr(Config(), section.name)):
-            yield f"{section.name}.{field.name}", field
+    return ((name, field) for name, (_, field) in _options(Config).items())
 
 
 def check_value(name: str, value: Any, where: str | None = None) -> Any:
@@ -128,33 +111,42 @@ def check_value(name: str, value: Any, where: str | None = None) -> Any:
     Raises:
         UsageError: the value has the wrong type or is out of range.
     """
-    section, _, key = name.partition(".")
-    owner = typing.get_type_hints(Config)[section]
-    hint = typing.get_type_hints(owner)[key]
-    return check_field(value, hint, owner.__dataclass_fields__[key], where or name)
+    return check_field(value, *_options(Config)[name], where or name)
 
 
-Layer = tuple[str, Tree]
-"""(file or override, its values)"""
+@functools.cache
+def _options(section: type) -> dict[str, tuple[Any, dataclasses.Field[Any]]]:
+    """{dotted name: (type, field)} of the options of a dataclass and of its sections."""
+    hints = typing.get_type_hints(section)
+    options: dict[str, tuple[Any, dataclasses.Field[Any]]] = {}
+    for field in dataclasses.fields(section):
+        hint = hints[field.name]
+        if dataclasses.is_dataclass(hint):
+            below = _options(typing.cast(type, hint)).items()
+            options |= {f"{field.name}.{name}": option for name, option in below}
+        else:
+            options[field.name] = hint, field
+    return options
 
 
 def _read_with_bases(path: AnyPath) -> list[Layer]:
     """The layers of a YAML file, by rising precedence: its bases, then the file itself."""
     layers: list[Layer] = []
+    files: list[pathlib.Path] = []
     base: Any = str(path)
     folder = pathlib.Path()
-    while len(layers) < LONGEST_CHAIN:
+    while base is not None:
         try:
             name, file = _file(base, folder)
             tree = _read(file)
         except UsageError as error:
             raise UsageError(f"{layers[0][0]}: base: {error}" if layers else error) from None
-        layers.insert(0, (name, tree))
-        if "base" not in tree:
-            return layers
-        base = tree.pop("base")
-        folder = file.parent
-    raise UsageError(f"{path}: base: expected a chain of bases that ends, got {name} again")
+        if file.resolve() in files:
+            raise UsageError(f"{path}: base: expected a chain of bases that ends, got {name} again")
+        files.append(file.resolve())
+        base, folder = tree.pop("base", None), file.parent
+        layers.insert(0, (name, dict(_flat(tree))))
+    return layers
 
 
 def _file(name: Any, folder: pathlib.Path) -> tuple[str, pathlib.Path]:
@@ -166,11 +158,6 @@ def _file(name: Any, folder: pathlib.Path) -> tuple[str, pathlib.Path]:
     path = folder / name
     if path.is_file() or path.suffix or path.name != name:
         return str(path), path
-    return name, _shipped(name)
-
-
-def _shipped(name: str) -> pathlib.Path:
-    """The path of a shipped configuration."""
     shipped = shipped_configs()
     if name not in shipped:
         close = difflib.get_close_matches(name, shipped, n=1)
@@ -179,7 +166,7 @@ def _shipped(name: str) -> pathlib.Path:
             f"{name}: expected a YAML configuration file or the name of a shipped one, found"
             f" neither; {hint}"
         )
-    return shipped[name]
+    return name, shipped[name]
 
 
 def _read(path: pathlib.Path) -> Tree:
@@ -203,100 +190,88 @@ def _read(path: pathlib.Path) -> Tree:
 
 
 def _parsed(text: str) -> Tree:
-    """``section.key=value`` as a nested dictionary."""
+    """``section.key=value`` as {"section.key": value}."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise UsageError(
             f"--set {text}: expected section.key=value, for example model.hidden_size=256"
         )
     try:
-        update = yaml.safe_load(value)
+        return {name.strip(): yaml.safe_load(value)}
     except (yaml.YAMLError, ValueError):
         raise UsageError(f"--set {text}: expected a YAML value after '='") from None
-    for key in reversed(name.strip().split(".")):
-        update = {key: update}
-    return update
 
 
-def _merge(below: Tree, above: Tree) -> Tree:
-    merged = dict(below)
-    for key, value in above.items():
-        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
-        merged[key] = _merge(merged[key], value) if both else value
-    return merged
+def _flat(tree: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield (dotted name, value); the value of an empty section is {}."""
+    for key, value in tree.items():
+        if isinstance(value, dict) and value:
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
-def _merged(layers: Sequence[Layer]) -> Tree:
-    return functools.reduce(_merge, (tree for _, tree in layers), {})
+def _merged(layers: Sequence[Layer]) -> dict[str, tuple[str, Any]]:
+    """{dotted name: (file or ``--set`` that has it, value)}"""
+    return {name: (where, value) for where, values in layers for name, value in values.items()}
 
 
-_NOTHING = object()
-
-
-def _value(tree: Any, name: str) -> Any:
-    """The value of a dotted name in nested dictionaries, or _NOTHING."""
-    for key in name.split("."):
-        if not isinstance(tree, dict) or key not in tree:
-            return _NOTHING
-        tree = tree[key]
-    return tree
-
-
-def _system(tree: Tree) -> Any:
-    found = _value(tree, "model.system")
-    return Config().model.system if found is _NOTHING else found
-
-
-def _check_system(layers: Sequence[Layer], system: Any) -> None:
-    """Refuse values of options that the system does not have."""
-    tree = _merged(layers)
-    for name, field in option_fields():
+def _check_system(given: Sequence[Layer], layers: Sequence[Layer]) -> None:
+    """Refuse given values of options that the system, which all layers decide, does not have."""
+    _, system = _merged(layers).get("model.system", ("", Config().model.system))
+    values = _merged(given)
+    for name, (_, field) in _options(Config).items():
         systems = field.metadata["systems"]
-        value = _value(tree, name)
-        if systems and system not in systems and value not in (_NOTHING, field.default):
+        where, value = values.get(name, ("", field.default))
+        if systems and system not in systems and value != field.default:
             raise UsageError(
-                f"{_place(name, layers)}: {name}: expected model.system to be"
-                f" {' or '.join(systems)}, got {system}, which has no such option; leave it out"
+                f"{where}: {name}: expected model.system to be {' or '.join(systems)}, got"
+                f" {system}, which has no such option; leave it out"
             )
 
 
-def _build(default: Section, tree: Tree, layers: Sequence[Layer], prefix: str = "") -> Any:
-    """The dataclass `default` with the values of a dictionary, every key and value checked."""
-    hints = typing.get_type_hints(type(default))
-    fields = {field.name: field for field in dataclasses.fields(default)}
-    values = {}
-    for key, value in tree.items():
-        name = f"{prefix}{key}"
-        where = f"{_place(name, layers)}: {name}"
-        if key not in fields:
-            raise UsageError(f"{where}: unknown option{_hint(name, fields, layers)}")
-        if not dataclasses.is_dataclass(hints[key]):
-            values[key] = check_field(value, hints[key], fields[key], where)
-        elif isinstance(value, dict):
-            values[key] = _build(getattr(default, key), value, layers, f"{name}.")
-        else:
-            raise UsageError(f"{where}: expected a section of `key: value` lines, got {value!r}")
+def _changed(default: SectionT, layers: Sequence[Layer]) -> SectionT:
+    """The dataclass `default` with the values of the layers, every name and value checked."""
+    options = _options(typing.cast(type, type(default)))
+    sections = {name.partition(".")[0] for name in options if "." in name}
+    checked = {}
+    for name, (where, value) in _merged(layers).items():
+        if name in options:
+            checked[name] = check_field(value, *options[name], f"{where}: {name}")
+        elif name not in sections:
+            hint = _hint(name, [*options, *sections])
+            raise UsageError(f"{where}: {name}: unknown option; {hint}")
+        elif value != {}:
+            raise UsageError(
+                f"{where}: {name}: expected a section of `key: value` lines, got {value!r}"
+            )
     try:
-        return dataclasses.replace(default, **values)
-    except UsageError as error:
+        return _replaced(default, checked)
+    except UsageError as error:  # two options that do not go together
         raise UsageError(f"{layers[-1][0]}: {error}") from None
 
 
-def _place(name: str, layers: Sequence[Layer]) -> str:
-    """The file or override that sets an option: the last one that has it."""
-    places = (where for where, tree in reversed(layers) if _value(tree, name) is not _NOTHING)
-    return next(places, layers[-1][0])
+def _replaced(default: SectionT, values: Mapping[str, Any]) -> SectionT:
+    """The dataclass with other values, by dotted names."""
+    own: dict[str, Any] = {}
+    below: dict[str, dict[str, Any]] = {}
+    for name, value in values.items():
+        section, dot, rest = name.partition(".")
+        if dot:
+            below.setdefault(section, {})[rest] = value
+        else:
+            own[name] = value
+    own |= {name: _replaced(getattr(default, name), below[name]) for name in below}
+    return typing.cast(SectionT, dataclasses.replace(typing.cast(Any, default), **own))
 
 
-def _hint(name: str, fields: Sequence[str], layers: Sequence[Layer]) -> str:
-    """What to do about an unknown option."""
-    if pathlib.PurePath(_place(name, layers)).name == "config.yaml":  # training wrote it
-        return f"; options were removed after commit {LAST_WITH_ALL}, which still reads it"
-    prefix, _, key = name.rpartition(".")
-    close = difflib.get_close_matches(key, fields, n=1)
-    if close:
-        return f"; did you mean {prefix and prefix + '.'}{close[0]}?"
-    elsewhere = {name.rpartition(".")[2]: name for name, _ in option_fields()}
-    if key in elsewhere:
-        return f"; did you mean {elsewhere[key]}?"
-    return f"; expected one of {', '.join(fields)}"
+def _hint(name: str, names: Sequence[str]) -> str:
+    """The nearest name to an unknown one."""
+    section, _, key = name.rpartition(".")
+    keys = [each.rpartition(".")[2] for each in names if each.rpartition(".")[0] == section]
+    elsewhere = [each for each in names if each.endswith(f".{key}")]
+    if close := difflib.get_close_matches(key, keys, n=1):
+        return f"did you mean {section and section + '.'}{close[0]}?"
+    if elsewhere:
+        return f"did you mean {elsewhere[0]}?"
+    return f"expected one of {', '.join(keys)}" if keys else _hint(section, names)

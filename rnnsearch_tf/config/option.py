@@ -51,9 +51,9 @@ def option(
         pattern: regular expression of a language code.
         systems: values of ``model.system`` that have this option; None: all.
     """
-    metadata = dict(meaning=meaning, unit=unit, choices=choices, pattern=pattern, systems=systems)
-    metadata |= dict(minimum=minimum, maximum=maximum, above=above)
-    return dataclasses.field(default=default, metadata=metadata)
+    kinds = dict(meaning=meaning, unit=unit, choices=choices, pattern=pattern, systems=systems)
+    limits = dict(minimum=minimum, maximum=maximum, above=above)
+    return dataclasses.field(default=default, metadata={**kinds, **limits})
 
 
 def check_field(value: Any, hint: Any, field: dataclasses.Field[Any], where: str) -> Any:

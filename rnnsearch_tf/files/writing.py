@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import naming
@@ -27,24 +28,24 @@ def open_output(name: AnyPath | None = None) -> Iterator[Write]:
     Raises:
         UserError: the file cannot be written.
     """
-    is_file = name not in (None, "-")
-    with naming(name or "standard output"):
-        stream = sys.stdout
-        if is_file:
-            stream = (gzip.open if str(name).endswith(".gz") else open)(
-                name, "wt", encoding="utf-8", newline="\n"
-            )
+    path = None if name in (None, "-") else str(name)
+    place = path or "standard output"
+    stream: Any = sys.stdout
+    if path:
+        with naming(place):
+            opened = gzip.open if path.endswith(".gz") else open
+            stream = opened(path, "wt", encoding="utf-8", newline="\n")
 
     def write(lines: Iterable[str]) -> None:
         for line in lines:
-            with naming(name or "standard output"):
+            with naming(place):
                 stream.write(line.replace("\r", " ").replace("\n", " ") + "\n")
-        with naming(name or "standard output"):
+        with naming(place):
             stream.flush()
 
     try:
         yield write
     finally:
-        if is_file:
-            with naming(name):  # closing writes what the disk did not take before
+        if path:
+            with naming(place):  # closing writes what the disk did not take before
                 stream.close()

@@ -21,7 +21,6 @@ from rnnsearch_tf.training import fit
 
 MODEL = ["--model", "RUN"]
 TRAIN = ["train", "--output", "out", "--config"]
-INIT = ["init", "mine"]
 
 KINDS = [
     # the command and its flags
@@ -29,6 +28,7 @@ KINDS = [
     (2, "help zzzzzz", "unknown command 'zzzzzz'; see rnnsearch --help"),
     (2, "translate --model x --beamsize=3", "unknown option --beamsize; did you mean --beam-size?"),
     (2, "translate", "required: --model; see rnnsearch translate --help"),
+    (2, "translate --modle x", "unknown option --modle; did you mean --model?"),
     (2, "translate --model x --beam-size 0", "--beam-size: expected a whole number, at least 1"),
     (2, "sample --model x -n many", "-n: expected a whole number, at least 1, got 'many'"),
     (2, "serve --model-name x --model-base-path . --port 99999", "--port: expected .* to 65535"),
@@ -38,10 +38,21 @@ KINDS = [
     (2, "options phrasebok", "did you mean phrasebook?"),
     (2, "translate --model x --n-best 2 --probabilities", "--probabilities: expected .* --json"),
     (2, "translate --model x --n-best 2 --split-sentences", "--split-sentences: expected no"),
-    (2, "translate --model x --alignment --split-sentences", "expected --json with it"),
+    (2, "translate --model x --alignment --split-sentences", "--alignment: expected --json with"),
+    (2, "init mine --pairs x --columns 1", "--columns 1: expected two of the table --pairs"),
+    (2, "init mine --pairs x --source x", "--pairs: expected no --source beside it, got both"),
+    (2, "init mine --source x", "expected --source F and --target F, or --pairs F, got --source"),
+    (2, "init mine --source x --target y --source-language e!", "--source-language: expected a"),
+    (1, "init text --source text --target three", "text: expected nothing there, found a file"),
+    (1, "init mine --source text --target text", "text: expected two files, .* one file twice"),
+    (1, "init mine --source text --target three", "three:3: expected as many lines as in text"),
+    (1, "init mine --pairs text --columns 1,2", "text:1: expected at least 2 columns, got 1"),
+    (2, "init mine --pairs text --columns en,fr", "text, got en; its names are The door is white."),
     (2, "rescore --model x list", "expected --source SOURCE NBEST, or --phrase-table IN OUT"),
     # configurations
     (2, "train --output x", "expected --config F.yaml, got none"),
+    (1, [*TRAIN, "empty.yaml"], "empty, empty: expected at least one pair of sentences"),
+    (1, [*TRAIN, "unequal.yaml"], "three:3: expected as many lines as in text, which has 2, got 3"),
     (2, [*TRAIN, "no.yaml"], "no.yaml: expected a YAML configuration file, found none"),
     (2, [*TRAIN, "bad.yaml"], "bad.yaml: model.hiden_size: unknown option; did you mean"),
     (2, [*TRAIN, "phrasebook", "--set", "model.layers=2"], "--set model.layers=2: .* leave it out"),
@@ -77,7 +88,7 @@ KINDS = [
     (1, "score --model . text text", "without config.yaml, vocabulary.source.txt"),
     (1, "score --model tatoeba-en-f text text", "did you mean tatoeba-en-fr?"),
     (1, "translate --model HOLLOW text", "training has not evaluated the model yet"),
-    (2, "train --resume --output empty-folder", "empty-folder/config.yaml: expected a YAML"),
+    (1, "train --resume --output none", "none/checkpoints/state.json: expected a saved training"),
     (2, [*TRAIN[:2], "RUN", "--config", "phrasebook"], "RUN: expected a folder without a train"),
     (
         1,
@@ -110,6 +121,10 @@ def place(tmp_path_factory):
     (folder / "latin").write_bytes(b"ok\ncaf\xe9\n")
     (folder / "empty").write_text("")
     (folder / "bad.yaml").write_text("model: {hiden_size: 3}\n")
+    for name, target in (("empty", "empty"), ("unequal", "three")):
+        source = "empty" if name == "empty" else "text"
+        text = f"data: {{train_source: {source}, train_target: {target}}}\n"
+        (folder / f"{name}.yaml").write_text(text)
     return folder
 
 

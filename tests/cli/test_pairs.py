@@ -48,13 +48,6 @@ def test_an_unknown_word_scores_as_the_one_word_it_is(rnnsearch, run_folder, fil
     assert len(out) == 2 and out[0] == out[1] and len(out[0].split()) == 6
 
 
-@pytest.mark.parametrize("verb", ["score", "align"])
-def test_unequal_line_counts(rnnsearch, run_folder, files, verb):
-    files[1].write_text("one\n")
-    _, err = rnnsearch(verb, "--model", run_folder, *files, code=1)
-    assert f"{files[0]}:2: expected as many lines as in {files[1]}, which has 1" in err
-
-
 def test_alignments_hard_and_soft(rnnsearch, run_folder, files, translator):
     hard, _ = rnnsearch("align", "--model", run_folder, *files)
     soft, _ = rnnsearch("align", "--model", run_folder, "--soft", *files)

@@ -58,17 +58,3 @@ def test_sentences_are_joined_as_the_target_is_written(text, run_folder, rnnsear
     single, _ = rnnsearch(*translate, text / "sentences")
     joined, _ = rnnsearch(*translate, "--split-sentences", text / "text")
     assert joined == ["".join(single[:3]), "", single[3]]
-
-
-@pytest.mark.parametrize(
-    "options, said",
-    [
-        (["--n-best", "2"], "expected no --n-best with it, whose lists cannot be joined"),
-        (["--alignment"], "expected --json with it and --alignment, got text"),
-        (["--probabilities"], "expected --json with it and --probabilities, got text"),
-    ],
-)
-def test_what_does_not_go_with_it_is_refused_by_name(options, said, rnnsearch):
-    words = ["translate", "--model", "no such", "--split-sentences", *options]
-    _, errors = rnnsearch(*words, code=2)
-    assert f"--split-sentences: {said}" in "".join(errors)
