@@ -112,7 +112,7 @@ def _translated(
     """Translate all sources, many batches at a time: that shows progress, and batches sentences of
     similar length.
     """
-    at_once = BATCHES_AT_ONCE * translator.search_config(**changes).batch_size
+    at_once = BATCHES_AT_ONCE * translator.config.search.batch_size
     translations: list[Translation] = []
     with progress(doing="translating", total=len(sources)) as bar:
         for start in range(0, len(sources), at_once):

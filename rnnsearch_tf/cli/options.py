@@ -27,21 +27,19 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    from rnnsearch_tf.config import shipped_configs
+    from rnnsearch_tf.config import option_fields, shipped_configs
 
     name = arguments.name
     shipped = shipped_configs()
     if name is None:
-        _list(shipped)
+        _list(shipped, dict(option_fields()))
     elif name in shipped:
         print(shipped[name].read_text(encoding="utf-8"), end="")
     else:
-        _explain(name, shipped)
+        _explain(name, shipped, dict(option_fields()))
 
 
-def _list(shipped):
-    from rnnsearch_tf.config import option_fields
-
+def _list(shipped, options):
     column = 2 + max(map(len, shipped))
     print("configurations (rnnsearch options NAME prints one):")
     for name, path in shipped.items():
@@ -50,18 +48,17 @@ def _list(shipped):
         "\noptions (rnnsearch options SECTION.OPTION explains one, rnnsearch options SECTION. all):"
     )
     sections = {}
-    for name, _ in option_fields():
+    for name in options:
         section, _, option = name.partition(".")
         sections.setdefault(section, []).append(option)
     for section, names in sections.items():
         print(_wrapped(", ".join(names), f"  {section}. ", "    "))
 
 
-def _explain(name, shipped):
+def _explain(name, shipped, options):
     """Print the options of this name, or whose name begins with it or has it in its last word."""
-    from rnnsearch_tf.config import Config, option_fields
+    from rnnsearch_tf.config import Config
 
-    options = dict(option_fields())
     chosen = [
         option for option in options if option.startswith(name) or name in option.split(".")[-1]
     ]

@@ -115,16 +115,15 @@ class Run:
         that no training wrote.
         """
         states = [self.state, self.previous_state]
-        others = [self.best_weights, self.eight_bit_weights]
+        paths = [*states, self.best_weights, self.eight_bit_weights]
         if not self.checkpoints.exists():  # a training makes this folder first
-            others += [self.config, *self.text_files()]
-        for path in [*states, *others]:
-            if path.exists():
-                hint = "add --resume, or " if path in states else ""
-                raise UsageError(
-                    f"{self}: expected a folder without a training, found"
-                    f" {path.relative_to(self.path)}; {hint}choose another --output"
-                )
+            paths += [self.config, *self.text_files()]
+        if path := next(filter(pathlib.Path.exists, paths), None):
+            hint = "add --resume, or " if path in states else ""
+            raise UsageError(
+                f"{self}: expected a folder without a training, found"
+                f" {path.relative_to(self.path)}; {hint}choose another --output"
+            )
 
     def refuse_resuming(self) -> None:
         """Raise UserError if there is no checkpoint from which to resume."""

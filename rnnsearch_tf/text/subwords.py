@@ -76,7 +76,7 @@ def _tokenizer(model: bytes) -> Any:
     hash of the bytes, so that equal models share it. A SavedModel is not affected.
 
     tensorflow_text has no public way to name it. Its private parts are taken only here; tried with
-    2.21.1, and tested by tests/house/test_library_internals.py.
+    2.21.1, and tested by tests/text/test_subwords.py.
     """
     import tensorflow_text  # only for subwords: its op library takes a second to load
     from tensorflow_text.python.ops import sentencepiece_tokenizer as library

@@ -22,6 +22,7 @@ from rnnsearch_tf.cli.main import COMMANDS, run
 for name in COMMANDS:
     assert run([name, "--help"]) == 0, name
 assert run(["--help"]) == 0
+assert "yaml" not in sys.modules, "help reads no YAML"
 assert run(["translate", "--model", "no-such-folder"]) == 1
 assert run(["translate", "--model", "a", "--beam-size", "0"]) == 2
 assert run(["train", "--config", "phrasebook", "--output", "x", "--set", "data.batch_size=0"]) == 2
@@ -58,10 +59,12 @@ def test_help_lists_every_command_once_under_a_group(capsys):
     assert len(groups) == len(set(groups)) >= 5
 
 
-def test_flags_are_few_and_have_a_meaning():
+def test_flags_are_few_and_help_fits_a_screen(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     count = 0
     for name in COMMANDS:
         text = parser_of(name).format_help()
+        assert text.count("\n") < 45, name
         flags = set(re.findall(r"^  (--?[a-z][\w-]*)", text, re.MULTILINE)) - {"-h", "--quiet"}
         count += len(flags)
     assert 60 < count <= 90

@@ -58,7 +58,7 @@ class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
         self._text = text  # None until load_assets
         self.start_token_id = END_ID  # the decoder's first input; the models never look it up
         # Private, but the way of keras-nlp's own tokenizers. Tried with keras-nlp 0.32.0, and
-        # tested by tests/house/test_library_internals.py.
+        # tested by tests/hub.
         self._add_special_token(SPECIAL_TOKENS[PAD_ID], "pad_token")
         self._add_special_token(SPECIAL_TOKENS[END_ID], "end_token")
 
