@@ -194,7 +194,7 @@ FAULTS = [
         "scaled by m",
         "embedding_size**0.5 if scaled",
         "embedding_size if scaled",
-        "equations/test_variance_preserving.py::test_scaled_embeddings",
+        "equations/test_initialization.py::test_scaled_embeddings",
     ),
     Fault(
         "layers/initializers.py",
@@ -222,7 +222,7 @@ FAULTS = [
         "the terms of a sum are not counted",
         "limit = (6 / (size + columns) / terms) ** 0.5",
         "limit = (6 / (size + columns)) ** 0.5",
-        "equations/test_variance_preserving.py::test_every_matrix_by_its_own_sizes",
+        "equations/test_initialization.py::test_every_matrix_by_its_own_sizes",
     ),
     Fault(
         "layers/recurrent_stack.py",

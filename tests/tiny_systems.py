@@ -5,6 +5,7 @@ Sizes as in tiny_rnnsearch.py; the options of a row are what makes the system it
 """
 
 import dataclasses
+import functools
 
 import pytest
 import tensorflow as tf
@@ -126,6 +127,15 @@ def fresh_system(name, dtype="float64", **options):
 def tiny_system(name, dtype="float64", seed=0, scale=0.6, **options):
     """A model whose every weight, biases included, is drawn from N(0, scale²)."""
     return randomize(fresh_system(name, dtype, **options), seed, scale)
+
+
+@functools.cache
+def shared_system(name, dtype="float64"):
+    """(a model, its logits of a batch traced once), for tests that leave its weights alone."""
+    model = tiny_system(name, dtype)
+    ids = tf.TensorSpec([None, None], tf.int32)
+    signature = [{"source_ids": ids, "target_ids": ids}]
+    return model, tf.function(model.call, autograph=False, input_signature=signature)
 
 
 def with_hypotheses(state, count=1):

@@ -160,8 +160,9 @@ class LuongAttention(Attention):
         self.W_c = self.matrix("W_c", h + n, n)
         # concat: rows :n of W_a are for the decoder's state, rows n: for the annotation
         if self.score == "concat":
-            self.W_a = self.matrix("W_a", n + h, self.alignment_size, "alignment")
-            self.v_a = self.vector("v_a", self.alignment_size, "energy")
+            size = self.size("alignment_size", self.alignment_size)
+            self.W_a = self.matrix("W_a", n + h, size, "alignment")
+            self.v_a = self.vector("v_a", size, "energy")
         if self.score == "general":
             self.W_a = self.matrix("W_a", n, h, "alignment")
 

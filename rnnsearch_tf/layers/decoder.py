@@ -128,7 +128,7 @@ class Decoder(PaperLayer):
         Returns:
             (Look, the state afterwards).
         """
-        unit = {name: state[name] for name in ("state", "cell") if name in state}
+        unit: State = {name: state[name] for name in ("state", "cell") if name in state}
         location = {name: state[name] for name in ("location",) if name in state}
         late = self.order == "look_generate_update"
         if late:

@@ -52,7 +52,7 @@ class Encoder(PaperLayer):
         self.bidirectional = bidirectional
         self.unit = unit
         self.forget_bias = forget_bias
-        options = dict(unit=unit, forget_bias=forget_bias) | self.shared_options()
+        options = self.shared_options() | {"unit": unit, "forget_bias": forget_bias}
         self.forward = RecurrentUnit(hidden_size, name="forward", **options)
         self.backward = None
         if bidirectional:

@@ -118,7 +118,9 @@ class DeepOutput(OutputMatrix):
             "terms": self.terms,
         }
 
-    def build(self, state_shape: Shape, embeddings_shape: Shape, context_shape: Shape) -> None:
+    def build(  # type: ignore[override]  # of three inputs
+        self, state_shape: Shape, embeddings_shape: Shape, context_shape: Shape
+    ) -> None:
         l, rank = self.maxout_size, self.output_rank  # noqa: E741  the paper's letter
         shapes = {"U_o": state_shape, "V_o": embeddings_shape, "C_o": context_shape}
         self.U_o, self.V_o, self.C_o = (

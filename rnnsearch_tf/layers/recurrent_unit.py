@@ -101,7 +101,7 @@ class RecurrentUnit(PaperLayer):
         if self.biases != "none":
             self.b = [self.vector(f"b{gate}", n) for gate in biased]
         self.p = [self.vector(f"p{gate}", n) for gate in gates[1:] if self.peepholes]
-        if self.forget_bias:
+        if self.forget_bias and self.b:
             forget = self.b[gates.index("_forget")]
             forget.assign(forget + self.forget_bias)
 

@@ -111,7 +111,7 @@ class TranslationModel(BuiltModel):
         if not self.embedding_bias:
             embedding["biases"] = "none"
         m = config.embedding_size
-        self.source_embedding: WordEmbedding = None  # of a CSLM
+        self.source_embedding: Any = None  # of a CSLM
         if self.reads_source:
             self.source_embedding = WordEmbedding(
                 source_vocabulary_size, m, name="source_embedding", **embedding
@@ -312,7 +312,7 @@ class TranslationModel(BuiltModel):
 
     def letters(self) -> dict[str, keras.Variable]:
         """The weights by their letters in the papers; lower-case letters are vectors."""
-        letters = {}
+        letters: dict[str, keras.Variable] = {}
         for side, layer in self._embeddings().items():
             letters |= {f"{weight.name}_{side}": weight for weight in layer.weights}
         return letters

@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 from reference import systems
 from tiny_rnnsearch import END, PAIRS, batch
-from tiny_systems import ORDERS, SYSTEMS, others_slow, tiny_system, with_hypotheses
+from tiny_systems import ORDERS, SYSTEMS, shared_system, tiny_system, with_hypotheses
 
 NEAR = dict(rtol=0, atol=1e-10)
 SINGLE = dict(rtol=0, atol=2e-6)  # `step` returns float32: 7 digits of log-probabilities below 10
@@ -26,10 +26,10 @@ def options_of(model):
 
 @each_system
 def test_logits_and_losses(name):
-    model = tiny_system(name)
+    model, call = shared_system(name)
     weights = model.paper_weights()
     options = options_of(model)
-    logits = model(batch(extra_source=2)).numpy()
+    logits = call(batch(extra_source=2)).numpy()
     assert logits.dtype == np.float64
     losses, nll = (values.numpy() for values in model.token_losses(batch(), label_smoothing=0.2))
     starts = np.cumsum([0] + [len(target) for _, target in PAIRS])
@@ -46,18 +46,10 @@ def test_logits_and_losses(name):
         )
 
 
-@pytest.mark.parametrize("name", others_slow(SYSTEMS))
-def test_in_a_graph(name):
-    model = tiny_system(name)
-    np.testing.assert_allclose(
-        tf.function(model.call, autograph=False)(batch()), model(batch()), rtol=0, atol=1e-12
-    )
-
-
 @each_system
 def test_steps_of_a_search(name):
     """`start` and `step`, with two hypotheses a sentence that go different ways."""
-    model = tiny_system(name)
+    model, _ = shared_system(name)
     weights = model.paper_weights()
     options = options_of(model)
     state, memory = model.start(batch()["source_ids"])
@@ -87,7 +79,7 @@ def test_the_three_orders_differ():
 
 @each_system
 def test_has_attention_says_whether_alignments_mean_anything(name):
-    model = tiny_system(name)
+    model, _ = shared_system(name)
     state, memory = model.start(batch()["source_ids"])
     _, alignment, _ = model.step(
         tf.zeros([len(PAIRS), 1], tf.int32),

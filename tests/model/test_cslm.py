@@ -2,12 +2,8 @@
 says.
 """
 
-import pathlib
-
 import numpy as np
 import tensorflow as tf
-from rnnsearch_tf.config import load_config
-from rnnsearch_tf.models import build_model
 from tiny_rnnsearch import PAIRS, batch
 from tiny_systems import fresh_system, tiny_system
 
@@ -35,16 +31,3 @@ def test_every_weight_begins_between_plus_and_minus_a_hundredth():
         assert 0 < values.max() < 0.01
     large = fresh_system("cslm", hidden_size=400)
     assert abs(tf.math.reduce_std(large.rectified.W_1[:]) - 0.01 / np.sqrt(3)) < 1e-4
-
-
-def test_the_sizes_of_the_paper():
-    model = build_model(
-        load_config(pathlib.Path(__file__).parents[2] / "configs" / "cslm.yaml"), 10, 15001
-    )
-    shapes = {name: array.shape for name, array in model.paper_weights().items()}
-    assert (shapes["E_target"], shapes["W_1"], shapes["W_2"]) == (
-        (15001, 512),
-        (3072, 1536),
-        (1536, 1024),
-    )
-    assert shapes["W_o"] == (1024, 15001)

@@ -34,29 +34,6 @@ def chosen(log_probabilities, target_ids):
     )
 
 
-@pytest.mark.slow
-def test_the_members_probabilities_are_averaged_word_by_word():
-    models = members()
-    inputs = {key: value.numpy() for key, value in batch().items()}
-    forced = score_graph(Ensemble(models))(inputs["source_ids"], inputs["target_ids"])
-    expected = combined([training_log_probabilities(model) for model in models])
-    np.testing.assert_allclose(
-        forced.log_probabilities, chosen(expected, inputs["target_ids"]), atol=1e-5
-    )
-    each = [
-        score_graph(model)(inputs["source_ids"], inputs["target_ids"]).alignments
-        for model in models
-    ]
-    np.testing.assert_allclose(forced.alignments, np.mean(each, axis=0), atol=1e-6)
-
-
-def test_copies_of_a_model_are_the_model():
-    model = tiny_model(dtype="float32", seed=1, scale=1.0)
-    inputs = batch().values()
-    one, three = (score_graph(each)(*inputs) for each in (model, Ensemble([model] * 3)))
-    np.testing.assert_allclose(three.log_probabilities, one.log_probabilities, atol=1e-5)
-
-
 def test_a_hypothesis_of_the_beam_has_its_forced_score():
     ensemble = Ensemble(members())
     config = SearchConfig(beam_size=4, length_penalty=0.0)
@@ -72,33 +49,21 @@ def test_a_hypothesis_of_the_beam_has_its_forced_score():
         assert there.all() or n
 
 
-def test_members_of_different_systems():
-    models = [
-        tiny_system(name, "float32", seed=4)
-        for name in ("deep_lstm", "luong-general", "encoder_decoder", "cslm")
-    ]
+def test_the_members_probabilities_are_averaged_word_by_word():
+    """Of different systems; the alignment is that of those that attend."""
+    names = ("deep_lstm", "luong-general", "cslm", "rnnsearch-paper")
+    models = [tiny_system(name, "float32", seed=4) for name in names]
     inputs = {key: value.numpy() for key, value in batch().items()}
-    forced = score_graph(Ensemble(models))(inputs["source_ids"], inputs["target_ids"])
+    forced = score_graph(Ensemble(models))(*inputs.values())
     expected = combined([training_log_probabilities(model) for model in models])
     np.testing.assert_allclose(
         forced.log_probabilities, chosen(expected, inputs["target_ids"]), atol=1e-5
     )
-    luong = score_graph(models[1])(inputs["source_ids"], inputs["target_ids"]).alignments
-    np.testing.assert_allclose(forced.alignments, luong, atol=1e-6)
-
-
-def test_members_without_attention_say_nothing_of_the_alignment():
-    models = members()
-    for model in models[:2]:
-        model.has_attention = False
-    ensemble = Ensemble(models)
-    inputs = batch().values()
-    alone = score_graph(models[2])(*inputs).alignments
-    np.testing.assert_allclose(score_graph(ensemble)(*inputs).alignments, alone, atol=1e-6)
-    assert ensemble.has_attention
-    assert not Ensemble(models[:2]).has_attention
+    attending = [score_graph(models[k])(*inputs.values()).alignments for k in (1, 3)]
+    np.testing.assert_allclose(forced.alignments, np.mean(attending, axis=0), atol=1e-6)
+    assert Ensemble(models).has_attention and not Ensemble(models[::2]).has_attention
 
 
 def test_an_ensemble_without_models():
-    with pytest.raises(UsageError, match="Ensemble: models: expected at least one model, got none"):
+    with pytest.raises(UsageError):
         Ensemble([])

@@ -17,7 +17,7 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.training.callbacks import FiniteGradient
 from rnnsearch_tf.training.checkpoint import TrainingState
 from rnnsearch_tf.training.development import is_lower
-from rnnsearch_tf.training.optimizers import Adam, build_optimizer
+from rnnsearch_tf.training.optimizers import build_optimizer
 from tiny_rnnsearch import (
     END,
     PAIRS,
@@ -88,17 +88,14 @@ def test_it_learns():
 
 def test_ids_as_a_pair_or_by_name_and_of_any_integer_type():
     found = []
-    for each in (np.int32, np.int64, np.uint8):
-        x = arrays(each)
-        for given in (x, tuple(x.values())):
-            model = compiled(tiny_model("float32"), run_eagerly=True)
-            np.testing.assert_array_equal(model(given), model(batch()))
-            found.append((model.train_on_batch(given), model.test_on_batch(given)))
-    assert all(each == found[0] for each in found)
+    for given in (batch(), arrays(np.int64), tuple(arrays(np.uint8).values())):
+        model = compiled(tiny_model("float32"), run_eagerly=True)
+        found.append((model.train_on_batch(given), model.test_on_batch(given)))
+    assert found[0] == found[1] == found[2]
 
 
 def test_stock_arguments_and_callbacks_of_fit(tmp_path):
-    model = compiled(tiny_model("float32"), optimizer="adam", learning_rate=0.01)
+    model = compiled(tiny_model("float32"), optimizer="adam", learning_rate=0.01, run_eagerly=True)
     callbacks = [
         keras.callbacks.ModelCheckpoint(tmp_path / "best.keras", save_best_only=True),
         keras.callbacks.CSVLogger(tmp_path / "log.csv"),
@@ -123,29 +120,11 @@ def test_weights_of_sentences():
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
 
 
-def test_an_optimizer_of_keras_gives_the_numbers_of_ours():
-    # betas that float32, of Keras, has exactly
-    rule = dict(
-        learning_rate=0.01, beta_1=0.875, beta_2=0.9921875, epsilon=1e-6, global_clipnorm=1.0
-    )
-    ours, theirs = tiny_model("float64"), tiny_model("float64")
-    ours.compile(Adam(**rule), loss=TranslationLoss())
-    theirs.compile(keras.optimizers.Adam(**rule), loss=TranslationLoss())
-    norms = [
-        model.fit(dataset([PAIRS] * 3), verbose=0).history["gradient_norm"]
-        for model in (ours, theirs)
-    ]
-    np.testing.assert_allclose(*norms, rtol=1e-6)
-    assert ours.optimizer.global_clipnorm == theirs.optimizer.global_clipnorm == 1.0
-    for one, other in zip(weights_of(ours), weights_of(theirs)):
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
-
-
 # Numbers that are not finite.
 
 
 def broken(**training):
-    model = compiled(tiny_model("float32"), **training)
+    model = compiled(tiny_model("float32"), run_eagerly=True, **training)
     model.output_layer.b_softmax.assign(np.full(TARGET_SIZE, np.nan))
     return model
 
@@ -155,23 +134,28 @@ def test_a_model_of_nan_is_evaluated_as_nan():
     assert np.isnan(values["loss"]) and np.isnan(values["perplexity"])
 
 
-def test_terminate_on_nan_stops_fit():
-    stop = keras.callbacks.TerminateOnNaN()
-    history = broken().fit(dataset([PAIRS] * 3), callbacks=[stop], verbose=0).history
-    assert np.isnan(history["loss"]).all()
-
-
 def test_a_gradient_that_is_not_finite_stops_a_training():
     finite = FiniteGradient(TrainingState(), TrainingConfig())
     with pytest.raises(UserError, match="training: expected a finite gradient, got loss nan"):
         broken().fit(dataset([PAIRS]), callbacks=[finite], verbose=0)
 
 
+def test_a_development_loss_that_is_not_finite_is_never_the_best():
+    assert is_lower(2.0, None) and is_lower(2.0, 3.0) and not is_lower(3.0, 3.0)
+    for loss in (np.nan, np.inf):
+        assert not is_lower(loss, None) and not is_lower(loss, 3.0)
+
+
 def test_decay_weights_moves_all_weights_towards_zero():
     """GroundHog's rule, in a whole update: theta loses 0.1 theta times the step size, uncut."""
     loss = TranslationLoss(non_finite_gradient="decay_weights")
     model = compiled(
-        tiny_model("float64"), loss, optimizer="sgd", learning_rate=0.5, global_clipnorm=0.01
+        tiny_model("float64"),
+        loss,
+        run_eagerly=True,
+        optimizer="sgd",
+        learning_rate=0.5,
+        global_clipnorm=0.01,
     )
     E = model.source_embedding.E
     E.assign(np.where(np.arange(SOURCE_SIZE)[:, None] == 2, np.nan, E.numpy()))
@@ -181,27 +165,11 @@ def test_decay_weights_moves_all_weights_towards_zero():
         np.testing.assert_allclose(new, 0.95 * old, rtol=1e-12)
 
 
-def test_a_development_loss_that_is_not_finite_is_never_the_best():
-    assert is_lower(2.0, None) and is_lower(2.0, 3.0)
-    assert not is_lower(3.0, 3.0)
-    for loss in (np.nan, np.inf):
-        assert not is_lower(loss, None) and not is_lower(loss, 3.0)
-
-
 def test_another_loss_is_refused():
     model = tiny_model("float32")
     model.compile("sgd", loss="mse")
     with pytest.raises(UsageError, match="expected loss=TranslationLoss"):
         model.train_on_batch(batch())
-
-
-@pytest.mark.parametrize(
-    "options",
-    (dict(reduction="mean"), dict(label_smoothing=1.5), dict(non_finite_gradient="forget")),
-)
-def test_a_loss_has_the_limits_of_the_training_options(options):
-    with pytest.raises(UsageError, match="TranslationLoss: .*expected .*, got"):
-        TranslationLoss(**options)
 
 
 # Saved models.
@@ -211,7 +179,7 @@ def test_a_loss_has_the_limits_of_the_training_options(options):
 def saved(tmp_path_factory):
     """A compiled model's file, with an optimizer of this package."""
     path = tmp_path_factory.mktemp("saved") / "model.keras"
-    model = compiled(tiny_model("float32"))
+    model = compiled(tiny_model("float32"), run_eagerly=True)
     model.train_on_batch(batch())
     model.save(path)
     return path
@@ -246,7 +214,7 @@ def test_frozen_parts_stay():
     model = tiny_model("float32")
     model.encoder.trainable = False
     before = {weight.path: np.array(weight) for weight in model.weights}
-    compiled(model).train_on_batch(batch())
+    compiled(model, run_eagerly=True).train_on_batch(batch())
     for weight in model.weights:
         frozen = weight.path.startswith("encoder/")
         assert np.array_equal(weight, before[weight.path]) == frozen, weight.path

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from rnnsearch_tf.config import ModelConfig, load_config
+from rnnsearch_tf.config import ModelConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import RNNSearch
 from rnnsearch_tf.models.luong import LuongModel
-from rnnsearch_tf.models.rnnsearch import RNNEncDec
 from tiny_rnnsearch import (
-    SIZES,
     SOURCE_SIZE,
     TARGET_SIZE,
     batch,
@@ -74,24 +72,6 @@ def test_mixed_bfloat16_is_close_to_float32(order):
 
 
 # Dropout
-
-
-@pytest.mark.parametrize(
-    "name", (None, "groundhog", "encoder-decoder-groundhog", "paper", "rnnsearch-50")
-)
-def test_nothing_beyond_the_paper_by_default(name):
-    config = load_config(name)
-    assert [getattr(config.model, name) for name in DROPOUTS] == [0.0] * 3
-    assert not config.model.tie_target_embeddings
-    training = config.training
-    assert training.label_smoothing == 0.0
-    assert (training.optimizer, training.learning_rate) == ("adadelta", 1.0)
-    assert (training.global_clipnorm, training.loss_reduction) == (1.0, "sum")
-
-
-def test_a_configuration_of_another_system_is_refused():
-    with pytest.raises(UsageError, match="expected a configuration with system=rnnencdec, got rnn"):
-        RNNEncDec(ModelConfig(**SIZES), SOURCE_SIZE, TARGET_SIZE)
 
 
 def test_a_configuration_in_code_is_checked_as_one_of_a_file():

@@ -131,26 +131,23 @@ def dropouts(name):
     system = SYSTEMS[name].get("system", "rnnsearch")
     fields = ModelConfig.__dataclass_fields__
     return [
-        option
-        for option in DROPOUTS
-        if system in (fields[option].metadata["systems"] or [system])
+        option for option in DROPOUTS if system in (fields[option].metadata["systems"] or [system])
     ]
 
 
 @pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_dropout_only_in_training(name):
-    plain = tiny_system(name)
-    for option in dropouts(name):
-        model = tiny_system(name, **{option: 0.4})
-        np.testing.assert_array_equal(model(batch()), plain(batch()))
-        first, second = (model(batch(), training=True).numpy() for _ in range(2))
-        assert np.abs(first - plain(batch())).max() > 1e-4, option
-        assert np.abs(first - second).max() > 1e-4, option
+    """tests/equations/test_dropout_places.py shows where each stands."""
+    plain = tiny_system(name)(batch()).numpy()
+    model = tiny_system(name, **dict.fromkeys(dropouts(name), 0.4))
+    np.testing.assert_array_equal(model(batch()), plain)
+    first, second = (model(batch(), training=True).numpy() for _ in range(2))
+    assert np.abs(first - plain).max() > 1e-4 < np.abs(first - second).max()
 
 
 @pytest.mark.parametrize(
     "name",
-    others_slow(("rnnencdec", "encoder_decoder", "stacked-lstm", *THREE), THREE),
+    others_slow(("rnnencdec", "encoder_decoder", "stacked-lstm", *THREE), ["luong-general"]),
 )
 def test_fit_learns(name):
     """Thirty epochs of two batches under `fit`, with the dropout it has: the loss falls, and
