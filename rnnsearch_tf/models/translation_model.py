@@ -1,7 +1,7 @@
 """Base class of the systems: training under ``model.fit``, one step for search, saving.
 
-The path from a batch to its loss: ``train_step``, ``token_losses``, ``features`` of the system, its
-layers.
+The path from a batch to its loss: ``train_step``, ``token_losses``, ``attended_features`` of the
+system, its layers.
 """
 
 from __future__ import annotations
@@ -169,7 +169,8 @@ class TranslationModel(BuiltModel):
                     (source_ids, target_ids), self.loss.label_smoothing, training=True
                 )
                 if weights is not None:
-                    losses *= tf.gather(tf.cast(weights, losses.dtype), _rows(target_ids))
+                    rows = tf.where(target_ids != PAD_ID)[:, 0]  # the sentence of each token
+                    losses *= tf.gather(tf.cast(weights, losses.dtype), rows)
                 counts = [tf.cast(count, losses.dtype) for count in (sentences, tokens)]
                 objective = self.loss.reduce(losses, *_sums(counts))
             variables = self.trainable_variables
@@ -247,7 +248,7 @@ class TranslationModel(BuiltModel):
             end symbols.
         """
         source_ids, target_ids = ids_of(inputs)
-        features = self.features(source_ids, target_ids, training)
+        features, _ = self.attended_features(source_ids, target_ids, training)
         real = tf.where(target_ids != PAD_ID)
         logits = self.logits(tf.gather_nd(features, real))
         return word_losses(logits, tf.gather_nd(target_ids, real), label_smoothing)
@@ -255,17 +256,12 @@ class TranslationModel(BuiltModel):
     # The model.
 
     def call(self, inputs: Batch, training: bool = False) -> tf.Tensor:
-        return self.logits(self.features(*ids_of(inputs), training))
+        features, _ = self.attended_features(*ids_of(inputs), training)
+        return self.logits(features)
 
     def compute_mask(self, inputs: Batch, previous_mask: Nest = None) -> tf.Tensor:
         """Mask of the logits, bool [B, I]."""
         return ids_of(inputs)[1] != PAD_ID
-
-    def features(
-        self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
-    ) -> tf.Tensor:
-        """The factor of the output matrix at every target position: float [B, I, l]."""
-        return self.attended_features(source_ids, target_ids, training)[0]
 
     def logits(self, features: tf.Tensor) -> tf.Tensor:
         """Logits [..., V] of the factor of the output matrix [..., l]."""
@@ -313,8 +309,9 @@ class TranslationModel(BuiltModel):
     def letters(self) -> dict[str, keras.Variable]:
         """The weights by their letters in the papers; lower-case letters are vectors."""
         letters: dict[str, keras.Variable] = {}
-        for side, layer in self._embeddings().items():
-            letters |= {f"{weight.name}_{side}": weight for weight in layer.weights}
+        for side, layer in ("source", self.source_embedding), ("target", self.target_embedding):
+            if layer is not None:
+                letters |= {f"{weight.name}_{side}": weight for weight in layer.weights}
         return letters
 
     def paper_weights(self) -> dict[str, np.ndarray]:
@@ -357,10 +354,6 @@ class TranslationModel(BuiltModel):
         for letter, weight in letters.items():
             weight.assign(given[letter] / self._factor(letter))
 
-    def _embeddings(self) -> dict[str, WordEmbedding]:
-        layers = {"source": self.source_embedding, "target": self.target_embedding}
-        return {side: layer for side, layer in layers.items() if layer is not None}
-
     def _factor(self, letter: str) -> np.floating:
         """What a stored weight is multiplied by."""
         factor = self.target_embedding.factor if letter in ("E_source", "E_target") else 1.0
@@ -380,11 +373,6 @@ def ids_of(inputs: Batch) -> tuple[tf.Tensor, tf.Tensor]:
         inputs = inputs["source_ids"], inputs["target_ids"]
     source_ids, target_ids = inputs
     return tf.cast(source_ids, tf.int32), tf.cast(target_ids, tf.int32)
-
-
-def _rows(target_ids: tf.Tensor) -> tf.Tensor:
-    """The sentence of each real target token: [N]."""
-    return tf.where(target_ids != PAD_ID)[:, 0]
 
 
 def _sums(tensors: list[tf.Tensor]) -> list[tf.Tensor]:

@@ -37,7 +37,6 @@ class Vocabulary(tf.Module):
 
     Attributes:
         size: number of tokens, including the special ones.
-        unknown_id: id of every word that is not in the list.
 
     Raises:
         UserError: the list is not a valid vocabulary.
@@ -47,8 +46,6 @@ class Vocabulary(tf.Module):
         >>> vocabulary.ids(tf.constant(["chat", "chien", "</s>"])).numpy().tolist()
         [3, 2, 2]
     """
-
-    unknown_id = UNKNOWN_ID
 
     def __init__(self, tokens: Iterable[str], where: AnyPath = "vocabulary") -> None:
         super().__init__(name="vocabulary")

@@ -5,10 +5,10 @@ import pytest
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.search.graphs import search_graph
 from tiny_rnnsearch import padded
-from tiny_systems import THREE, tiny_system
+from tiny_systems import THREE, others_slow, tiny_system
 
 
-@pytest.mark.parametrize("name", THREE)
+@pytest.mark.parametrize("name", others_slow(THREE, ["rnnsearch"]))
 def test_a_loop_reads_no_weights(name):
     """What a loop takes from outside comes in by name."""
     model = tiny_system(name, "mixed_bfloat16")
