@@ -12,7 +12,7 @@ from rnnsearch_tf.config.loading import (
     save_config,
     shipped_configs,
 )
-from rnnsearch_tf.config.option import check_field, option
+from rnnsearch_tf.config.option import option
 from rnnsearch_tf.config.options import (
     ATTENDING,
     END_ID,
@@ -38,7 +38,6 @@ __all__ = [
     "TextConfig",
     "TrainingConfig",
     "UNKNOWN_ID",
-    "check_field",
     "check_value",
     "load_config",
     "load_section",

@@ -210,7 +210,7 @@ def build_text(config: TextConfig, training: AnyPath | Iterable[str]) -> Text:
 
     Args:
         config: TextConfig of the side.
-        training: path of a line file (plain or .gz, streamed), or an iterable of str.
+        training: path of a line file (plain or gzip, streamed), or an iterable of str.
 
     Raises:
         UserError: a file is missing, malformed or empty, or the package sentencepiece is missing.

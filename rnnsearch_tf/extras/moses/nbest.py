@@ -49,7 +49,7 @@ def read_nbest(path: str | os.PathLike[str], sentences: int | None = None) -> It
     """Read the n-best list of each sentence, in order.
 
     Args:
-        path: a plain or .gz file.
+        path: a plain or gzip file.
         sentences: number of source sentences; None: any.
 
     Yields:

@@ -35,7 +35,7 @@ def scored(translator: Translator, path: str | os.PathLike[str]) -> Iterator[lis
     and n.
 
     Args:
-        path: a plain or .gz file of tokens.
+        path: a plain or gzip file of tokens.
 
     Raises:
         UserError: the file cannot be read, or a line has fewer than three fields.
