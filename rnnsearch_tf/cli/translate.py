@@ -135,6 +135,7 @@ def _lines(
 
 def _fields(translation: Translation, arguments: Namespace) -> dict[str, Any]:
     """A translation for JSON."""
+    from rnnsearch_tf.alignment.links import as_lists
 
     def of_hypothesis(hypothesis: Hypothesis) -> dict[str, Any]:
         names = ("text", "score", "log_probability", "tokens", "finished")
@@ -142,8 +143,6 @@ def _fields(translation: Translation, arguments: Namespace) -> dict[str, Any]:
         if arguments.alignment:
             fields["alignment"] = as_lists(hypothesis.alignment)
         return fields
-
-    from rnnsearch_tf.alignment.links import as_lists
 
     fields = of_hypothesis(translation) | {"source_tokens": translation.source_tokens}
     if arguments.n_best > 1:
