@@ -10,8 +10,7 @@ from words_by_hand import small_model
 
 import rnnsearch_tf
 from rnnsearch_tf.cli.main import run as command
-from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.extras.hub import RNNSearchSeq2SeqLM, run_to_preset
+from rnnsearch_tf.extras.hub import RNNSearchSeq2SeqLM
 from rnnsearch_tf.runtime.backend import keras
 
 TEXTS = ["My sister sells an old book.", "the red car", "", "été ☃"]
@@ -46,8 +45,6 @@ def test_a_run_goes_to_a_preset_and_back(run, tmp_path, capsys):
     card = (tmp_path / "preset" / "README.md").read_text(encoding="utf-8")
     assert "from_preset" in card
     assert 'language: ["en", "fr"]\n' in card  # YAML reads a bare no, Norwegian, as False
-    with pytest.raises(UserError, match="expected a path that does not exist"):
-        run_to_preset(run, tmp_path / "preset")
 
 
 def test_a_saved_model_keeps_its_dtype_and_weights(tmp_path):

@@ -3,13 +3,11 @@
 import dataclasses
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
 import rnnsearch_tf
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.phrasebook import phrasebook
-from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras.hub import (
     RNNSearchBackbone,
     RNNSearchSeq2SeqLM,
@@ -43,8 +41,8 @@ def test_generate_is_translate_to_the_character(run, model):
     ):
         assert model.generate(inputs) == expected
     assert model.generate(TEXTS[0]) == expected[0]
-    with pytest.raises(UsageError, match="max_length: expected at least 2"):
-        model.generate(TEXTS, max_length=1)
+    cut = model.generate(TEXTS[0], max_length=3)
+    assert expected[0].startswith(cut) and 0 < len(cut) < len(expected[0])
 
 
 def test_search_options_that_are_set_later_count(model):
@@ -108,15 +106,3 @@ def test_a_tokenizer_says_what_its_text_says(run):
     )
     assert tokenizer.token_to_id(tokenizer.id_to_token(4)) == 4
     assert tokenizer.token_to_id("<unk>") == 2
-
-
-def test_a_tokenizer_without_a_vocabulary_says_so():
-    empty = RNNSearchTokenizer(config={"tokenization": "space"})
-    for call in (
-        lambda: empty(["a b"]),
-        lambda: empty.detokenize([[3]]),
-        empty.vocabulary_size,
-        empty.get_vocabulary,
-    ):
-        with pytest.raises(UsageError, match="expected a vocabulary, got none.*from_preset"):
-            call()

@@ -10,15 +10,11 @@ import keras_nlp
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.config import PAD_ID, TrainingConfig, load_config
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.config import PAD_ID, load_config
 from rnnsearch_tf.models.build import SYSTEMS
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 INPUTS = ("encoder_token_ids", "encoder_padding_mask", "decoder_token_ids", "decoder_padding_mask")
-PRECISIONS = {field.name: field for field in dataclasses.fields(TrainingConfig)}[
-    "precision"
-].metadata["choices"]
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -98,13 +94,9 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
         dtype: Any = None,
         **keywords: Any,
     ) -> None:
-        config = load_config(values={"model": dict(model or {})}).model
         policy = keras.dtype_policies.get(dtype)
-        if policy.name not in PRECISIONS:
-            raise UsageError(
-                f"dtype: expected one of {', '.join(PRECISIONS)}, got {policy.name}; "
-                "mixed_bfloat16 computes in bfloat16 and keeps the weights in float32"
-            )
+        values = {"model": dict(model or {}), "training": {"precision": policy.name}}
+        config = load_config(values=values).model
         system = SYSTEMS[config.system](
             config, source_vocabulary_size, target_vocabulary_size, dtype=policy
         )

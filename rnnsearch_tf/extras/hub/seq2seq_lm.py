@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, load_config
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
 from rnnsearch_tf.extras.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
 from rnnsearch_tf.translation import Translator
@@ -80,34 +80,22 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
             inputs: str, list of str, string tensor, or a tf.data.Dataset of strings or of batches
                 of them.
             max_length: maximum number of tokens of a translation as counted by keras-nlp, with
-                start symbol and end symbol; a longer one is cut. It overrides
-                ``decoder_sequence_length``.
+                start symbol and end symbol; a longer one is cut.
 
         Returns:
             str for a single str, otherwise list of str.
-
-        Raises:
-            UsageError: ``max_length`` is below 2, or there is no preprocessor.
         """
-        if max_length is not None and max_length < 2:
-            raise UsageError(
-                f"max_length: expected at least 2, the start symbol and a token, got {max_length}"
-            )
-        search = dataclasses.asdict(self.run_config().search)
-        one = False
         if isinstance(inputs, tf.data.Dataset):
-            texts = [text for rows in inputs for text in np.ravel(rows).tolist()]
-        else:
-            given = np.asarray(inputs, object)
-            one = given.ndim == 0
-            texts = np.atleast_1d(given).tolist()
-        translations = self.translator.translate(texts, **search)
+            inputs = [text for rows in inputs for text in np.ravel(rows)]
+        texts = np.asarray(inputs, dtype=object)
+        search = dataclasses.asdict(self.run_config().search)
+        translations = self.translator.translate(texts.ravel().tolist(), **search)
         generated = [translation.text for translation in translations]
         if max_length is not None:
-            tokens = [(each.tokens or [])[: max_length - 1] for each in translations]
+            tokens = [translation.tokens[: max_length - 1] for translation in translations]
             cut = self.translator.target_text.detokenize(tf.ragged.constant(tokens, tf.string, 1))
             generated = [text.decode() for text in cut.numpy()]
-        return generated[0] if one else generated
+        return generated if texts.ndim else generated[0]
 
     @classmethod
     def from_preset(
@@ -120,56 +108,36 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
             load_weights: False: initial weights.
             keywords: ``dtype``, by default that of a saved folder; and arguments of this class
                 that override the preset's.
-
-        Raises:
-            UsageError: RNNSearchBackbone does not support ``dtype``.
         """
-        preset = os.fspath(preset)
-        keywords.setdefault("dtype", _saved_dtype(preset))
-        return super().from_preset(preset, load_weights, **keywords)
+        file = pathlib.Path(preset) / "config.json"
+        if (
+            file.is_file() and "dtype" not in keywords
+        ):  # keras-hub's loader would ignore it, or fail
+            config = json.loads(file.read_text(encoding="utf-8"))["config"]
+            keywords["dtype"] = config["dtype"]["config"]["name"]
+        return super().from_preset(os.fspath(preset), load_weights, **keywords)
 
     @functools.cached_property
     def translator(self) -> Translator:
         """A Translator with this model's weights, for n-best lists, alignments, scores, samples."""
-        preprocessor = self.require_preprocessor()
-        source = preprocessor.source_tokenizer.text
-        target = preprocessor.tokenizer.text
-        return Translator(self.backbone.system, source, target, self.run_config())
-
-    def require_preprocessor(self) -> RNNSearchSeq2SeqLMPreprocessor:
-        """The preprocessor; UsageError if there is none."""
-        if self.preprocessor is None:
-            raise UsageError("expected a preprocessor, which the search needs, got none; give one")
-        return self.preprocessor
+        config = self.run_config()
+        source, target = self.preprocessor.source_tokenizer, self.preprocessor.tokenizer
+        return Translator(self.backbone.system, source.text, target.text, config)
 
     def run_config(self) -> Config:
-        """The Config of a RUN with this model; UserError if the size of a vocabulary does not match
-        the model.
-        """
-        preprocessor = self.require_preprocessor()
-        system = self.backbone.system
-        for side, tokenizer in (
-            ("source", preprocessor.source_tokenizer),
-            ("target", preprocessor.tokenizer),
-        ):
-            size = tokenizer.vocabulary_size()
-            expected = getattr(system, f"{side}_vocabulary_size")
-            if size != expected:
-                raise UserError(
-                    f"{side} vocabulary: expected the model's {expected:,} tokens, got {size:,};"
-                    " use the vocabulary that it was trained with"
-                )
+        """The Config of a RUN with this model; UsageError if there is no preprocessor."""
+        if self.preprocessor is None:
+            raise UsageError("expected a preprocessor, which the search needs, got none; give one")
+        lengths = (
+            self.preprocessor.encoder_sequence_length,
+            self.preprocessor.decoder_sequence_length,
+        )
         return load_config(
             values={
-                "source": preprocessor.source_tokenizer.config,
-                "target": preprocessor.tokenizer.config,
-                "model": dataclasses.asdict(system.config),
-                "data": {  # the length without the end symbol
-                    "maximum_length": max(
-                        preprocessor.encoder_sequence_length, preprocessor.decoder_sequence_length
-                    )
-                    - 1
-                },
+                "source": self.preprocessor.source_tokenizer.config,
+                "target": self.preprocessor.tokenizer.config,
+                "model": dataclasses.asdict(self.backbone.system.config),
+                "data": {"maximum_length": max(lengths) - 1},  # without the end symbol
                 "training": {"precision": self.backbone.dtype_policy.name},
                 "search": self.search,
             }
@@ -178,15 +146,3 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments."""
         return super().get_config() | {"search": self.search}
-
-
-def _saved_dtype(preset):
-    """The dtype in a folder's config.json, which keras-hub ignores or fails on; None for another
-    preset.
-    """
-    path = pathlib.Path(preset) / "config.json"
-    return (
-        json.loads(path.read_text(encoding="utf-8"))["config"]["dtype"]["config"]["name"]
-        if path.is_file()
-        else None
-    )

@@ -10,17 +10,12 @@ import keras_nlp
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, load_config
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.config import END_ID, PAD_ID, load_config
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
 from rnnsearch_tf.text.pipeline import Text, load_text
 
 SIDE = "text"
 """Name of the side in the file names of a tokenizer's vocabulary."""
-
-
-class NoVocabulary(UsageError, ValueError):
-    """A ValueError, from which keras-nlp learns that the vocabulary is loaded later."""
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -29,7 +24,7 @@ class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
 
     Args:
         text: Text; None if the vocabulary is loaded later, as from a preset.
-        config: options of TextConfig, instead of ``text``.
+        config: options of TextConfig, in place of ``text``.
         keywords: arguments of ``keras_nlp.tokenizers.Tokenizer``; ``config_file`` distinguishes the
             two tokenizers of a preset.
 
@@ -42,40 +37,24 @@ class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
     """
 
     backbone_cls = RNNSearchBackbone
+    pad_token_id = PAD_ID
+    end_token_id = END_ID
+    start_token_id = END_ID  # the decoder's first input; the models never look it up
 
     def __init__(
         self, text: Text | None = None, config: Mapping[str, Any] | None = None, **keywords: Any
     ) -> None:
-        keywords.setdefault("dtype", "int32")
-        super().__init__(**keywords)
-        if text is not None:
-            config = dataclasses.asdict(text.config)
-        self.config = dict(config)  # type: ignore[arg-type]  # one of the two is given
+        super().__init__(**{"dtype": "int32"} | keywords)
+        self.config = dict(config or {}) if text is None else dataclasses.asdict(text.config)
+        self.text: Any = text
         self._text_config = load_config(values={"source": self.config}).source
         self.file_assets = [f"vocabulary.{SIDE}.txt"]
         if self._text_config.tokenization == "sentencepiece":
             self.file_assets.append(f"{SIDE}.spm.model")
-        self._text = text  # None until load_assets
-        self.start_token_id = END_ID  # the decoder's first input; the models never look it up
-        # Private, but the way of keras-nlp's own tokenizers. Tried with keras-nlp 0.32.0, and
-        # tested by tests/hub.
-        self._add_special_token(SPECIAL_TOKENS[PAD_ID], "pad_token")
-        self._add_special_token(SPECIAL_TOKENS[END_ID], "end_token")
-
-    @property
-    def text(self) -> Text:
-        """The Text; NoVocabulary, a UsageError, before it is loaded."""
-        if self._text is None:
-            raise NoVocabulary(
-                f"{type(self).__name__}: expected a vocabulary, got none; give text=…, or load the"
-                " tokenizer with from_preset or load_assets"
-            )
-        return self._text
 
     def load_assets(self, folder: str) -> None:
         """Load the vocabulary."""
-        self._text = load_text(folder, SIDE, self._text_config)
-        self._update_special_token_ids()
+        self.text = load_text(folder, SIDE, self._text_config)
 
     def save_assets(self, folder: str) -> None:
         """Save the vocabulary."""
@@ -90,9 +69,9 @@ class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
     def detokenize(self, inputs: Any) -> tf.Tensor:
         """Texts of ids: int32 [B, None] -> string [B], or int32 [None] -> string []."""
         ids = tf.cast(tf.ragged.constant(inputs) if isinstance(inputs, list) else inputs, tf.int32)
-        return (
-            self.text.decode(ids[tf.newaxis])[0] if ids.shape.rank == 1 else self.text.decode(ids)
-        )
+        if ids.shape.rank == 1:
+            return self.text.decode(ids[tf.newaxis])[0]
+        return self.text.decode(ids)
 
     def get_vocabulary(self) -> list[str]:
         """The tokens in the order of their ids."""
