@@ -14,15 +14,14 @@ import sys
 import tempfile
 
 LINES = [
-    "",
-    "a cat sleeps .",
-    "Did the dogs see it ?",
-    " two  spaces\t",
-    "Ünïcödé e\u0301 \U0001f642 שלום",
-    "word " * 200,
-]
-LINES = [line.encode() for line in LINES] + [b"not \xff UTF-8"]
-LINES *= 6  # two calls
+    b"",
+    b"a cat sleeps .",
+    b"Did the dogs see it ?",
+    b" two  spaces\t",
+    "Ünïcödé e\u0301 \U0001f642 שלום".encode(),
+    b"word " * 200,
+    b"not \xff UTF-8",
+] * 6  # two calls
 TOLERANCE = 1e-5
 
 
@@ -57,26 +56,12 @@ def write_tiny_model(folder):
     archive.write_out(str(folder), verbose=False)
 
 
-def session_answers(saved_model, signature, output):
-    """The output for LINES, by a Session of Python: what the runner's are compared with."""
-    from rnnsearch_tf.export.saved_model import SavedModel
-
-    model = SavedModel(saved_model)
-    (source,) = model.signatures[signature].inputs
-    return model(signature, **{source: LINES})[output].tolist()
-
-
 def runner_answers(runner, saved_model, signature, output):
     """The output for LINES, by the runner, one result a line."""
-    options = ["--signature", signature, "--output", output, *text_ops()]
-    command = [str(runner), str(saved_model), *options]
+    words = [runner, saved_model, "--signature", signature, "--output", output, *text_ops()]
     environment = {"PATH": os.environ["PATH"], "TF_CPP_MIN_LOG_LEVEL": "3"}
-    result = subprocess.run(
-        command,
-        input=b"".join(line + b"\n" for line in LINES),
-        capture_output=True,
-        env=environment,
-    )
+    text = b"".join(line + b"\n" for line in LINES)
+    result = subprocess.run(words, input=text, capture_output=True, env=environment)
     if result.returncode:
         sys.exit(result.stderr.decode("utf-8", "replace"))
     return result.stdout.split(b"\n")[:-1]
@@ -84,29 +69,23 @@ def runner_answers(runner, saved_model, signature, output):
 
 def text_ops():
     """The runner's option that loads tensorflow_text's ops, where that package is installed."""
-    for folder in map(pathlib.Path, sys.path):
-        if (folder / "tensorflow_text/python/ops").is_dir():
-            return ["--ops", str(folder / "tensorflow_text/python/ops")]
-    return []
-
-
-def same(ours, theirs):
-    """Whether two answers agree: strings to the byte, numbers to TOLERANCE."""
-    return (
-        ours == theirs
-        if isinstance(theirs, bytes)
-        else abs(float(ours) - theirs) <= TOLERANCE * max(1.0, abs(theirs))
-    )
+    folders = [pathlib.Path(folder, "tensorflow_text/python/ops") for folder in sys.path]
+    return [word for folder in folders if folder.is_dir() for word in ("--ops", folder)][:2]
 
 
 def compare(runner, saved_model, signature, output):
-    """Print how many lines agree; exit with the first that does not."""
+    """Print how many lines agree, strings to the byte; exit with the first that does not."""
+    from rnnsearch_tf.export.saved_model import SavedModel
+
     got = runner_answers(runner, saved_model, signature, output)  # first: it explains bad options
-    expected = session_answers(saved_model, signature, output)
-    if len(got) != len(expected):
-        sys.exit(f"expected {len(expected)} lines of the runner, got {len(got)}")
-    for line, ours, theirs in zip(LINES, got, expected):
-        if not same(ours, theirs):
+    model = SavedModel(saved_model)
+    (source,) = model.signatures[signature].inputs
+    expected = model(signature, **{source: LINES})[output].tolist()
+    for line, ours, theirs in zip(LINES, got, expected, strict=True):
+        same = (
+            ours == theirs if isinstance(theirs, bytes) else abs(float(ours) - theirs) < TOLERANCE
+        )
+        if not same:
             sys.exit(f"for the line {line!r} the runner says {ours!r}, a Session says {theirs!r}")
     print(f"{signature} {output}: {len(got)} lines, the runner and a Session agree")
 

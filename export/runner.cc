@@ -4,10 +4,9 @@
 //
 // Standard input goes in line by line, 32 lines a call, as the signature's only input (string[B]); the named output (string[B]
 // or float[B]) comes out, one line for one line. --ops loads a library of ops, or every library of a folder (those of
-// tensorflow_text). Exit code: 0 done, 1 failed, 2 wrong usage.
+// tensorflow_text). Exit code: 0 done, 1 failed.
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <stdexcept>
@@ -25,10 +24,6 @@ using Lines = std::vector<std::string>;
 
 constexpr size_t kBatchSize = 32;
 
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 struct Options {
   std::string saved_model;
   std::string signature = "serving_default";
@@ -37,20 +32,14 @@ struct Options {
 };
 
 Options Parse(const Lines& words) {
-  Options options;
-  for (size_t i = 0; i < words.size(); ++i) {
-    const auto value = [&] {
-      if (i + 1 == words.size()) throw UsageError(words[i] + ": expected a value after it, got none");
-      return words[++i];
-    };
-    if (words[i] == "--signature") options.signature = value();
-    else if (words[i] == "--output") options.output = value();
-    else if (words[i] == "--ops") options.ops.push_back(value());
-    else if (words[i].rfind("--", 0) == 0) throw UsageError("unknown option " + words[i] + "; see the head of runner.cc");
-    else if (options.saved_model.empty()) options.saved_model = words[i];
-    else throw UsageError("expected one SavedModel, got also '" + words[i] + "'");
+  if (words.size() % 2 == 0) throw std::runtime_error("expected a SavedModel and options, see the head of runner.cc");
+  Options options{words[0]};
+  for (size_t i = 1; i < words.size(); i += 2) {
+    if (words[i] == "--signature") options.signature = words[i + 1];
+    else if (words[i] == "--output") options.output = words[i + 1];
+    else if (words[i] == "--ops") options.ops.push_back(words[i + 1]);
+    else throw std::runtime_error("unknown option " + words[i] + "; see the head of runner.cc");
   }
-  if (options.saved_model.empty()) throw UsageError("expected one SavedModel, got none");
   return options;
 }
 
@@ -68,12 +57,9 @@ void LoadLibrary(const std::string& path) {
 
 void LoadOps(const std::string& path) {
   if (!std::filesystem::is_directory(path)) return LoadLibrary(path);
-  Lines libraries;
   for (const auto& entry : std::filesystem::directory_iterator(path)) {
-    if (entry.path().extension() == ".so") libraries.push_back(entry.path().string());
+    if (entry.path().extension() == ".so") LoadLibrary(entry.path());
   }
-  std::sort(libraries.begin(), libraries.end());
-  for (const std::string& library : libraries) LoadLibrary(library);
 }
 
 // One signature of a loaded model, from lines to lines.
@@ -83,13 +69,11 @@ class Translator {
     Check(tensorflow::LoadSavedModel({}, {}, options.saved_model, {"serve"}, &bundle_), options.saved_model);
     const auto& signatures = bundle_.meta_graph_def.signature_def();
     const auto signature = signatures.find(options.signature);
-    if (signature == signatures.end()) throw UsageError("--signature: no '" + options.signature + "' in " + options.saved_model);
-    const auto& inputs = signature->second.inputs();
-    if (inputs.size() != 1) throw UsageError("--signature: expected one with one input, got '" + options.signature + "'");
+    if (signature == signatures.end()) throw std::runtime_error("--signature: none is named " + options.signature);
     const auto& outputs = signature->second.outputs();
     const auto output = outputs.find(options.output);
-    if (output == outputs.end()) throw UsageError("--output: no '" + options.output + "' in '" + options.signature + "'");
-    input_ = inputs.begin()->second.name();
+    if (output == outputs.end()) throw std::runtime_error("--output: none is named " + options.output);
+    input_ = signature->second.inputs().begin()->second.name();
     output_ = output->second.name();
   }
 
@@ -97,22 +81,11 @@ class Translator {
     tensorflow::Tensor text(tensorflow::DT_STRING, {static_cast<int64_t>(lines.size())});  // [B]
     std::copy(lines.begin(), lines.end(), text.vec<tensorflow::tstring>().data());
     std::vector<tensorflow::Tensor> results;
-    Check(bundle_.session->Run({{input_, text}}, {output_}, {}, &results), "the model refused " + std::to_string(lines.size()) + " lines");
-    const tensorflow::Tensor& result = results[0];
-    if (result.dims() != 1 || static_cast<size_t>(result.NumElements()) != lines.size()) {
-      throw UsageError("--output: expected one answer for each line, got shape " + result.shape().DebugString());
-    }
+    Check(bundle_.session->Run({{input_, text}}, {output_}, {}, &results), "the model");
     Lines answers;
     for (size_t row = 0; row < lines.size(); ++row) {
-      if (result.dtype() == tensorflow::DT_STRING) {
-        answers.push_back(result.vec<tensorflow::tstring>()(row));
-      } else if (result.dtype() == tensorflow::DT_FLOAT) {
-        char number[32];
-        std::snprintf(number, sizeof number, "%.9g", result.vec<float>()(row));
-        answers.push_back(number);
-      } else {
-        throw UsageError("--output: expected strings or floats, got " + tensorflow::DataTypeString(result.dtype()));
-      }
+      const bool is_text = results[0].dtype() == tensorflow::DT_STRING;
+      answers.push_back(is_text ? std::string(results[0].vec<tensorflow::tstring>()(row)) : std::to_string(results[0].vec<float>()(row)));
     }
     return answers;
   }
@@ -140,9 +113,6 @@ int main(int count, char** words) {
   try {
     Run(Parse(Lines(words + 1, words + count)));
     return 0;
-  } catch (const UsageError& error) {
-    std::cerr << "runner: error: " << error.what() << std::endl;
-    return 2;
   } catch (const std::exception& error) {
     std::cerr << "runner: error: " << error.what() << std::endl;
     return 1;
