@@ -1,9 +1,15 @@
 """The equations against the programs that others wrote: log-probabilities, attention, beam search.
 
 A folder beside this file has what a program computed with a tiny model that it trained, in
-``outputs.npz``: see the program ``make_*.py`` that made it. ``weights.npz`` has the weights of that
-model by our letters, for ids in our order; ``source_order`` and ``target_order`` are the program's
-ids (−1: it has no padding). They are the program's own numbers, but for OpenNMT-tf:
+``outputs.npz``. ``weights.npz`` has the weights of that model by our letters, for ids in our order;
+``source_order`` and ``target_order`` are the program's ids (−1: it has no padding).
+
+- GroundHog, commit 4d2433b, the last one and the program of the paper, on Theano 0.8.2:
+  prototype_search_state (RNNsearch) and prototype_encdec_state (RNNencdec) with smaller sizes.
+- OpenNMT-tf 2.32.0 on TensorFlow 2.13.1: LuongAttention of its catalogue with smaller sizes.
+
+Commit 0e83d7ed has the scripts that ran them, ``make_*.py`` in this folder. The weights are the
+programs' own numbers, but for OpenNMT-tf:
 
 - A begin symbol stands before its first word, with the embedding e; here zeros stand there. So e
   was taken from all target embeddings, and e W added to the bias of each gate that reads them.
