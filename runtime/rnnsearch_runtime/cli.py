@@ -1,10 +1,10 @@
 """Translate standard input to standard output, one sentence a line, with an exported model.
 
 Each line of input, also an empty one, gives one line of output as soon as it arrives: the
-translation, or with --json an object: text, score, log_probability, probability (the mean of a
-token's), tokens, source_tokens, alignment (a row for each target token, a column for each source
-token, the end symbols last), and nbest, at most --n-best of the list that the model was exported
-with. The search is fixed in the model file.
+translation, or with --json an object: text, score, log_probability, tokens, finished, probability
+(the geometric mean of the tokens'), token_probabilities, source_tokens, alignment (a row for each
+target token, a column for each source token, the end symbols last), and nbest, at most --n-best of
+the list that the model was exported with. The search is fixed in the model file.
 
 Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted, 141 the reader of the output is gone.
 """
@@ -14,11 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
+from rnnsearch_runtime.model import SHIPPED
 from rnnsearch_runtime import Hypothesis, Translation, Translator, __version__
 
 
@@ -47,19 +49,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--version", action="version", version=f"%(prog)s {__version__}")
-    add("--model", metavar="F.onnx", help="the model file (default: the one in this package)")
-    number: dict[str, Any] = {"type": _at_least_1, "metavar": "N"}
+    add("--model", metavar="F.onnx", default=SHIPPED, help="default: the model in this package")
     add("--json", action="store_true", help="write JSON, see above")
-    add("--n-best", **number, default=1, help="hypotheses of --json (default: 1)")
-    add("--batch-size", **number, default=64, help="sentences in a batch (default: 64)")
-    add("--threads", **number, default=1, help="threads of an operation (default: 1)")
+    add("--n-best", type=int, metavar="N", default=1, help="hypotheses of --json (default: 1)")
+    add(
+        "--batch-size", type=int, metavar="N", default=64, help="sentences in a batch (default: 64)"
+    )
+    add("--threads", type=int, metavar="N", default=1, help="threads of an operation (default: 1)")
     return parser
-
-
-def _at_least_1(text: str) -> int:
-    if text.isdecimal() and int(text) >= 1:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"expected a whole number, at least 1, got {text!r}")
 
 
 def _run(arguments: argparse.Namespace) -> None:
@@ -67,7 +64,7 @@ def _run(arguments: argparse.Namespace) -> None:
     for lines in _batches():
         for translation in translator.translate(lines, arguments.batch_size):
             text = _json(translation, arguments.n_best) if arguments.json else translation.text
-            sys.stdout.buffer.write(re.sub("[\r\n]+", " ", text).encode() + b"\n")
+            sys.stdout.buffer.write(text.encode() + b"\n")
         sys.stdout.buffer.flush()
 
 
@@ -90,9 +87,14 @@ def _json(translation: Translation, nbest: int) -> str:
 
 
 def _fields(hypothesis: Hypothesis) -> dict[str, Any]:
-    names = "text", "score", "log_probability", "probability", "tokens"
-    alignment = [[round(float(x), 4) for x in row] for row in hypothesis.alignment]
-    return {name: getattr(hypothesis, name) for name in names} | {"alignment": alignment}
+    names = "text", "score", "log_probability", "tokens", "finished", "probability"
+    fields = {name: getattr(hypothesis, name) for name in names}
+    probabilities = np.exp(hypothesis.token_log_probabilities).tolist()
+    fields["token_probabilities"] = [
+        [token, round(p, 4)] for token, p in zip(hypothesis.tokens, probabilities)
+    ]
+    fields["alignment"] = [[round(x, 4) for x in row] for row in hypothesis.alignment.tolist()]
+    return fields
 
 
 if __name__ == "__main__":

@@ -11,35 +11,17 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 FORMAT = 1  # the newest format of model files that this version reads
-_EXPORT = "`rnnsearch export --format onnx`"
+SHIPPED = pathlib.Path(__file__).parent / "models" / "tatoeba-en-fr.onnx"
 
 
 class ModelError(ValueError):
     """A model file cannot be used here. The message says what to do."""
 
 
-def shipped() -> pathlib.Path:
-    """The path of the model in this package; ModelError if there is none, or several."""
-    found = sorted((pathlib.Path(__file__).parent / "models").glob("*.onnx"))
-    if len(found) != 1:
-        raise ModelError(
-            f"model: expected the path of a model file, as this package has {len(found)} of its"
-            f" own, got none; name a file that {_EXPORT} wrote"
-        )
-    return found[0]
-
-
 def open_model(
     path: str | os.PathLike[str], threads: int
 ) -> tuple[InferenceSession, dict[str, Any]]:
-    """Open a model file.
-
-    Args:
-        path: the .onnx file.
-        threads: threads of one operation.
-
-    Returns:
-        (session, metadata of format 1).
+    """Open a model file: (session, metadata).
 
     Raises:
         ModelError: the file is missing, damaged, or no model of this kind.
@@ -61,8 +43,8 @@ def open_model(
         about: dict[str, Any] = json.loads(session.get_modelmeta().custom_metadata_map["rnnsearch"])
     except Exception as error:  # onnxruntime's classes are private, and have no common one
         raise ModelError(
-            f"{path}: expected an ONNX file that {_EXPORT} wrote, got {type(error).__name__}:"
-            f" {str(error)[:300]}; check the path, or upgrade onnxruntime"
+            f"{path}: expected an ONNX file that `rnnsearch export --format onnx` wrote, got"
+            f" {type(error).__name__}: {str(error)[:300]}; check the path, or upgrade onnxruntime"
         ) from None
     if about["format"] > FORMAT:
         raise ModelError(

@@ -23,10 +23,6 @@ _CONTROL = re.compile("[\x00-\x1f]")
 _INVISIBLE = re.compile(
     "[\x80-\x84\x86-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
 )
-# marks that are newer than Python's tables, but sorted by the library of the package
-_NEWER_MARKS = re.compile(
-    "[\u0897\U00010d69-\U00010d6d\U000113ce-\U000113d0\U0001612f\U0001e5ee\U0001e5ef]"
-)
 
 
 def normalize(text: str) -> str:
@@ -39,8 +35,7 @@ def normalize(text: str) -> str:
     kept = []
     run = 0
     for character in _INVISIBLE.sub("", text):
-        is_mark = unicodedata.category(character)[0] == "M" or _NEWER_MARKS.match(character)
-        run = run + 1 if is_mark else 0
+        run = run + 1 if unicodedata.category(character)[0] == "M" else 0
         if run <= _MOST_MARKS:
             kept.append(character)
     return unicodedata.normalize("NFC", "".join(kept))

@@ -11,15 +11,27 @@ from typing import Any, overload
 
 import numpy as np
 
-from rnnsearch_runtime.model import ModelError, open_model, shipped
+from rnnsearch_runtime.model import SHIPPED, ModelError, open_model
 from rnnsearch_runtime.text import PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, Text
 
 Line = str | bytes
 
+OUTPUTS = (
+    "ids",  # int32 [B, N, I]
+    "lengths",  # int32 [B, N]
+    "log_probabilities",  # float32 [B, N]
+    "scores",  # float32 [B, N]
+    "alignments",  # float32 [B, N, I, J]
+    "finished",  # bool [B, N]
+    "token_log_probabilities",  # float32 [B, N, I]
+)
+"""What is taken of the graph: n-best lists of B sentences, best first."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Hypothesis:
-    """One translation of a sentence; two of equal text, score and log-probability are equal.
+    """One translation of a sentence; two of equal text, score and log-probability are equal. The
+    fields are those of ``rnnsearch_tf``.
 
     Attributes:
         text: detokenized.
@@ -28,6 +40,10 @@ class Hypothesis:
         tokens: without the end symbol.
         alignment: float32 [target tokens + 1, source tokens + 1]; the last row and column belong
             to the end symbols.
+        token_log_probabilities: float32 [target tokens + 1], natural logarithm of each token's
+            probability, the end symbol last; of a translation that was cut, without it.
+        probability: the geometric mean of the tokens' probabilities, the end symbol's included.
+        finished: False if the translation was cut at the maximum length.
     """
 
     text: str
@@ -35,11 +51,9 @@ class Hypothesis:
     log_probability: float = dataclasses.field(repr=False)
     tokens: list[str] = dataclasses.field(repr=False, compare=False)
     alignment: np.ndarray = dataclasses.field(repr=False, compare=False)
-
-    @property
-    def probability(self) -> float:
-        """The geometric mean of the tokens' probabilities, the end symbol's included."""
-        return math.exp(self.log_probability / (len(self.tokens) + 1))
+    token_log_probabilities: np.ndarray = dataclasses.field(repr=False, compare=False)
+    probability: float = dataclasses.field(repr=False, compare=False)
+    finished: bool = dataclasses.field(repr=False, compare=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,8 +68,8 @@ class Translator:
     """Translates with a model file; several threads may use it at once.
 
     Args:
-        model: path of an .onnx file that ``rnnsearch export --format onnx`` wrote; None: the model
-            in this package.
+        model: path of an .onnx file that ``rnnsearch export --format onnx`` wrote; by default, the
+            model in this package.
         threads: threads of one operation; a small model gains nothing from more than one.
 
     Attributes:
@@ -67,13 +81,10 @@ class Translator:
 
     Raises:
         ModelError: the model cannot be used here.
-        ValueError: `threads` is below 1.
     """
 
-    def __init__(self, model: str | os.PathLike[str] | None = None, threads: int = 1) -> None:
-        if threads < 1:
-            raise ValueError(f"threads: expected at least 1, got {threads}")
-        self._path = shipped() if model is None else model
+    def __init__(self, model: str | os.PathLike[str] = SHIPPED, threads: int = 1) -> None:
+        self._path = model
         self._session, about = open_model(self._path, threads)
         self._input = self._session.get_inputs()[0].name
         self.name: str = about["name"]
@@ -103,28 +114,24 @@ class Translator:
             list[Translation], in the order of `texts`; for a single text, its Translation.
 
         Raises:
-            TypeError: `texts` are not sentences.
-            ValueError: `batch_size` is below 1.
             ModelError: the model's probabilities are not finite.
         """
         if isinstance(texts, (str, bytes)):
             return self.translate([texts], batch_size)[0]
-        if batch_size < 1:
-            raise ValueError(f"batch_size: expected at least 1, got {batch_size}")
         sources = [self._encode(text) for text in texts]
-        results = [self._translation([], []) for _ in sources]
-        with_words = filter(sources.__getitem__, range(len(sources)))
+        zeros = np.zeros(1, np.float32)
+        empty = Hypothesis("", 0.0, 0.0, [], zeros[:, np.newaxis], zeros, 1.0, True)
+        results = [_translation([], [empty]) for _ in sources]
+        with_words = (place for place, source in enumerate(sources) if source)
         order = sorted(with_words, key=lambda place: len(sources[place]))
-        for start in range(0, len(order), batch_size):
-            places = order[start : start + batch_size]
+        while order:
+            places, order = order[:batch_size], order[batch_size:]
             for place, translation in zip(places, self._search([sources[k] for k in places])):
                 results[place] = translation
         return results
 
     def _encode(self, text: Line) -> list[str]:
         """The tokens of a source sentence, cut if it is overlong."""
-        if not isinstance(text, (str, bytes)):
-            raise TypeError(f"texts: expected sentences as str, got one as {type(text).__name__}")
         tokens = self.source.tokenize(text)
         limit = self.maximum_source_length
         if len(tokens) > limit:
@@ -138,30 +145,41 @@ class Translator:
         ids = np.full((len(sources), max(map(len, sources)) + 1), PAD_ID, np.int32)
         for row, tokens in zip(ids, sources):
             row[: len(tokens) + 1] = self.source.ids(tokens)
-        # ids [B, N, I]; lengths, log-probabilities, scores [B, N]; alignments [B, N, I, J]
-        found = zip(sources, *self._session.run(None, {self._input: ids})[:5])
-        return [self._translation(tokens, self._nbest(tokens, *row)) for tokens, *row in found]
+        answer = self._session.run(OUTPUTS, {self._input: ids})
+        return [
+            _translation(tokens, self._nbest(tokens, dict(zip(OUTPUTS, row))))
+            for tokens, *row in zip(sources, *answer)
+        ]
 
-    def _nbest(self, source: list[str], *row: np.ndarray) -> list[Hypothesis]:
+    def _nbest(self, source: list[str], row: dict[str, np.ndarray]) -> list[Hypothesis]:
         """The n-best list of a sentence, from its row of the graph's outputs."""
-        ids, lengths, log_probabilities, scores, alignments = row
-        if not lengths[0] or not math.isfinite(scores[0]):
+        if not row["lengths"][0] or not math.isfinite(row["scores"][0]):
             raise ModelError(
                 f"{self._path}: expected finite probabilities, got none for the sentence"
                 f" {' '.join(source)[:60]!r}; the weights contain NaN or Inf: export another model"
             )
-        nbest = []
-        for n in lengths.nonzero()[0]:  # unused places have length 0
-            tokens = self.target.tokens(ids[n].tolist())
-            alignment = alignments[n, : len(tokens) + 1, : len(source) + 1]
-            # no row of the end symbol if the search was cut off before it
-            alignment = np.pad(alignment, [(0, len(tokens) + 1 - len(alignment)), (0, 0)])
-            if self.search.get("replace_unknown"):
-                tokens = self._replaced(tokens, alignment, source)
-            text = self.target.detokenize(tokens)
-            score, log_probability = float(scores[n]), float(log_probabilities[n])
-            nbest.append(Hypothesis(text, score, log_probability, tokens, alignment))
-        return nbest
+        used = np.flatnonzero(row["lengths"])
+        return [self._hypothesis(source, row, n) for n in used]
+
+    def _hypothesis(self, source: list[str], row: dict[str, np.ndarray], n: int) -> Hypothesis:
+        """Place n of an n-best list."""
+        tokens = self.target.tokens(row["ids"][n].tolist())
+        alignment = row["alignments"][n, : len(tokens) + 1, : len(source) + 1]
+        # no row of the end symbol if the search was cut off before it
+        alignment = np.pad(alignment, [(0, len(tokens) + 1 - len(alignment)), (0, 0)])
+        if self.search["replace_unknown"]:
+            tokens = self._replaced(tokens, alignment, source)
+        length, log_probability = int(row["lengths"][n]), float(row["log_probabilities"][n])
+        return Hypothesis(
+            self.target.detokenize(tokens),
+            float(row["scores"][n]),
+            log_probability,
+            tokens,
+            alignment,
+            row["token_log_probabilities"][n, :length],
+            math.exp(log_probability / length),
+            bool(row["finished"][n]),
+        )
 
     def _replaced(self, tokens: list[str], alignment: np.ndarray, source: list[str]) -> list[str]:
         """Replace each unknown word by the source word with the largest attention weight; the
@@ -173,7 +191,6 @@ class Translator:
             for token, word in zip(tokens, best)
         ]
 
-    def _translation(self, source: list[str], nbest: list[Hypothesis]) -> Translation:
-        """The translation of a sentence; without an n-best list, that of one without words."""
-        nbest = nbest or [Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))]
-        return Translation(**vars(nbest[0]), source_tokens=source, nbest=nbest)
+
+def _translation(source: list[str], nbest: list[Hypothesis]) -> Translation:
+    return Translation(**vars(nbest[0]), source_tokens=source, nbest=nbest)

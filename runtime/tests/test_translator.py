@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pathlib
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +18,9 @@ def test_translation(model: pathlib.Path) -> None:
     best = translator.translate("the cat sleeps")
     assert repr(best) == "Translation(text='le chat dort', score=-2.0)"
     assert best.tokens == ["le", "chat", "dort"] and best.source_tokens == ["the", "cat", "sleeps"]
-    assert best.log_probability == -2.0
+    assert best.log_probability == -2.0 and best.finished
+    assert best.token_log_probabilities.tolist() == [-0.5] * 4  # three words and the end symbol
+    assert best.probability == pytest.approx(np.exp(-0.5))
     assert best.alignment.dtype == np.float32 and (best.alignment == np.eye(4)).all()
     assert [each.score for each in best.nbest] == [-2.0, -6.0]
     assert len(translator.translate("the").nbest) == 1  # the second place is empty
@@ -34,11 +35,12 @@ def test_order_and_batches(model: pathlib.Path) -> None:
         found = translator.translate(texts, batch_size=size)
         assert [each.text for each in found] == expected
         assert [each.alignment.shape for each in found] == [
-            (n, n) for n in (2, 0, 4, 0, 3, 2)
+            (n, n) for n in (2, 1, 4, 1, 3, 2)
         ]  # without padding
     assert translator.translate([]) == []
     empty = translator.translate("")
-    assert (empty.score, empty.tokens, empty.source_tokens, len(empty.nbest)) == (0.0, [], [], 1)
+    assert (empty.tokens, empty.source_tokens, len(empty.nbest)) == ([], [], 1)
+    assert (empty.score, empty.probability, empty.token_log_probabilities) == (0.0, 1.0, [0.0])
 
 
 def test_overlong_sentence(model: pathlib.Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -53,57 +55,24 @@ def test_unknown_words(tmp_path: pathlib.Path) -> None:
     assert plain.translate("the Zoé sleeps dog").text == "le Zoé dort dog"
 
 
-def test_the_mean_probability_of_a_token(model: pathlib.Path) -> None:
-    found = Translator(model).translate("the cat sleeps")
-    assert found.log_probability == -2.0
-    assert found.probability == pytest.approx(np.exp(-2.0 / 4))  # three words and the end symbol
-
-
-def test_wrong_arguments(model: pathlib.Path) -> None:
-    with pytest.raises(ValueError, match="threads"):
-        Translator(model, threads=0)
-    with pytest.raises(ValueError, match="batch_size"):
-        Translator(model).translate(["a"], batch_size=0)
-    with pytest.raises(TypeError, match="got one as int"):
-        Translator(model).translate([1])
-
-
 def test_probabilities_that_are_not_finite(tmp_path: pathlib.Path) -> None:
     translator = Translator(tiny.write(tmp_path / "nan.onnx", scale=float("nan")))
     with pytest.raises(ModelError, match="finite probabilities"):
         translator.translate("the cat")
 
 
-@pytest.mark.parametrize(
-    "about, message",
-    [
-        ("", "expected an ONNX file that `rnnsearch export"),
-        ("{", "expected an ONNX file that `rnnsearch export"),
-        ({"format": 2}, "newer format 2; pip install --upgrade rnnsearch-runtime"),
-    ],
-)
-def test_models_that_cannot_be_used(tmp_path: pathlib.Path, about: Any, message: str) -> None:
-    path = tiny.write(tmp_path / "model.onnx", about)
-    with pytest.raises(ModelError, match=f"model.onnx.*{message}"):
-        Translator(path)
-
-
-def test_files_that_are_no_models(tmp_path: pathlib.Path, model: pathlib.Path) -> None:
-    path = tmp_path / "other.onnx"
-    for data in (b"", b"a text\n", model.read_bytes()[:-100]):
-        path.write_bytes(data)
-        with pytest.raises(ModelError, match="other.onnx: expected an ONNX file"):
+def test_models_that_cannot_be_used(tmp_path: pathlib.Path, model: pathlib.Path) -> None:
+    newer = tiny.write(tmp_path / "newer.onnx", tiny.ABOUT | {"format": 2})
+    with pytest.raises(ModelError, match="newer.onnx.*newer format 2; pip install --upgrade"):
+        Translator(newer)
+    (tmp_path / "cut.onnx").write_bytes(model.read_bytes()[:-100])
+    for path in (tmp_path / "cut.onnx", tmp_path / "nothing", tiny.write(tmp_path / "t.onnx", "")):
+        with pytest.raises(ModelError, match=f"{path.name}: expected an ONNX file"):
             Translator(path)
-    with pytest.raises(ModelError, match="nothing: expected an ONNX file"):
-        Translator(tmp_path / "nothing")
 
 
-def test_no_model_is_named() -> None:
-    import rnnsearch_runtime.model
-
-    folder = pathlib.Path(rnnsearch_runtime.model.__file__).parent / "models"
-    if len(list(folder.glob("*.onnx"))) == 1:
-        assert Translator().translate("").text == ""
-    else:
-        with pytest.raises(ModelError, match="expected the path of a model file"):
-            Translator()
+def test_the_shipped_model() -> None:
+    best = Translator().translate("She is reading a book.")
+    assert best.text == "Elle est en train de lire un livre."
+    assert 0.3 < best.probability < 1 and best.finished
+    assert best.token_log_probabilities.sum() == pytest.approx(best.log_probability, abs=1e-4)

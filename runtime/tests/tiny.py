@@ -25,7 +25,7 @@ ABOUT = {
     "target": TARGET,
     "maximum_source_length": 5,
     "has_attention": True,
-    "search": {"beam_size": 2, "nbest": 2, "length_penalty": 0.0, "replace_unknown": False},
+    "search": {"beam_size": 2, "length_penalty": 0.0, "replace_unknown": False},
 }
 
 
@@ -39,6 +39,7 @@ def graph(scale: float = -0.5) -> onnx.GraphProto:
         "last": np.array([-1], np.int64),
         "two": np.array([2], np.int32),
         "scale": np.array([scale, scale - 1], np.float32),
+        "scales": np.array([[[scale], [scale - 1]]], np.float32),
         "onoff": np.array([0, 1], np.float32),
         "first": np.array(0, np.int64),
         "step": np.array(1, np.int64),
@@ -64,6 +65,7 @@ def graph(scale: float = -0.5) -> onnx.GraphProto:
         node("OneHot", ["places", "J", "onoff"], ["eye"]),  # [J, J]
         node("Cast", ["ids"], ["float_ids"], to=TensorProto.FLOAT),
         node("Sign", ["float_ids"], ["mask"]),
+        node("Mul", ["mask", "scales"], ["token_log_probabilities"]),
         node("Unsqueeze", ["mask", "last"], ["column"]),  # [B, 2, J, 1]
         node("Mul", ["column", "eye"], ["alignments"]),
         node("Greater", ["lengths", "zero"], ["finished"]),
@@ -75,6 +77,7 @@ def graph(scale: float = -0.5) -> onnx.GraphProto:
         "scores": TensorProto.FLOAT,
         "alignments": TensorProto.FLOAT,
         "finished": TensorProto.BOOL,
+        "token_log_probabilities": TensorProto.FLOAT,
     }
     value = helper.make_tensor_value_info
     return helper.make_graph(

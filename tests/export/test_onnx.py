@@ -1,4 +1,4 @@
-"""A RUN as an ONNX file: its settings, its weights in eight bits, what is refused."""
+"""A run as an ONNX file: its search, its settings, its weights in eight bits."""
 
 import dataclasses
 import json
@@ -7,17 +7,28 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-import searches
+from onnx import helper
 from tiny_run import write_run
+from tiny_systems import randomize, system_config
 
-from rnnsearch_tf.config import SearchConfig
+from rnnsearch_tf.config import END_ID, Config, SearchConfig
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras.onnx import export
-from rnnsearch_tf.extras.onnx.check import check_ties, compare
+from rnnsearch_tf.extras.onnx.check import compare
 from rnnsearch_tf.extras.onnx.export import export_onnx
 from rnnsearch_tf.extras.onnx.graph import search_onnx
 from rnnsearch_tf.extras.onnx.loops import hoist_constants
 from rnnsearch_tf.extras.onnx.weights import store_weights
+from rnnsearch_tf.models import build_model
+from rnnsearch_tf.models.ensemble import Ensemble
+from rnnsearch_tf.search.graphs import search_graph
+
+SOURCE_SIZE, TARGET_SIZE = 20, 300  # more words than a block of search/beam.py
+BATCHES = [
+    np.array([[5, 9, 3, 1, 0, 0], [4, 1, 0, 0, 0, 0], [7, 7, 2, 8, 3, 1], [1, 0, 0, 0, 0, 0]]),
+    np.array([[11, 12, 1]]),
+    np.array([[3, 1], [6, 1], [19, 1]]),
+]
 
 
 def session_of(proto):
@@ -39,11 +50,8 @@ def exported(run, tmp_path_factory):
 
 def test_a_run_becomes_a_version(exported):
     assert exported.folder.name == "1"
-    assert sorted(path.name for path in exported.folder.iterdir()) == [
-        "model.onnx",
-        "model_card.md",
-        "profile.yaml",
-    ]
+    files = {path.name for path in exported.folder.iterdir()}
+    assert files == {"model.onnx", "model_card.md", "profile.yaml"}
     assert exported.compared == 0  # small weights change answers
 
 
@@ -56,122 +64,75 @@ def test_the_file_has_the_text_settings(exported, run):
         assert settings[side]["tokens"] == [token for token in tokens if token]
     assert settings["search"]["beam_size"] == 3
     assert [value.name for value in session.get_inputs()] == ["source_ids"]
-    assert [value.name for value in session.get_outputs()] == [
-        "ids",
-        "lengths",
-        "log_probabilities",
-        "scores",
-        "alignments",
-        "finished",
-        "token_log_probabilities",
+
+
+def model_of(nodes, values, weights):
+    """A ModelProto with the inputs, outputs and constants of one graph."""
+    infos = [
+        [helper.make_tensor_value_info(name, kind, None) for name, kind in each.items()]
+        for each in values
     ]
+    constants = [onnx.numpy_helper.from_array(array, name) for name, array in weights.items()]
+    graph = helper.make_graph(nodes, "graph", *infos, constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
 
 
-def test_int8_products_are_near_those_of_float64():
+def test_int8_products_are_near_those_of_float64_and_each_row_stands_alone():
     generator = np.random.default_rng(1)
     weight = generator.normal(size=(80, 96)).astype(np.float32)
-    bias = generator.normal(size=96).astype(np.float32)
     values = generator.normal(size=(7, 80)).astype(np.float32)
-    make = onnx.helper
-    proto = make.make_model(
-        make.make_graph(
-            [
-                make.make_node("MatMul", ["x", "w"], ["product"]),
-                make.make_node("Add", ["product", "b"], ["y"]),
-                make.make_node("Gather", ["w", "rows"], ["looked_up"]),
-            ],
-            "graph",
-            [
-                make.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [None, 80]),
-                make.make_tensor_value_info("rows", onnx.TensorProto.INT64, [None]),
-            ],
-            [
-                make.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [None, 96]),
-                make.make_tensor_value_info("looked_up", onnx.TensorProto.FLOAT, [None, 96]),
-            ],
-            [onnx.numpy_helper.from_array(weight, "w"), onnx.numpy_helper.from_array(bias, "b")],
-        ),
-        opset_imports=[make.make_opsetid("", 18)],
-        ir_version=8,
-    )
+    values *= np.array([[1, 10, 1e-3, 0, 1, 1, 1]], np.float32).T  # one is zero
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["y"]),
+        helper.make_node("Gather", ["w", "rows"], ["looked_up"]),
+    ]
+    kinds = onnx.TensorProto
+    inputs = {"x": kinds.FLOAT, "rows": kinds.INT64}
+    outputs = {"y": kinds.FLOAT, "looked_up": kinds.FLOAT}
+    proto = model_of(nodes, (inputs, outputs), {"w": weight})
     store_weights(proto, "int8")
-    assert [node.op_type for node in proto.graph.node].count("DynamicQuantizeMatMul") == 1
+    assert {array.data_type for array in proto.graph.initializer if len(array.dims) == 2} == {
+        kinds.UINT8,
+        kinds.INT8,
+        kinds.FLOAT,  # scales of the rows
+    }
     session = session_of(proto)
     product, rows = session.run(None, {"x": values, "rows": np.array([3, 0])})
-    expected = values.astype(np.float64) @ weight + bias
-    # steps of rounding: 1/127 of the largest weight, 1/255 of the range of the values
-    assert np.abs(product - expected).max() < 0.03 * np.abs(expected).max()
+    expected = values.astype(np.float64) @ weight
+    # steps of rounding: 1/127 of the largest weight and of the row's largest value
+    error = np.abs(product - expected).max(axis=1)
+    assert (error <= 0.03 * np.abs(expected).max(axis=1)).all()
     assert np.abs(rows - weight[[3, 0]]).max() <= 0.51 * np.abs(weight).max() / 127
-
-
-def test_a_product_that_is_read_twice_keeps_its_bias_apart():
-    """Only one of those that read it adds the bias."""
-    generator = np.random.default_rng(2)
-    weight = generator.normal(size=(80, 96)).astype(np.float32)
-    bias = 100 + np.zeros(96, np.float32)
-    make = onnx.helper
-    values = [make.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [None, 80])]
-    proto = make.make_model(
-        make.make_graph(
-            [
-                make.make_node("MatMul", ["x", "w"], ["product"]),
-                make.make_node("Add", ["product", "b"], ["y"]),
-                make.make_node("Neg", ["product"], ["z"]),
-            ],
-            "graph",
-            values,
-            [
-                make.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [None, 96])
-                for name in "yz"
-            ],
-            [onnx.numpy_helper.from_array(weight, "w"), onnx.numpy_helper.from_array(bias, "b")],
-        ),
-        opset_imports=[make.make_opsetid("", 18)],
-        ir_version=8,
-    )
-    store_weights(proto, "int8")
-    x = generator.normal(size=(3, 80)).astype(np.float32)
-    y, z = session_of(proto).run(None, {"x": x})
-    expected = x @ weight
-    assert np.abs(y - expected - bias).max() < 0.03 * np.abs(expected).max()
-    assert np.abs(z + expected).max() < 0.03 * np.abs(expected).max()
+    for row in range(len(values)):
+        [alone] = session.run(["y"], {"x": values[row : row + 1], "rows": np.array([0])})
+        np.testing.assert_array_equal(alone[0], product[row])
 
 
 def test_equal_weights_that_are_transposed_in_two_orders():
     """Each product reads the order that it asks for."""
     weight = np.random.default_rng(1).normal(size=(2, 3, 4)).astype(np.float32)
-    make = onnx.helper
     orders = {"y": [1, 0, 2], "z": [2, 1, 0]}
-    graph = make.make_graph(
-        [make.make_node("Transpose", ["w"], [f"{name}_t"], perm=orders[name]) for name in orders]
-        + [make.make_node("Mul", ["x", f"{name}_t"], [name]) for name in orders],
-        "graph",
-        [make.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [])],
-        [make.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in orders],
-        [onnx.numpy_helper.from_array(weight, "w")],
-    )
-    hoist_constants(graph)
-    assert {node.op_type for node in graph.node} == {"Mul"}
-    proto = make.make_model(graph, opset_imports=[make.make_opsetid("", 18)], ir_version=8)
-    for values, order in zip(
-        session_of(proto).run(None, {"x": np.ones([], np.float32)}), orders.values()
-    ):
+    nodes = [
+        node
+        for name, order in orders.items()
+        for node in (
+            helper.make_node("Transpose", ["w"], [f"{name}_t"], perm=order),
+            helper.make_node("Mul", ["x", f"{name}_t"], [name]),
+        )
+    ]
+    kind = onnx.TensorProto.FLOAT
+    proto = model_of(nodes, ({"x": kind}, dict.fromkeys(orders, kind)), {"w": weight})
+    hoist_constants(proto.graph)
+    assert {node.op_type for node in proto.graph.node} == {"Mul"}
+    found = session_of(proto).run(None, {"x": np.ones([], np.float32)})
+    for values, order in zip(found, orders.values()):
         np.testing.assert_array_equal(values, weight.transpose(order))
 
 
-@pytest.mark.parametrize(
-    ("setting", "says"),
-    [
-        ("weights=bfloat16", "expected float32, float16 or int8"),
-        ("precision=mixed_bfloat16", "precision: it has no effect on an ONNX file"),
-        ("search.batch_size=8", "search.batch_size: it has no effect on an ONNX file"),
-        ("maximum_target_length=9", "maximum_target_length: it has no effect"),
-        ("signatures=[translate]", "signatures: it has no effect"),
-    ],
-)
-def test_options_without_effect_are_refused(run, tmp_path, setting, says):
-    with pytest.raises(UsageError, match=says):
-        export_onnx(run, tmp_path / "served", overrides=[setting])
+def test_options_without_effect_are_refused(run, tmp_path):
+    for setting in ("weights=bfloat16", "precision=mixed_bfloat16", "search.batch_size=8"):
+        with pytest.raises(UsageError, match=setting.partition("=")[0]):
+            export_onnx(run, tmp_path / "served", overrides=[setting])
 
 
 @pytest.mark.slow
@@ -187,73 +148,89 @@ def test_a_wrong_answer_is_not_published(run, tmp_path, monkeypatch):
 
 
 def test_other_words_of_the_same_scores_are_a_tie():
-    """Two programs round otherwise, which decides between hypotheses of the same score."""
-    answer = dict(
-        ids=np.array([[[4, 5]]]),
-        lengths=np.array([[2]]),
-        scores=np.array([[-1.5]]),
-        log_probabilities=np.array([[-1.5]]),
-        alignments=np.ones([1, 1, 2, 1]),
-        finished=np.array([[True]]),
-        token_log_probabilities=np.array([[[-1.0, -0.5]]]),
-    )
-    logs = np.array([[[-0.5, -1.0]]])
-    other = answer | dict(ids=np.array([[[6, 7]]]), token_log_probabilities=logs)
-    assert compare("file", [answer, other], [answer, answer]) == (2, 1)
-    for wrong in (dict(scores=np.array([[-1.6]])), dict(alignments=np.zeros([1, 1, 2, 1]))):
-        with pytest.raises(UserError, match="expected the Python model's answer"):
-            compare("file", [answer | wrong], [answer])
-    check_ties("file", 5, 10)
-    with pytest.raises(UserError, match="other text with the same scores"):
-        check_ties("file", 6, 10)  # always another text has another cause
+    """Two programs round otherwise, which decides between hypotheses of the same score. A longer
+    one pads the others of its batch.
+    """
 
-
-def test_each_sentence_of_a_batch_is_compared_by_itself():
-    """A hypothesis that is longer in one of the programs pads the others to another length."""
-
-    def batch(ids):
-        width = max(map(len, ids))
+    def answer(ids, score=-1.5):
+        shape = [1, 1, len(ids)]
         return dict(
-            ids=np.array([[[*row, *[0] * (width - len(row))]] for row in ids]),
-            lengths=np.array([[len(row)] for row in ids]),
-            scores=np.full([2, 1], -1.5),
-            log_probabilities=np.full([2, 1], -1.5),
-            alignments=np.ones([2, 1, width, 3]),
-            finished=np.full([2, 1], True),
-            token_log_probabilities=np.full([2, 1, width], -0.5),
+            ids=np.reshape(ids, shape),
+            lengths=np.array([[np.count_nonzero(ids)]]),
+            scores=np.array([[score]]),
+            log_probabilities=np.array([[score]]),
+            alignments=np.ones([*shape, 1]),
+            finished=np.array([[True]]),
+            token_log_probabilities=np.full(shape, -0.75),
         )
 
-    assert compare("file", [batch([[4, 1], [5, 6, 1]])], [batch([[4, 1], [7, 1]])]) == (2, 1)
+    right = answer([4, 1])
+    assert compare("file", [answer([4, 1, 0]), answer([6, 7, 1])], [right, right]) == 2
+    wrong_answers = [answer([4, 1], -1.6), right | dict(alignments=np.zeros([1, 1, 2, 1]))]
+    for wrong in wrong_answers:
+        with pytest.raises(UserError, match="expected the Python model's answer"):
+            compare("file", [wrong], [right])
+    with pytest.raises(UserError, match="other text with the same scores"):
+        compare("file", [answer([6, 1])], [right])  # always another text has another cause
+
+
+def model(name):
+    config = dataclasses.replace(Config(), model=system_config(name))
+    return randomize(build_model(config, SOURCE_SIZE, TARGET_SIZE), seed=7)
+
+
+def of_many_lengths():
+    """(a model with attention, SearchConfig): some hypotheses end early, others at the maximum
+    length.
+    """
+    searched = model("rnnsearch")
+    bias = searched.output_layer.b_softmax
+    bias.assign(4.0 * (np.arange(TARGET_SIZE) == END_ID))
+    config = SearchConfig(beam_size=3, maximum_length_ratio=3.0)
+    lengths = search_graph(searched, config, 3)(BATCHES[0].astype(np.int32)).lengths.numpy()
+    assert len(np.unique(lengths)) > 3, "the hypotheses have too few lengths to tell them apart"
+    return searched, config
 
 
 def assert_searched_alike(searched, config, nbest):
     """ONNX Runtime's n-best lists are TensorFlow's."""
     session = session_of(search_onnx(searched, config, nbest))
     names = [output.name for output in session.get_outputs()]
-
-    def answer(ids):
-        return dict(zip(names, session.run(names, {"source_ids": ids})))
-
-    searches.assert_equal_searches(answer, searched, config, nbest, searches.BATCHES)
+    graph = search_graph(searched, config, nbest)
+    for ids in BATCHES:
+        ids = ids.astype(np.int32)
+        got = dict(zip(names, session.run(names, {"source_ids": ids})))
+        expected = graph(ids)._asdict()
+        for name in ("ids", "lengths", "finished"):
+            np.testing.assert_array_equal(got[name], expected[name], name)
+        for name in ("scores", "log_probabilities", "token_log_probabilities", "alignments"):
+            np.testing.assert_allclose(got[name], expected[name], 1e-4, 1e-5, err_msg=name)
 
 
 def test_a_search_with_attention():
-    assert_searched_alike(*searches.model_of_many_lengths(), nbest=3)
+    assert_searched_alike(*of_many_lengths(), nbest=3)
 
 
 def test_a_search_without_attention():
     config = SearchConfig(beam_size=3, maximum_length_ratio=2.0)
-    assert_searched_alike(searches.model("rnnencdec"), config, nbest=2)
+    assert_searched_alike(model("rnnencdec"), config, nbest=2)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", searches.SEARCHES.values(), ids=searches.SEARCHES)
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(beam_size=1, length_penalty=0.7),
+        dict(beam_size=5, shrinking_beam=True, minimum_length_ratio=0.5, allow_unknown=False),
+    ],
+    ids=["greedy", "shrinking"],
+)
 def test_options_of_the_search(options):
     config = SearchConfig(maximum_length_ratio=2.0, **options)
-    assert_searched_alike(searches.model("rnnsearch"), config, min(2, config.beam_size))
+    assert_searched_alike(model("rnnsearch"), config, min(2, config.beam_size))
 
 
 @pytest.mark.slow
 def test_an_ensemble():
     config = SearchConfig(beam_size=3, maximum_length_ratio=2.0)
-    assert_searched_alike(searches.model(searches.TOGETHER), config, nbest=2)
+    assert_searched_alike(Ensemble([model("rnnsearch"), model("luong-general")]), config, nbest=2)

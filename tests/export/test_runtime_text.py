@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import pathlib
 import random
 from typing import Any
@@ -10,29 +9,63 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-import unusual_text
-from unusual_text import CONFIGS, SHIPPED, text_of
-
-from rnnsearch_tf.export.check import TRICKY
+from rnnsearch_tf.config import TextConfig, load_config
+from rnnsearch_tf.data.phrasebook import phrasebook
+from rnnsearch_tf.export.check import LONG, TRICKY
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.search.unknown import replace_unknown
-from rnnsearch_tf.text.pipeline import Text
+from rnnsearch_tf.text.characters import BLANK_CHARACTERS
+from rnnsearch_tf.text.pipeline import Text, build_text, load_texts
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("onnxruntime")
-sentencepiece = pytest.importorskip("sentencepiece")
+pytest.importorskip("sentencepiece")
 
 RUNTIME = pathlib.Path(__file__).parents[2] / "runtime"
 
-LINES = unusual_text.LINES[:]
-if tuple(map(int, sentencepiece.__version__.split("."))) < (0, 2, 2):  # as the runtime needs it
-    LINES += unusual_text.RUNS_OF_SIGNS
-else:
-    LINES.remove(TRICKY[-1])
+SIGNS = [
+    *BLANK_CHARACTERS,
+    *"aAßİıΣσ.,'’-½²ﬁＡ①日本語かなカナ한국어שלוםمرحباकि",
+    *"\u0301\u0328\u0327\u0300\u05b8\u0651\u20dd\u200c\u200d\u0000\u0007\u001b\u007f\u0085",
+    *["🙂", "👩\u200d👩\u200d👧", "🇫🇷", "▁", "<unk>", "</s>", "<pad>", " ", "\r", "\ufffd", "𝐀"],
+]
 
 
-@pytest.fixture(scope="module", params=[SHIPPED, *CONFIGS])
+def unusual_lines() -> list[bytes]:
+    """Sentences, tricky lines, and random ones of tricky signs and of random bytes."""
+    rng = random.Random(1)
+    sentences = phrasebook(300, "train")
+    texts = [
+        *sentences[0],
+        *sentences[1],
+        *(f"a{space}b{space}{space} c{space}" for space in BLANK_CHARACTERS),
+        "e\u0301" + "\u0301" * 60 + "x" + "\u0328\u0301" * 40,
+        "ΟΔΥΣΣΕΥΣ. ΑΣ ΣΑΣ Σ",
+        # of several equally probable segmentations, sentencepiece takes others from 0.2.2 on
+        *(sign * n for sign in [*".!(1", "ha", "ha ha "] for n in range(2, 30)),
+        *("".join(rng.choices(SIGNS, k=rng.randint(1, 25))) for _ in range(600)),
+    ]
+    noise = (
+        b"".join(rng.choices([b"\xc3\xa9", b"\xe2\x82", b"\xff", b"\xed\xa0\x80", b"a", b" "], k=9))
+        for _ in range(100)
+    )
+    return [*TRICKY, LONG, *(text.encode() for text in texts), *noise]
+
+
+LINES = unusual_lines()
+CONFIGS = {
+    "subwords": TextConfig(tokenization="sentencepiece", vocabulary_size=500, lowercase=True),
+    "words": TextConfig(language="fr", tokenization="space", vocabulary_size=300),
+}
+
+
+@pytest.fixture(scope="module", params=["shipped", *CONFIGS])
 def package(request: pytest.FixtureRequest) -> Text:
-    return text_of(request.param)
+    if request.param == "shipped":
+        run = Run.open("tatoeba-en-fr")
+        return load_texts(run, load_config(run.config))[0]
+    training = [line.decode("utf-8", "replace") for line in LINES[: len(TRICKY) + 400]]
+    return build_text(CONFIGS[request.param], training)
 
 
 @pytest.fixture
@@ -41,14 +74,9 @@ def runtime(monkeypatch: pytest.MonkeyPatch, package: Text) -> Any:
     monkeypatch.syspath_prepend(str(RUNTIME))
     from rnnsearch_runtime import text
 
-    config = package.config
-    names = ("language", "tokenization", "lowercase")
-    side = {name: getattr(config, name) for name in names}
-    if config.tokenization == "sentencepiece":
-        side["subword_model"] = base64.b64encode(package._subwords.model).decode()
-    else:
-        side["tokens"] = package.vocabulary.tokens
-    return text.Text(side, "source")
+    from rnnsearch_tf.extras.onnx.export import text_settings
+
+    return text.Text(text_settings(package), "source")
 
 
 def as_strings(rows: tf.RaggedTensor) -> list[list[str]]:
@@ -56,10 +84,9 @@ def as_strings(rows: tf.RaggedTensor) -> list[list[str]]:
 
 
 def test_tokens_and_ids(package: Text, runtime: Any) -> None:
-    lines = LINES
-    tokens = package.tokenize(tf.constant(lines))
+    tokens = package.tokenize(tf.constant(LINES))
     ids = package.ids(tokens).to_list()
-    for line, expected, numbers in zip(lines, as_strings(tokens), ids):
+    for line, expected, numbers in zip(LINES, as_strings(tokens), ids):
         found = runtime.tokenize(line)
         assert found == expected, line
         assert runtime.tokenize(line.decode("utf-8", "replace")) == expected, line

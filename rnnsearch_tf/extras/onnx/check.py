@@ -12,13 +12,7 @@ from rnnsearch_tf.files import AnyPath
 TOLERANCE = 1e-4
 """Largest difference of scores and attention weights, computed in float32 by two programs."""
 
-COMPARED = [
-    "scores",
-    "log_probabilities",
-    "token_log_probabilities",
-    "alignments",
-    "finished",
-]
+COMPARED = "scores", "log_probabilities", "token_log_probabilities", "alignments", "finished"
 
 Answer = Mapping[str, np.ndarray]
 """{name of an output: array [B, ...]}."""
@@ -34,14 +28,15 @@ def answers(file: AnyPath, batches: Sequence[np.ndarray]) -> list[Answer]:
     return [dict(zip(names, session.run(names, {source.name: batch}))) for batch in batches]
 
 
-def compare(file: AnyPath, got: Sequence[Answer], expected: Sequence[Answer]) -> tuple[int, int]:
-    """Compare the n-best lists with those of the Python model.
+def compare(file: AnyPath, got: Sequence[Answer], expected: Sequence[Answer]) -> int:
+    """Compare the n-best lists with those of the Python model; returns the number of sentences.
 
-    Returns:
-        (number of sentences that were compared, those with other words and the same scores).
+    ONNX Runtime may add in another order than the Python model. Then rounding decides between
+    hypotheses of the same score, which a model without much training has: a tie. If most answers
+    are other text with the right scores, that has another cause.
 
     Raises:
-        UserError: an answer differs; the message shows the first.
+        UserError: an answer differs, of which the first is shown, or more than half are ties.
     """
     compared = ties = 0
     for one, other in zip(got, expected):
@@ -50,7 +45,7 @@ def compare(file: AnyPath, got: Sequence[Answer], expected: Sequence[Answer]) ->
             same = np.array_equal(found["ids"], wanted["ids"])
             near = all(
                 np.allclose(found[name], wanted[name], TOLERANCE, TOLERANCE)
-                for name in (COMPARED if same else ["scores"])
+                for name in (COMPARED if same else ("scores",))
             )
             if not near:
                 raise UserError(
@@ -61,24 +56,12 @@ def compare(file: AnyPath, got: Sequence[Answer], expected: Sequence[Answer]) ->
                 )
             compared += 1
             ties += not same
-    return compared, ties
-
-
-def check_ties(file: AnyPath, ties: int, compared: int) -> None:
-    """Refuse a file with more ties than equal answers.
-
-    ONNX Runtime may add in another order than the Python model. Then rounding decides between
-    hypotheses of the same score, which a model without much training has. Wrong text with right
-    scores has another cause.
-
-    Raises:
-        UserError: more than half of the answers are ties.
-    """
     if 2 * ties > compared:
         raise UserError(
             f"{file}: expected the Python model's answers, got other text with the same scores"
             f" for {ties:,} of {compared:,}; the export would be wrong and is not published"
         )
+    return compared
 
 
 def _row(answer: Answer, row: int) -> dict[str, np.ndarray]:

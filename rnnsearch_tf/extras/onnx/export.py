@@ -26,7 +26,7 @@ from rnnsearch_tf.export.profile import FILE as PROFILE, Profile
 from rnnsearch_tf.export.publishing import version_folder
 from rnnsearch_tf.export.warmup import sentences_of
 from rnnsearch_tf.export.writer import Exported, card, load_for_export
-from rnnsearch_tf.extras.onnx.check import answers, check_ties, compare
+from rnnsearch_tf.extras.onnx.check import answers, compare
 from rnnsearch_tf.extras.onnx.graph import search_onnx
 from rnnsearch_tf.extras.onnx.weights import store_weights
 from rnnsearch_tf.files.atomic import new_folder
@@ -50,6 +50,15 @@ SETTINGS_FORMAT = 1
 TEXT_OPTIONS = ("language", "tokenization", "lowercase")
 SEARCH_OPTIONS = ("beam_size", "length_penalty", "replace_unknown")
 
+WITHOUT_EFFECT = {
+    "precision",
+    "warmup_requests",
+    "maximum_target_length",
+    "signatures",
+    "search.batch_size",
+}
+"""Options of a profile that count for SavedModels alone."""
+
 BATCH_SIZE = 8
 """Sentences in a batch of the check."""
 
@@ -70,7 +79,7 @@ def export_onnx(
     Raises:
         UserError: a RUN is incomplete, the model has no form as one file, or the answers of ONNX
             Runtime differ from the Python model's; nothing is published then.
-        UsageError: the profile has an option without effect here.
+        UsageError: an override has no effect here.
     """
     folders, options, translator = load_for_export(runs, profile, overrides)
     _check_profile(options, overrides)
@@ -136,9 +145,7 @@ def _checked(file: pathlib.Path, translator: Translator, options: Profile) -> in
         {name: np.asarray(value) for name, value in graph(batch)._asdict().items()}
         for batch in requests
     ]
-    compared, ties = compare(file, got, expected)
-    check_ties(file, ties, compared)
-    return compared
+    return compare(file, got, expected)
 
 
 def _batches(translator: Translator, lines: Sequence[Line], limit: int) -> list[np.ndarray]:
@@ -161,23 +168,15 @@ def _card(runs: Sequence[Run], options: Profile, exported: Exported) -> str:
 
 
 def _check_profile(profile: Profile, overrides: Sequence[str]) -> None:
-    """Raise UsageError if an option has no effect on an ONNX file, or cannot be had.
-
-    A profile's file may name signatures and a batch size all the same: it may describe SavedModels
-    too.
+    """Raise UsageError if an override has no effect on an ONNX file, or the weights cannot be had.
+    A profile's file may have such options all the same: it may describe SavedModels too.
     """
-    default = Profile()
-    without_effect = ("precision", "warmup_requests", "maximum_target_length")
-    changed = [
-        option for option in without_effect if getattr(profile, option) != getattr(default, option)
-    ]
-    named = {text.partition("=")[0] for text in overrides}
-    changed += sorted({"signatures", "search.batch_size"} & named)
-    if changed:
-        raise UsageError(
-            f"{changed[0]}: it has no effect on an ONNX file, which is computed in float32 and only"
-            " translates; leave it out, or export a SavedModel"
-        )
+    for option in (text.partition("=")[0] for text in overrides):
+        if option in WITHOUT_EFFECT:
+            raise UsageError(
+                f"{option}: it has no effect on an ONNX file, which is computed in float32 and only"
+                " translates; leave it out, or export a SavedModel"
+            )
     if profile.weights == "bfloat16":
         raise UsageError(
             "weights: expected float32, float16 or int8 in an ONNX file, got bfloat16, which ONNX"

@@ -1,15 +1,13 @@
 """Store the weights of an ONNX graph in float16 or int8.
 
-float16: each is converted to float32 when the file is loaded. int8: the product A W by a weight
-becomes ONNX Runtime's dynamic quantization: A is rounded to eight bits, with one scale for all of
-A, the product is computed in integers, and the scales of A and of each column of W restore it.
-Departure from search in float32: since the scale of A comes from all rows, a score depends a little
-on the rest of the batch.
+float16: each is converted to float32 when the file is loaded. int8: for the product A W by a
+weight, A is rounded to eight bits, with a scale for each row, the product is computed in integers,
+and the scales of the rows of A and of the columns of W restore it. A row does not depend on the
+others, and so a translation does not depend on its batch; with one scale for all of A, as ONNX
+Runtime's own dynamic quantization has it, it would.
 """
 
 from __future__ import annotations
-
-from collections import Counter
 
 import numpy as np
 import onnx
@@ -26,7 +24,7 @@ RUNTIME = "com.microsoft"
 """Domain of ONNX Runtime's own operations."""
 
 ZERO_POINT = 128
-"""What stands for 0 in the weights of a product, uint8."""
+"""What stands for 0 in the factors of a product, uint8."""
 
 
 def store_weights(model: onnx.ModelProto, storage: str) -> None:
@@ -39,7 +37,8 @@ def store_weights(model: onnx.ModelProto, storage: str) -> None:
     if storage == "float16":
         _halve(model.graph)
     elif storage == "int8":
-        _quantize(model)
+        _quantize(model.graph)
+        model.opset_import.append(onnx.helper.make_opsetid(RUNTIME, 1))
 
 
 def _halve(graph: onnx.GraphProto) -> None:
@@ -57,12 +56,13 @@ def _halve(graph: onnx.GraphProto) -> None:
         graph.node.insert(0, cast)
 
 
-def _quantize(model: onnx.ModelProto) -> None:
-    quantizer = _Quantizer(model.graph)
-    for each in all_graphs(model.graph):
-        quantizer.replace_nodes(each)
-    remove_unused_constants(model.graph)
-    model.opset_import.append(onnx.helper.make_opsetid(RUNTIME, 1))
+def _quantize(graph: onnx.GraphProto) -> None:
+    quantizer = _Quantizer(graph)
+    for each in all_graphs(graph):
+        nodes = [new for node in each.node for new in quantizer.replaced(node)]
+        del each.node[:]
+        each.node.extend(nodes)
+    remove_unused_constants(graph)
 
 
 class _Quantizer:
@@ -70,71 +70,59 @@ class _Quantizer:
 
     def __init__(self, graph: onnx.GraphProto) -> None:
         self._graph = graph
-        self._arrays = arrays(graph)
         self._large = {
-            name
-            for name, array in self._arrays.items()
+            name: array
+            for name, array in arrays(graph).items()
             if array.dtype == np.float32 and not is_small(array)
         }
         self._stored: dict[tuple[str, str], tuple[str, str]] = {}
-        self._zero_point = add_constant(graph, "zero_point", np.array(ZERO_POINT, np.uint8))
-
-    def replace_nodes(self, graph: onnx.GraphProto) -> None:
-        """Replace products and lookups of weights in one graph."""
-        uses = Counter(name for node in graph.node for name in node.input)
-        uses.update(value.name for value in graph.output)
-        adds = {
-            node.input[0]: node
-            for node in graph.node
-            if node.op_type == "Add" and self._is_bias(node.input[1])
+        constants = {
+            "last_axis": np.array([-1], np.int64),
+            "one": np.array(1, np.float32),
+            "step": np.array(1 / 127, np.float32),
+            "least_scale": np.array(1e-30, np.float32),
+            "zero_point": np.array(ZERO_POINT, np.uint8),
         }
-        nodes: list[onnx.NodeProto] = []
-        folded: set[str] = set()
-        for node in graph.node:
-            if node.op_type == "MatMul" and node.input[1] in self._large:
-                add = adds.get(node.output[0])
-                if add is not None and uses[node.output[0]] == 1:
-                    folded.add(add.output[0])
-                    nodes.append(self._product(node, add.output[0], self._bias(add.input[1])))
-                else:
-                    nodes.append(self._product(node, node.output[0], ""))
-            elif node.op_type == "Gather" and node.input[0] in self._large:
-                nodes += self._lookup(node)
-            elif not folded.intersection(node.output):
-                nodes.append(node)
-        del graph.node[:]
-        graph.node.extend(nodes)
+        for name, array in constants.items():
+            add_constant(graph, name, array)
 
-    def _is_bias(self, name: str) -> bool:
-        array = self._arrays.get(name)
-        return array is not None and array.ndim > 0 and array.size == array.shape[-1]
+    def replaced(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
+        """The nodes that stand for a node."""
+        if node.op_type == "MatMul" and node.input[1] in self._large:
+            return self._product(*node.input, node.output[0])
+        if node.op_type == "Gather" and node.input[0] in self._large:
+            return self._lookup(*node.input, node.output[0])
+        return [node]
 
-    def _bias(self, name: str) -> str:
-        flat = f"{name}.bias"
-        if flat not in self._arrays:
-            self._arrays[flat] = self._arrays[name].reshape(-1)
-            add_constant(self._graph, flat, self._arrays[flat])
-        return flat
+    def _product(self, values: str, weight: str, output: str) -> list[onnx.NodeProto]:
+        """A W ≈ (s t) ⊙ (round(A / s) Q) for the scales s of the rows of A and t of W's columns."""
+        quantized, scale = self._quantized(weight, "columns")
+        make = onnx.helper.make_node
+        row_scale, rows, product = f"{output}.row_scale", f"{output}.rows", f"{output}.product"
+        return [
+            make("Abs", [values], [f"{output}.sizes"]),
+            make("ReduceMax", [f"{output}.sizes", "last_axis"], [f"{output}.largest"]),
+            make("Mul", [f"{output}.largest", "step"], [f"{output}.scale"]),
+            make("Max", [f"{output}.scale", "least_scale"], [row_scale]),
+            make("Div", [values, row_scale], [f"{output}.steps"]),
+            make("QuantizeLinear", [f"{output}.steps", "one", "zero_point"], [rows]),
+            make(
+                "MatMulIntegerToFloat",
+                [rows, quantized, "one", scale, "zero_point", "zero_point"],
+                [product],
+                domain=RUNTIME,
+            ),
+            make("Mul", [product, row_scale], [output]),
+        ]
 
-    def _product(self, node: onnx.NodeProto, output: str, bias: str) -> onnx.NodeProto:
-        values, scale = self._quantized(node.input[1], "columns")
-        return onnx.helper.make_node(
-            "DynamicQuantizeMatMul",
-            [node.input[0], values, scale, self._zero_point, bias],
-            [output],
-            name=node.name,
-            domain=RUNTIME,
-        )
-
-    def _lookup(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
+    def _lookup(self, weight: str, ids: str, output: str) -> list[onnx.NodeProto]:
         """Rows of an embedding: q · its scale."""
-        values, scale = self._quantized(node.input[0], "rows")
-        output = node.output[0]
+        values, scale = self._quantized(weight, "rows")
         make = onnx.helper.make_node
         return [
-            make("Gather", [values, node.input[1]], [f"{output}.int8"]),
+            make("Gather", [values, ids], [f"{output}.int8"]),
             make("Cast", [f"{output}.int8"], [f"{output}.float"], to=onnx.TensorProto.FLOAT),
-            make("Gather", [scale, node.input[1]], [f"{output}.scale"]),
+            make("Gather", [scale, ids], [f"{output}.scale"]),
             make("Mul", [f"{output}.float", f"{output}.scale"], [output]),
         ]
 
@@ -143,7 +131,7 @@ class _Quantizer:
         scales: float32 [columns] or [rows, 1].
         """
         if (name, by) not in self._stored:
-            array = self._arrays[name]
+            array = self._large[name]
             values, scale = quantize(array.T if by == "rows" else array)
             assert scale is not None  # the weight is large
             if by == "rows":
