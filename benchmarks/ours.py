@@ -66,7 +66,7 @@ class Ours:
     def _load(self, run, precision):
         from rnnsearch_tf.translation import Translator
 
-        translator = Translator.load(run, precision=precision)
+        translator = Translator.load(run, [f"training.precision={precision}"])
         self.model = translator.model
         self.config = translator.config
 
