@@ -55,14 +55,14 @@ def train(run, settings, moment):
 
     if moment:
         arrange(moment)
-    real(load_config(overrides=[*SETTINGS, *settings]), run, resume=Run(run).state.exists())
+    real(load_config(overrides=[*SETTINGS, *settings]), run, resume=Run(run).checkpoint.exists())
 
 
 def arrange(moment):
     """See to it that this process is killed then."""
     from rnnsearch_tf.models.translation_model import TranslationModel
-    from rnnsearch_tf.training.callbacks import Clock
     from rnnsearch_tf.training.development import Development
+    from rnnsearch_tf.training.schedule import TrainingSchedule
 
     name, _, number = moment.partition(":")
     if not number:
@@ -90,9 +90,9 @@ def arrange(moment):
     elif name == "save":
         before(TranslationModel, "save", half)
     elif name == "batch":
-        before(Clock, "tick")
+        before(TrainingSchedule, "on_train_batch_end")
     elif name == "evaluate":
-        before(Development, "_development_loss")
+        before(Development, "_loss")
     else:
         before(Development, "_average")
 

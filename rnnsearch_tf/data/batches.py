@@ -80,17 +80,20 @@ class Batches:
         """(source ids int32 [B, J], target ids int32 [B, I]) of batch `number` of an epoch."""
         return self.ids.batch(self.rows(epoch, number))
 
-    def dataset(self, begin: Callable[[], tuple[int, int]] | None = None) -> tf.data.Dataset:
-        """The rest of an epoch of :data:`Batch` an iteration.
-
-        Args:
-            begin: returns (epoch, number of the first batch) at the start of each iteration; None:
-                one whole epoch after the other.
-        """
+    def dataset(self) -> tf.data.Dataset:
+        """One whole epoch of :data:`Batch` an iteration, one after the other."""
         epochs = itertools.count()
+        return self._read(lambda: iter([(next(epochs), 0)]))
 
-        def begins() -> Iterator[tuple[int, int]]:
-            yield begin() if begin else (next(epochs), 0)
+    def stream(self, epoch: int, number: int) -> tf.data.Dataset:
+        """All batches from batch `number` of an epoch on, one epoch after the other, without
+        end.
+        """
+        later = ((e, 0) for e in itertools.count(epoch + 1))
+        return self._read(lambda: itertools.chain([(epoch, number)], later))
+
+    def _read(self, begins: Callable[[], Iterator[tuple[int, int]]]) -> tf.data.Dataset:
+        """The rest of each epoch from (epoch, number of the first batch) on."""
 
         @tf.autograph.experimental.do_not_convert
         def read(epoch: tf.Tensor, number: tf.Tensor) -> Batch:

@@ -7,11 +7,11 @@
     RUN/vocabulary.target.txt
     RUN/source.spm.model         the SentencePiece model of a side with subwords
     RUN/ids/                     the training text as ids
-    RUN/development.jsonl        the development sentences, unless they are in files of their own
+    RUN/development.jsonl        the sentences that evaluations use
     RUN/best/                    the weights with the best score on the development set; of a model
                                  that comes with the package, in eight bits
     RUN/evaluated/               the weights of the last evaluations, with training.average
-    RUN/checkpoints/             for --resume: the last two, each a model and the training state
+    RUN/checkpoints/last.keras   for --resume: the model, its optimizer and the counters
     RUN/metrics.jsonl            one object every 100 batches, epoch or evaluation
     RUN/model_card.md            description and scores of the model
 """
@@ -57,7 +57,7 @@ class Run:
     Attributes:
         path: pathlib.Path of the folder.
         config, ids, development, best_weights, eight_bit_weights, evaluated, checkpoints,
-        state, previous_state, metrics, model_card, examples: pathlib.Path of each file or folder in
+        checkpoint, metrics, model_card, examples: pathlib.Path of each file or folder in
             it, which may not exist. `examples` is written by people: sentences to try, one a line,
             which an export shows on the server's page.
 
@@ -75,8 +75,7 @@ class Run:
         self.eight_bit_weights = self.path / "best" / "model.weights.int8.npz"
         self.evaluated = self.path / "evaluated"
         self.checkpoints = self.path / "checkpoints"
-        self.state = self.checkpoints / "state.json"
-        self.previous_state = self.checkpoints / "state.previous.json"
+        self.checkpoint = self.checkpoints / "last.keras"
         self.metrics = self.path / "metrics.jsonl"
         self.model_card = self.path / "model_card.md"
         self.examples = self.path / "examples.txt"
@@ -105,7 +104,7 @@ class Run:
         if missing := [path.name for path in needed if not path.exists()]:
             never = missing == ["best"]
             hint = "training has not evaluated the model yet" if never else "check the path"
-            if run.state.exists():
+            if run.checkpoint.exists():
                 hint += f"; resume with: {run.resume_command}"
             raise UserError(f"{expected} one without {', '.join(missing)}; {hint}")
         return run
@@ -114,12 +113,11 @@ class Run:
         """Raise UsageError if a new training would overwrite a saved training, a model, or files
         that no training wrote.
         """
-        states = [self.state, self.previous_state]
-        paths = [*states, self.best_weights, self.eight_bit_weights]
+        paths = [self.checkpoint, self.best_weights, self.eight_bit_weights]
         if not self.checkpoints.exists():  # a training makes this folder first
             paths += [self.config, *self.text_files()]
         if path := next(filter(pathlib.Path.exists, paths), None):
-            hint = "add --resume, or " if path in states else ""
+            hint = "add --resume, or " if path == self.checkpoint else ""
             raise UsageError(
                 f"{self}: expected a folder without a training, found"
                 f" {path.relative_to(self.path)}; {hint}choose another --output"
@@ -127,9 +125,9 @@ class Run:
 
     def refuse_resuming(self) -> None:
         """Raise UserError if there is no checkpoint from which to resume."""
-        if not (self.state.exists() or self.previous_state.exists()):
+        if not self.checkpoint.exists():
             raise UserError(
-                f"{self.state}: expected a saved training to resume, found none; start it without"
+                f"{self.checkpoint}: expected a saved training to resume, found none; start it without"
                 " --resume; from the weights of a model with --from and another --output"
             )
 
@@ -140,7 +138,8 @@ class Run:
         make_folder(self.checkpoints)
         for path in [*self.checkpoints.iterdir(), *self.text_files()]:
             path.unlink()
-        self.development.unlink(missing_ok=True)
+        for path in (self.development, self.metrics):
+            path.unlink(missing_ok=True)
         shutil.rmtree(self.ids, ignore_errors=True)
 
     def __fspath__(self) -> str:

@@ -9,7 +9,7 @@ from rnnsearch_tf.data.corpus import training_files
 from rnnsearch_tf.evaluation.bleu import tokenizer_for
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.training.checkpoint import TrainingState
+from rnnsearch_tf.training.schedule import TrainingState
 from rnnsearch_tf.translation.saving import described, made_with, write_card
 
 
@@ -28,15 +28,15 @@ def write_model_card(
             for (source, target), weight in zip(training_files(data), weights)
         )
         text = text or "pairs given in Python"
-    bleu = (
-        "none"
-        if state.best_bleu is None
-        else (
-            f"{state.best_bleu:.2f} (sacreBLEU"
-            f" {tokenizer_for(config.target)}{', without case' if config.target.lowercase else ''},"
-            f" the first {training.evaluate_sentences:,} sentences at most, greedy search)"
+    best = "none"
+    if state.best is not None and model.reads_source:
+        case = ", without case" if config.target.lowercase else ""
+        best = (
+            f"BLEU {state.best:.2f} (sacreBLEU {tokenizer_for(config.target)}{case}, the first"
+            f" {training.evaluate_sentences:,} sentences at most, greedy search)"
         )
-    )
+    elif state.best is not None:
+        best = f"loss {state.best:.4f} nats a target token"
     rows = {
         **described(config, model),
         **({} if state.began_from is None else {"began from": state.began_from}),
@@ -45,12 +45,7 @@ def write_model_card(
             f"{state.batches:,} batches, {state.seconds / 60:.1f} minutes, {training.optimizer},"
             f" {training.precision}, seed {training.seed}"
         ),
-        "best development BLEU": bleu,
-        **(
-            {}
-            if state.best_loss is None
-            else {"best development loss": f"{state.best_loss:.4f} nats a target token"}
-        ),
+        "best development score": best,
         **made_with(),
     }
     write_card(run, rows)

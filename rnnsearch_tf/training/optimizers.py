@@ -5,31 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from rnnsearch_tf.config import Config, TrainingConfig
-from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models.loss import TranslationLoss
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.optimizers import Adadelta, Adam
 
 
-def check_training_section(name: str, config: Any) -> None:
-    """Raise UsageError if something else than the ``training`` section is given, such as the whole
-    configuration.
-    """
-    if not isinstance(config, TrainingConfig):
-        raise UsageError(
-            f"{name}: expected the training section of a configuration, got"
-            f" {type(config).__name__}; give config.training"
-        )
-
-
 def build_optimizer(config: TrainingConfig) -> keras.optimizers.Optimizer:
-    """Build the optimizer that a configuration names.
-
-    Raises:
-        UsageError: a whole configuration is given instead of its ``training`` section.
-    """
-    check_training_section("build_optimizer", config)
+    """Build the optimizer that the ``training`` section of a configuration names."""
     common: dict[str, Any] = dict(
         learning_rate=config.learning_rate, global_clipnorm=config.global_clipnorm
     )

@@ -1,10 +1,11 @@
-"""The text of a training: the ids that its RUN keeps, and its development sentences."""
+"""The text of a training, which its RUN keeps: the ids, and the development sentences."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rnnsearch_tf.config import Config
@@ -22,8 +23,13 @@ Sides = tuple[Sequence[str], Sequence[str]]
 """(source sentences, reference translations) of a development text."""
 
 
-def check_given(config: Config, pairs: Any, development: Any) -> None:
-    """Raise UsageError if pairs are given in Python for a text that the configuration names."""
+def open_text(config: Config, pairs: Any, development: Any) -> tuple[Pairs, Pairs | None]:
+    """The (training, development) pairs, those that are given in Python or those of the
+    configuration.
+
+    Raises:
+        UsageError: pairs are given for a text that the configuration names.
+    """
     data = config.data
     names = ["train_source", "train_target"] if pairs is not None else []
     names += ["development_source", "development_target"] if development is not None else []
@@ -35,98 +41,49 @@ def check_given(config: Config, pairs: Any, development: Any) -> None:
             "train: expected no text in the configuration beside pairs or development, got"
             f" {', '.join(named)}; leave one of them out"
         )
-
-
-def with_given_development(config: Config, run: Run, development: Any, resume: bool) -> Config:
-    """The configuration that holds nothing out if a development text is given, or if the resumed
-    training began with pairs in Python and one.
-    """
-    key = stored_key(run.ids) if resume else None
-    is_given = development is not None
-    if key and not key["files"] and config.data.corpus == "files":
-        is_given = not key["held_out"]
-    if not is_given:
-        return config
-    return dataclasses.replace(config, data=dataclasses.replace(config.data, held_out=0))
-
-
-def open_text(config: Config, pairs: Any, development: Any) -> tuple[Pairs, Pairs | None]:
-    """The (training, development) pairs, those that are given or those of the configuration."""
-    whole = dataclasses.replace(config, data=dataclasses.replace(config.data, held_out=0))
+    whole = dataclasses.replace(config, data=dataclasses.replace(data, held_out=0))
     training = open_corpus(whole, "train") if pairs is None else as_pairs(pairs)
     if development is not None:
         return training, as_pairs(development)
-    if config.data.held_out:
-        return held_out(training, config.data.held_out)
+    if data.held_out:
+        return held_out(training, data.held_out)
     return training, open_corpus(whole, "development")
 
 
-def write_text(
-    run: Run,
-    config: Config,
-    texts: tuple[Text, Text],
-    training: Pairs,
-    development: Pairs | None,
-) -> tuple[Ids, Sides | None]:
-    """Write the ids of a training into its RUN, or into data.cache if they are not there yet; and
-    the development sentences, unless the configuration names their files.
-
-    Returns:
-        (the ids, the development sentences that evaluations use, if there is a development text).
-    """
-    sentences = None
+def write_development(run: Run, development: Pairs | None, sentences: int) -> None:
+    """Write the first development sentences into a RUN: those that evaluations use."""
     if development is not None:
-        sentences = [*development]
-        _say_report(development, "development")
-        if _keeps_development(config):
-            lines = (json.dumps(pair, ensure_ascii=False) for pair in sentences)
-            write_file(run.development, "".join(f"{line}\n" for line in lines))
-    key = key_of(config, texts)
-    folder = run.ids
-    if config.data.cache and key["files"]:
-        folder = cached_folder(config.data.cache, key)
-        if stored_key(folder) == key:
-            return open_ids(folder), _first(sentences, config)
-    data = config.data
-    ids = encode(
-        training, texts, data.maximum_length, data.variants, config.training.seed, folder, key
-    )
-    _say_report(training, "training")
-    return ids, _first(sentences, config)
+        pairs = itertools.islice(development, sentences)
+        lines = (f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in pairs)
+        write_file(run.development, "".join(lines))
 
 
-def read_text(run: Run, config: Config, texts: tuple[Text, Text]) -> tuple[Ids, Sides | None]:
-    """The same of a resumed training. The training text is read only if an option of it changed."""
-    key = key_of(config, texts)
-    folder = run.ids
-    if config.data.cache and key["files"]:
-        folder = cached_folder(config.data.cache, key)
-    saved: list[tuple[str, str]] | None = None
-    if _keeps_development(config) and run.development.exists():
-        saved = [
-            (source, target) for source, target in map(json.loads, read_lines(run.development))
-        ]
-    if stored_key(folder) == key:
-        pairs = saved or open_corpus(config, "development")
-        return open_ids(folder), _first(pairs, config)
-    given = None if config.data.held_out else saved
-    return write_text(run, config, texts, *open_text(config, None, given))
-
-
-def _keeps_development(config: Config) -> bool:
-    """Whether RUN has the development sentences: held-out ones, or given in Python."""
-    return config.data.corpus == "files" and not config.data.development_source
-
-
-def _first(pairs: Iterable[tuple[str, str]] | None, config: Config) -> Sides | None:
-    """The sides of the pairs that evaluations use."""
-    if pairs is None:
+def read_development(run: Run) -> Sides | None:
+    """The development sentences of a RUN; None if it has none."""
+    if not run.development.exists():
         return None
-    sources, references = zip(*[*pairs][: config.training.evaluate_sentences])
+    sources, references = zip(*map(json.loads, read_lines(run.development)))
     return sources, references
 
 
-def _say_report(pairs: Pairs, part: str) -> None:
-    report = pairs.report
-    if report.empty or report.too_long:
-        say(f"{part} text: {report}")
+def training_ids(
+    run: Run, config: Config, texts: tuple[Text, Text], training: Pairs | None = None
+) -> Ids:
+    """The ids of a training, in its RUN or in data.cache; they are written if they are not there
+    yet, or if an option of the text has changed.
+
+    Args:
+        training: the pairs; None: those of the configuration.
+    """
+    key = key_of(config, texts)
+    data = config.data
+    folder = cached_folder(data.cache, key) if data.cache and key["files"] else run.ids
+    if stored_key(folder) == key:
+        return open_ids(folder)
+    if training is None:
+        training = open_corpus(config, "train")
+    seed = config.training.seed
+    ids = encode(training, texts, data.maximum_length, data.variants, seed, folder, key)
+    if training.report.empty or training.report.too_long:
+        say(f"training text: {training.report}")
+    return ids

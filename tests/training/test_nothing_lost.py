@@ -23,8 +23,8 @@ from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.training import fit as driver
-from rnnsearch_tf.training.callbacks import Clock
 from rnnsearch_tf.training.development import Development
+from rnnsearch_tf.training.schedule import TrainingSchedule
 
 PROGRAM = pathlib.Path(__file__).parents[1] / "killed.py"
 
@@ -53,20 +53,25 @@ def arrays(file):
     return found
 
 
+def saved_state(run):
+    """The counters of the checkpoint."""
+    with zipfile.ZipFile(run.checkpoint) as archive:
+        return json.loads(archive.read("training.json"))
+
+
 def everything(run):
     """All that a RUN says, times aside: {name: value}."""
     found = {}
     timed = ("minutes", "target_tokens_per_second")
-    state = json.loads((run / "checkpoints" / "state.json").read_text())
-    with zipfile.ZipFile(run / "checkpoints" / state["model"]) as archive:
+    with zipfile.ZipFile(Run(run).checkpoint) as archive:
         found |= {
             f"saved {name}": array
             for name, array in arrays(io.BytesIO(archive.read("model.weights.h5"))).items()
         }
     found["state"] = {
         key: value
-        for key, value in state.items()
-        if key not in ("seconds", "model", "model_sha256", "sha256", "metrics_bytes")
+        for key, value in saved_state(Run(run)).items()
+        if key not in ("seconds", "metrics_bytes")
     }
     for path in [run / "best" / "model.weights.h5", *sorted((run / "evaluated").iterdir())]:
         found |= {f"{path.name} {name}": array for name, array in arrays(path).items()}
@@ -178,11 +183,10 @@ def stop(monkeypatch):
 
 PHASES = {  # (where SIGTERM comes, in which call of it, batches that are saved then)
     "vocabularies": (driver, "build_texts", 1, None),
-    "graph of an update": (TranslationModel, "_training_losses", 1, 0),
-    "update": (Clock, "on_train_batch_end", 3, 3),
-    "checkpoint": (TranslationModel, "save", 1, 4),
-    "development loss": (Development, "_development_loss", 1, 8),
-    "average": (Development, "_average", 1, 24),
+    "first checkpoint": (TranslationModel, "save", 1, 0),
+    "update": (TrainingSchedule, "on_train_batch_end", 3, 3),
+    "evaluation": (Development, "_loss", 1, 8),
+    "checkpoint": (TranslationModel, "save", 5, 12),
 }
 
 
@@ -197,28 +201,20 @@ def test_sigterm_in_a_phase(tmp_path, stop, monkeypatch, capsys, phases):
     (tmp_path / "c.yaml").write_text("")
     command = ["train", "--config", str(tmp_path / "c.yaml"), *settings, "--output"]
     assert rnnsearch([*command, str(tmp_path / "whole")]) == 0
-    run = tmp_path / "stopped"
+    run = Run(tmp_path / "stopped")
     handler = signal.getsignal(signal.SIGTERM)
     for phase in phases:
         owner, attribute, number, batches = PHASES[phase]
+        resume = ["--resume"] if run.checkpoint.exists() else []
         with monkeypatch.context():
             stop(owner, attribute, number)
-            assert (
-                rnnsearch(
-                    [
-                        *command,
-                        str(run),
-                        *(["--resume"] if Run(run).state.exists() and batches != 0 else []),
-                    ]
-                )
-                == 130
-            ), attribute
+            assert rnnsearch([*command, str(run), *resume]) == 130, phase
             monkeypatch.undo()
         said = capsys.readouterr().err
         assert "rnnsearch: interrupted" in said and "Traceback" not in said
-        assert (
-            json.loads(Run(run).state.read_text())["batches"] if batches is not None else None
-        ) == batches, attribute
+        if batches is not None:
+            assert saved_state(run)["batches"] == batches, phase
+            assert f"Resume with: {run.resume_command}" in said
         assert signal.getsignal(signal.SIGTERM) == handler
     assert rnnsearch([*command, str(run), "--resume"]) == 0
-    assert_same(tmp_path / "whole", run)
+    assert_same(tmp_path / "whole", run.path)
