@@ -116,7 +116,7 @@ class Experiment:
             text = pathlib.PurePath(config.data.train_source or "").parent.name
             if text.startswith(("captions", "up-to")):
                 self.lines(text, "train", "en")
-            rt.train(config, run.path, resume=run.state.exists())
+            rt.train(config, run.path, resume=run.checkpoint.exists())
         return run
 
     def translator(self, name: str, *seeds: int) -> rt.Translator:

@@ -34,7 +34,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     run = Run(arguments.output)
     settings = [word for setting in arguments.set for word in ("--set", setting)]
-    resume = ["--resume"] if run.state.exists() else []
+    resume = ["--resume"] if run.checkpoint.exists() else []
     code = _show("train", "--config", "phrasebook", "--output", run, *settings, *resume)
     if code:
         return code

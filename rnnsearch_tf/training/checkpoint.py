@@ -76,8 +76,11 @@ class Checkpoints(keras.callbacks.Callback):
     thread only.
     """
 
-    def __init__(self, run: Run, state: TrainingState, config: Config) -> None:
+    def __init__(
+        self, run: Run, model: TranslationModel, state: TrainingState, config: Config
+    ) -> None:
         super().__init__()
+        self.set_model(model)
         self.run = run
         self.state = state
         self.seconds_between = 60 * config.training.checkpoint_every_minutes

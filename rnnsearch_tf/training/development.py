@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.evaluation.bleu import bleu_of_model
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runtime.progress import say
@@ -37,19 +38,21 @@ class Development(keras.callbacks.Callback):
     def __init__(
         self,
         run: Run,
+        model: TranslationModel,
         state: TrainingState,
         translator: Translator,
         sentences: Sides | None,
         progress: Progress,
     ) -> None:
         super().__init__()
+        self.set_model(model)
         self.run = run
         self.state = state
         self.settings = translator.config.training
         self.translator = translator
         self.sentences = sentences
         self.progress = progress
-        self.metric = "bleu" if translator.model.reads_source else "loss"
+        self.metric = "bleu" if model.reads_source else "loss"
 
     def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
         every = self.settings.evaluate_every

@@ -230,19 +230,16 @@ def _run(
 
     translator = Translator(model, *training.texts, config)
     progress = Progress(run.metrics, state, settings)
-    development = Development(run, state, translator, read_development(run), progress)
-    checkpoints = Checkpoints(run, state, config)
-    schedule = TrainingSchedule(settings, state)
+    development = Development(run, model, state, translator, read_development(run), progress)
+    checkpoints = Checkpoints(run, model, state, config)
     all_callbacks = [
         FiniteGradient(settings),
-        schedule,
+        TrainingSchedule(settings, state),
         progress,
         development,
         *callbacks,
         checkpoints,
     ]
-    development.set_model(model)
-    checkpoints.set_model(model)
     with checkpoints:
         if is_new:  # so that a killed training can be resumed, and a full disk is reported now
             checkpoints.save()
@@ -271,7 +268,6 @@ def _fit(
     """Call ``model.fit`` for all epochs; before that, for the rest of the epoch in which a resumed
     training stopped, since Keras gives all epochs of one ``fit`` the same number of batches.
     """
-    print("building the graph of an update; the first one takes longer", file=sys.stderr)
     while not reached_limit(state, settings):
         model.fit(
             batches.stream(state.epoch, state.batches_of_epoch),
@@ -291,21 +287,19 @@ def _say_beginning(
 ) -> None:
     """Say what is trained, and where a resumed training stands."""
     replicas = tf.distribute.get_strategy().num_replicas_in_sync
-    if replicas > 1:
-        print(f"sharing every batch between {replicas} replicas", file=sys.stderr)
-    print(f"{type(model).__name__}: {model.count_params():,} parameters", file=sys.stderr)
-    if is_new:
-        return
+    lines = [f"sharing every batch between {replicas} replicas"] if replicas > 1 else []
+    lines.append(f"{type(model).__name__}: {model.count_params():,} parameters")
     position = (
         f"batch {state.batches:,}, epoch {state.epoch + 1} ({state.batches_of_epoch:,} batches of"
         f" it), {state.seconds / 60:.1f} min"
     )
     if limit := reached_limit(state, settings):
         value = getattr(settings, limit)
-        print(
+        lines.append(
             f"nothing left to train: training.{limit}={value} is reached, at {position}; raise it,"
-            f" for example with --set training.{limit}={2 * value}",
-            file=sys.stderr,
+            f" for example with --set training.{limit}={2 * value}"
         )
     else:
-        print(f"resuming after {position}", file=sys.stderr)
+        lines += [] if is_new else [f"resuming after {position}"]
+        lines.append("building the graph of an update; the first one takes longer")
+    print("\n".join(lines), file=sys.stderr)

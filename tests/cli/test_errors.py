@@ -88,12 +88,12 @@ KINDS = [
     (1, "score --model . text text", "without config.yaml, vocabulary.source.txt"),
     (1, "score --model tatoeba-en-f text text", "did you mean tatoeba-en-fr?"),
     (1, "translate --model HOLLOW text", "training has not evaluated the model yet"),
-    (1, "train --resume --output none", "none/checkpoints/state.json: expected a saved training"),
+    (1, "train --resume --output none", "none/checkpoints/last.keras: expected a saved training"),
     (2, [*TRAIN[:2], "RUN", "--config", "phrasebook"], "RUN: expected a folder without a train"),
     (
         1,
         ["train", "--resume", "--output", "RUN"],
-        "state.json: expected a saved training to resume",
+        "last.keras: expected a saved training to resume",
     ),
     (2, [*TRAIN, "phrasebook", "--from", "RUN"], "expected .* as in RUN, got .*base: RUN/config"),
     (2, [*TRAIN, "phrasebook", "--new-words", "1"], "expected start_from with new_words=1"),
@@ -208,6 +208,6 @@ def test_a_run_names_the_command_that_resumes_it(place, monkeypatch, capsys):
     monkeypatch.chdir(place)
     run = Run("HOLLOW")
     run.checkpoints.mkdir(exist_ok=True)
-    run.state.write_text("{}")
+    run.checkpoint.touch()
     assert main.run(["translate", "--model", "HOLLOW", "text"]) == 1
     assert "resume with: rnnsearch train --output HOLLOW --resume" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """Real processes with a model: streaming, damaged input, a reader that leaves, Ctrl-C, --resume."""
 
+import json
 import os
 import pathlib
 import signal
@@ -7,11 +8,10 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 
-import pytest
 import yaml
 
-from rnnsearch_tf.cli.main import run
 
 RNNSEARCH = [sys.executable, "-m", "rnnsearch_tf"]
 # pytest's own has it
@@ -85,32 +85,6 @@ def test_ctrl_c_saves_and_resume_goes_on(tmp_path):
     assert done.stdout.count(b"\n") == 1
 
 
-@pytest.mark.slow
-def test_a_training_stopped_after_the_last_batch_of_an_epoch_goes_on(tmp_path, capsys):
-    config = tmp_path / "c.yaml"
-    config.write_text(yaml.safe_dump(TRAINING))
-    one_epoch = 12  # pairs, at batch_size 1
-    words = [
-        "train",
-        "--config",
-        str(config),
-        "--output",
-        str(tmp_path / "run"),
-        "--set",
-        "data.batch_size=1",
-    ]
-    words += ["--set", f"data.phrasebook_size={one_epoch}"]
-    words += ["--set", "training.evaluate_every=1000", "--set"]
-    assert run([*words, f"training.maximum_updates={one_epoch}"]) == 0
-    assert _state(tmp_path / "run")["epoch"] == 1, "the end of the epoch was not seen"
-    assert run([*words, f"training.maximum_updates={one_epoch + 3}", "--resume"]) == 0
-    assert _batches(tmp_path / "run") == one_epoch + 3
-    assert len(capsys.readouterr().out.splitlines()) == 2
-
-
 def _batches(folder: pathlib.Path) -> int:
-    return _state(folder)["batches"]
-
-
-def _state(folder: pathlib.Path) -> dict:
-    return yaml.safe_load((folder / "checkpoints" / "state.json").read_text())
+    with zipfile.ZipFile(folder / "checkpoints" / "last.keras") as archive:
+        return json.loads(archive.read("training.json"))["batches"]

@@ -15,8 +15,6 @@ from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import RNNSearch, TranslationLoss
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.training.callbacks import FiniteGradient
-from rnnsearch_tf.training.checkpoint import TrainingState
-from rnnsearch_tf.training.development import is_lower
 from rnnsearch_tf.training.optimizers import build_optimizer
 from tiny_rnnsearch import (
     END,
@@ -135,7 +133,7 @@ def test_a_model_of_nan_is_evaluated_as_nan():
 
 
 def test_a_gradient_that_is_not_finite_stops_a_training():
-    finite = FiniteGradient(TrainingState(), TrainingConfig())
+    finite = FiniteGradient(TrainingConfig())
     with pytest.raises(UserError, match="training: expected a finite gradient, got loss nan"):
         broken().fit(dataset([PAIRS]), callbacks=[finite], verbose=0)
 

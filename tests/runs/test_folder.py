@@ -54,7 +54,7 @@ def test_evaluated_weights_are_in_the_order_of_their_batches(tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["config.yaml", "vocabulary.source.txt", "best/model.weights.h5", "checkpoints/state.json"],
+    ["config.yaml", "vocabulary.source.txt", "best/model.weights.h5", "checkpoints/last.keras"],
 )
 def test_no_training_begins_over_files_of_another_or_of_a_person(tmp_path, name):
     run = Run(tmp_path)

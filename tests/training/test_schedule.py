@@ -1,12 +1,17 @@
 """Learning rate and limits, against the formulas written out."""
 
 import math
+import types
 
 import pytest
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.training.learning_rate import learning_rate, share_done
-from rnnsearch_tf.training.checkpoint import TrainingState
+from rnnsearch_tf.training.schedule import (
+    TrainingSchedule,
+    TrainingState,
+    learning_rate,
+    share_done,
+)
 
 
 def settings(*overrides):
@@ -26,14 +31,17 @@ def test_warm_up_then_constant(batches):
     [(0, 3, 0), (4, 9, 0), (5, 0, 1), (5, 4, 1), (5, 5, 2), (6, 0, 3), (7, 4, 5), (7, 5, 6)],
 )
 def test_halving_every_half_epoch_after_five(epoch, batch, halvings):
-    """Sutskever et al. 2014, §3.4: 0.7; halved at 5, 5.5, 6, ... epochs, here of ten batches."""
-    state = TrainingState(
-        batches=10 * epoch + batch, epoch=epoch, batches_of_epoch=batch, epoch_size=10
-    )
-    assert (
-        learning_rate(state, settings("learning_rate=0.7", "schedule=halving"))
-        == 0.7 * 0.5**halvings
-    )
+    """Sutskever et al. 2014, §3.4: 0.7; halved at 5, 5.5, 6, ... epochs, here of ten batches. The
+    callback learns the size of an epoch at the end of the first.
+    """
+    config = settings("learning_rate=0.7", "schedule=halving", "epochs=9")
+    schedule = TrainingSchedule(config)
+    schedule.set_model(types.SimpleNamespace(stop_training=False))
+    for number in range(10 * epoch + batch):
+        schedule.on_train_batch_end(number)
+        if number % 10 == 9:
+            schedule.on_epoch_end(number // 10)
+    assert learning_rate(schedule.state, config) == 0.7 * 0.5**halvings
 
 
 @pytest.mark.parametrize("updates", [0, 250, 500, 1000])
@@ -49,3 +57,21 @@ def test_the_limit_that_is_further_along_counts():
     assert share_done(TrainingState(batches=80, seconds=300), config) == pytest.approx(0.8)
     assert share_done(TrainingState(batches=800, seconds=300), config) == 1.0
     assert share_done(TrainingState(batches=800, seconds=300), settings()) == 0.0
+
+
+@pytest.mark.parametrize(
+    "limits, batches",
+    [(["epochs=2"], 6), (["epochs=9", "maximum_minutes=1e-9"], 1), (["maximum_updates=5"], 5)],
+)
+def test_the_schedule_ends_at_every_limit(limits, batches):
+    """Of three batches an epoch."""
+    schedule = TrainingSchedule(settings(*limits))
+    model = types.SimpleNamespace(stop_training=False)
+    schedule.set_model(model)
+    for epoch in range(4):
+        for batch in range(3):
+            if not model.stop_training:
+                schedule.on_train_batch_end(batch)
+        if not model.stop_training:
+            schedule.on_epoch_end(epoch)
+    assert schedule.state.batches == batches

@@ -4,19 +4,16 @@ take one.
 
 import math
 import os
-import types
 
 import numpy as np
 import pytest
 import rnnsearch_tf as rt
-import tensorflow as tf
-from test_driver import language_model
+from test_driver import language_model, load_state
 from tiny_run import SETTINGS
 
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.training.checkpoint import load_state
 from rnnsearch_tf.training.warm_start import start_from
 
 SCHEDULE = [
@@ -96,33 +93,6 @@ def test_fit_with_the_schedule_trains_as_train_does(tmp_path):
     assert state.batches == 9 and state.epoch > 0  # so that pairs were shuffled again
     for ours, theirs in zip(model.trainable_variables, trained.trainable_variables, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "limits, batches", [(dict(epochs=2), 6), (dict(epochs=9, maximum_minutes=1e-9), 1)]
-)
-def test_the_schedule_ends_at_every_limit(limits, batches):
-    """Of three batches an epoch; the test of the training itself ends at its updates."""
-    schedule = rt.TrainingSchedule(load_config(values={"training": limits}).training)
-    model = types.SimpleNamespace(stop_training=False, steps_per_execution=1)
-    schedule.set_model(model)
-    schedule.on_train_begin()
-    for epoch in range(4):
-        for batch in range(3):
-            if not model.stop_training:
-                schedule.on_train_batch_end(batch)
-        if not model.stop_training:
-            schedule.on_epoch_end(epoch)
-    assert schedule.state.batches == batches
-
-
-def test_the_schedule_is_called_before_every_batch():
-    """Keras would call it once for several, and updates would be counted too few."""
-    config = language_model("training.maximum_updates=2")
-    model = by_hand(config).model
-    model.compile(model.optimizer, loss=model.loss, steps_per_execution=2)
-    with pytest.raises(UsageError, match="TrainingSchedule: .* steps_per_execution=1, got 2; lea"):
-        model.fit(tf.data.Dataset.range(1), callbacks=[rt.TrainingSchedule(config.training)])
 
 
 def test_what_python_made_is_a_run(made, kept):
