@@ -2,12 +2,11 @@
 the development set in RUN/best. Vocabularies of your own are named by source.vocabulary and
 target.vocabulary; --resume and --from keep the RUN's.
 
-Ctrl-C and SIGTERM save the training, print the command to resume it, and exit with 130; --resume
-resumes it. Before the first update, while vocabularies are built, nothing is saved: start again
-without --resume. RUN/checkpoints has the last two checkpoints; if the last one is damaged, the
-previous one is used.
+Ctrl-C and SIGTERM save the training after the current update or evaluation, print the command to
+resume it, and exit with 130; a second one stops at once. Before the first update, while
+vocabularies are built, nothing is saved: start again without --resume.
 
-If the gradient of a batch is NaN or infinite, training stops before the update.
+If the gradient of a batch is NaN or infinite, training stops; resume it from its last checkpoint.
 
 --from RUN starts from the best weights and the vocabularies of a trained model, for more text or
 text of another domain:
