@@ -127,8 +127,8 @@ class Run:
         """Raise UserError if there is no checkpoint from which to resume."""
         if not self.checkpoint.exists():
             raise UserError(
-                f"{self.checkpoint}: expected a saved training to resume, found none; start it without"
-                " --resume; from the weights of a model with --from and another --output"
+                f"{self.checkpoint}: expected a saved training to resume, found none; start it"
+                " without --resume; from the weights of a model with --from and another --output"
             )
 
     def clear(self) -> None:

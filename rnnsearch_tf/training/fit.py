@@ -118,10 +118,10 @@ def train(
 
 def _strategy_scope(distribute: str | None) -> contextlib.AbstractContextManager[Any]:
     """The scope of a MirroredStrategy over all GPUs, or no other than the current one."""
+    if distribute not in (None, "mirrored"):
+        raise UsageError(f"train: expected distribute to be mirrored, or None, got {distribute!r}")
     if distribute is None or tf.distribute.has_strategy():
         return contextlib.nullcontext()
-    if distribute != "mirrored":
-        raise UsageError(f"train: expected distribute to be mirrored, or None, got {distribute!r}")
     return _mirrored().scope()
 
 

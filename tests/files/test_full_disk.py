@@ -48,7 +48,9 @@ def test_a_disk_that_fills_while_a_model_is_trained(small_disk, capsys):
         and "No space left on device; free some space there, or write elsewhere" in said
     )
     with zipfile.ZipFile(small_disk / "run" / "checkpoints" / "last.keras") as archive:
-        assert archive.testzip() is None and json.loads(archive.read("training.json"))["batches"] > 1
+        assert (
+            archive.testzip() is None and json.loads(archive.read("training.json"))["batches"] > 1
+        )
     assert not list(small_disk.rglob("partial-*"))
     filler.unlink()
     assert rnnsearch([*words, "--resume"]) == 0
