@@ -179,7 +179,7 @@ class TranslationModel(BuiltModel):
                 for gradient, weight in zip(tape.gradient(objective, variables), variables)
             ]
             self._apply(gradients, objective, variables)
-            self._count(nll, tokens)
+            self._count(tf.reduce_sum(nll), tokens)
         return self.get_metrics_result()
 
     def _apply(
@@ -208,15 +208,16 @@ class TranslationModel(BuiltModel):
         self.optimizer.global_clipnorm = limit
 
     def test_step(self, data: Any) -> dict[str, tf.Tensor]:
-        """Loss per token and perplexity of one batch."""
+        """Loss per token and perplexity of one batch, of all replicas together."""
         source_ids, target_ids, _ = self._batch(data)
         _, nll = self.token_losses((source_ids, target_ids))
-        self._count(nll, tf.size(nll))
+        # Keras takes the mean of what the replicas return
+        self._count(*_sums([tf.reduce_sum(nll), tf.cast(tf.size(nll), nll.dtype)]))
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
 
     def _count(self, nll: tf.Tensor, tokens: tf.Tensor) -> None:
-        """Update the metrics of the words."""
-        mean = tf.math.divide_no_nan(tf.reduce_sum(nll), tf.cast(tokens, nll.dtype))
+        """Update the metrics of the words by the sum of their negative log-likelihoods."""
+        mean = tf.math.divide_no_nan(nll, tf.cast(tokens, nll.dtype))
         self.loss_metric.update_state(mean, sample_weight=tokens)
         self.perplexity_metric.update_state(mean, sample_weight=tokens)
         self.tokens_metric.update_state(tokens)
