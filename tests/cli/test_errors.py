@@ -97,7 +97,7 @@ KINDS = [
     ),
     (2, [*TRAIN, "phrasebook", "--from", "RUN"], "expected .* as in RUN, got .*base: RUN/config"),
     (2, [*TRAIN, "phrasebook", "--new-words", "1"], "expected start_from with new_words=1"),
-    (2, [*TRAIN, "phrasebook", "--resume", "--from", "RUN"], "expected resume or start_from, got"),
+    (2, [*TRAIN, "phrasebook", "--resume", "--from", "RUN"], "expected resume alone, got"),
     (1, [*TRAIN, "phrasebook", "--from", "nowhere"], "nowhere: expected a RUN folder .* nothing"),
     (2, ["demo", "--output", "RUN"], "RUN: expected a folder without a training"),
     # what a model cannot do
