@@ -26,7 +26,7 @@ ItemT = typing.TypeVar("ItemT")
 
 
 class Vocabulary(tf.Module):
-    """A list of tokens as two lookup tables, which an export tracks.
+    """A list of tokens, and the table of their ids, which an export tracks.
 
     A word in the text that is spelled like a special token is an unknown word: no text can produce
     padding or an early end. ``<unk>`` in tokenized text thus stays ``<unk>``.
@@ -53,11 +53,11 @@ class Vocabulary(tf.Module):
         _check(tokens, where)
         self.size = len(tokens)
         self._text = "\n".join(tokens)  # a list attribute would be wrapped and tracked item by item
-        ids = tf.range(self.size, dtype=tf.int64)
-        words = tf.constant(tokens)
+        self._words = tf.constant(tokens)
         specials = len(SPECIAL_TOKENS)
-        self._id_of = _table(words[specials:], ids[specials:], UNKNOWN_ID)
-        self._token_of = _table(ids, words, SPECIAL_TOKENS[UNKNOWN_ID])
+        ids = tf.range(specials, self.size)
+        initializer = tf.lookup.KeyValueTensorInitializer(self._words[specials:], ids)
+        self._id_of = tf.lookup.StaticHashTable(initializer, UNKNOWN_ID)
 
     @property
     def tokens(self) -> list[str]:
@@ -66,13 +66,14 @@ class Vocabulary(tf.Module):
 
     def ids(self, tokens: tf.Tensor | tf.RaggedTensor) -> tf.Tensor | tf.RaggedTensor:
         """Look up ids: string of any shape, or ragged -> int32 of the same shape."""
-        return tf.cast(self._id_of.lookup(tokens), tf.int32)
+        return self._id_of.lookup(tokens)
 
-    def words(self, ids: tf.Tensor | tf.RaggedTensor) -> tf.Tensor | tf.RaggedTensor:
-        """Look up tokens: int32 of any shape, or ragged -> string of the same shape; an id out of
-        range gives ``<unk>``.
+    def words(self, ids: tf.Tensor) -> tf.Tensor:
+        """Look up tokens: integers of any shape -> string of the same shape; an id out of range
+        gives ``<unk>``.
         """
-        return self._token_of.lookup(tf.cast(ids, tf.int64))
+        inside = (ids >= 0) & (ids < self.size)
+        return tf.gather(self._words, tf.where(inside, ids, UNKNOWN_ID))
 
     def save(self, path: AnyPath) -> None:
         """Write the vocabulary file."""
@@ -154,10 +155,6 @@ def batches(lines: Iterable[ItemT], size: int = _LINES_AT_ONCE) -> Iterator[list
 def by_frequency(counts: Mapping[str, int]) -> list[str]:
     """The words by falling frequency, then by code points."""
     return sorted(counts, key=lambda word: (-counts[word], word))
-
-
-def _table(keys: tf.Tensor, values: tf.Tensor, default: str | int) -> tf.lookup.StaticHashTable:
-    return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), default)
 
 
 def _check(tokens: Sequence[str], where: AnyPath) -> None:

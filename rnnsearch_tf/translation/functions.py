@@ -103,6 +103,7 @@ class TextFunctions:
             "translation": self._texts(tokens),
             "score": result.scores[:, 0],
             "probability": _of_a_token(result)[:, 0],
+            "finished": result.finished[:, 0],
             "source_truncated": source.truncated,
         }
 
@@ -121,6 +122,7 @@ class TextFunctions:
             "token_log_probabilities": result.token_log_probabilities,
             "alignment": result.alignments,
             "length": result.lengths,
+            "finished": result.finished,
             "source_tokens": _joined(source.tokens),
             "source_truncated": source.truncated,
         }
@@ -209,6 +211,7 @@ def _empty_without_words(result: BeamResult, has_words: tf.Tensor) -> BeamResult
         scores=replaced(result.scores, number),
         alignments=replaced(result.alignments, 0.0),
         token_log_probabilities=replaced(result.token_log_probabilities, 0.0),
+        finished=replaced(result.finished, first),
     )
 
 

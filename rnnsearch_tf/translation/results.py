@@ -176,7 +176,7 @@ def _hypothesis(row: Answer, n: int, source_length: int) -> Hypothesis:
         np.pad(alignment, [(0, cut), (0, 0)]),
         row["token_log_probabilities"][n, :length],
         float(row["probability"][n]),
-        length > len(tokens),
+        bool(row["finished"][n]),
     )
 
 

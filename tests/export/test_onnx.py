@@ -1,7 +1,6 @@
 """A run as an ONNX file: its search, its settings, its weights in eight bits."""
 
 import dataclasses
-import json
 
 import numpy as np
 import onnx
@@ -12,7 +11,7 @@ from tiny_run import write_run
 from tiny_systems import randomize, system_config
 
 from rnnsearch_tf.config import END_ID, Config, SearchConfig
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.extras.onnx import export
 from rnnsearch_tf.extras.onnx.check import compare
 from rnnsearch_tf.extras.onnx.export import export_onnx
@@ -46,24 +45,6 @@ def run(tmp_path_factory):
 def exported(run, tmp_path_factory):
     folder = tmp_path_factory.mktemp("onnx") / "served"
     return export_onnx(run, folder, overrides=["weights=int8"])
-
-
-def test_a_run_becomes_a_version(exported):
-    assert exported.folder.name == "1"
-    files = {path.name for path in exported.folder.iterdir()}
-    assert files == {"model.onnx", "model_card.md", "profile.yaml"}
-    assert exported.compared == 0  # small weights change answers
-
-
-def test_the_file_has_the_text_settings(exported, run):
-    session = onnxruntime.InferenceSession(str(exported.folder / "model.onnx"))
-    settings = json.loads(session.get_modelmeta().custom_metadata_map["rnnsearch"])
-    assert settings["format"] == 1
-    for side in ("source", "target"):
-        tokens = (run / f"vocabulary.{side}.txt").read_text(encoding="utf-8").split("\n")
-        assert settings[side]["tokens"] == [token for token in tokens if token]
-    assert settings["search"]["beam_size"] == 3
-    assert [value.name for value in session.get_inputs()] == ["source_ids"]
 
 
 def model_of(nodes, values, weights):
@@ -127,12 +108,6 @@ def test_equal_weights_that_are_transposed_in_two_orders():
     found = session_of(proto).run(None, {"x": np.ones([], np.float32)})
     for values, order in zip(found, orders.values()):
         np.testing.assert_array_equal(values, weight.transpose(order))
-
-
-def test_options_without_effect_are_refused(run, tmp_path):
-    for setting in ("weights=bfloat16", "precision=mixed_bfloat16", "search.batch_size=8"):
-        with pytest.raises(UsageError, match=setting.partition("=")[0]):
-            export_onnx(run, tmp_path / "served", overrides=[setting])
 
 
 @pytest.mark.slow

@@ -1,9 +1,6 @@
 """How a version comes into being: whole, checked, or not at all."""
 
-import dataclasses
-import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,10 +9,10 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.cli.main import run as rnnsearch
-from rnnsearch_tf.config import SearchConfig, load_config
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.config import SearchConfig
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export import publishing, writer
-from rnnsearch_tf.export.profile import load_profile, read_profile
+from rnnsearch_tf.export.profile import load_profile
 from rnnsearch_tf.export.saved_model import run_requests
 from rnnsearch_tf.files.atomic import new_folder
 
@@ -78,17 +75,6 @@ def test_the_next_version_is_the_highest_and_one(tmp_path):
         publishing.version_folder(tmp_path / "file", None)
 
 
-def test_the_version_of_a_models_folder_is_the_highest_that_is_whole(tmp_path):
-    """By number: 10 comes after 9; 11 has no graph yet."""
-    for name in ("2", "9", "10", "11"):
-        (tmp_path / name).mkdir()
-        if name != "11":
-            (tmp_path / name / "saved_model.pb").touch()
-    assert publishing.exported_version(tmp_path) == tmp_path / "10"
-    assert publishing.exported_version(tmp_path / "9") == tmp_path / "9"
-    assert publishing.exported_version(tmp_path / "11") is None
-
-
 def test_a_model_that_answers_otherwise_is_not_published(run_folder, tmp_path, monkeypatch):
     """The weights change after they were stored: a new process gives other answers."""
     check_export = writer.check_export
@@ -102,18 +88,6 @@ def test_a_model_that_answers_otherwise_is_not_published(run_folder, tmp_path, m
     with pytest.raises(UserError, match="translate: expected the .* that this process gives"):
         writer.export_model(run_folder, tmp_path / "served", overrides=LITTLE)
     assert entries(tmp_path / "served") == []
-
-
-def test_the_whole_export_is_there_and_readable(exported, run_folder):
-    assert entries(exported.parent) == ["1"]
-    assert {"saved_model.pb", "variables", "model_card.md", "assets.extra"} <= set(
-        entries(exported)
-    )
-    assert os.stat(exported).st_mode & 0o055 == 0o055
-    search = load_config(run_folder / "config.yaml").search
-    assert read_profile(exported).search == dataclasses.replace(search, replace_unknown=True)
-    card = (exported / "model_card.md").read_text(encoding="utf-8")
-    assert "checked before it was published: " in card
 
 
 def test_a_fresh_process_refuses_what_no_server_runs(exported, tmp_path):
@@ -133,27 +107,6 @@ def test_a_fresh_process_refuses_what_no_server_runs(exported, tmp_path):
     with pytest.raises(RuntimeError, match="pyfunc_"):
         run_requests(tmp_path / "python", [("serving_default", {"text": [b"a"]})])
 
-    shutil.copytree(exported, tmp_path / "foreign")
-    path = tmp_path / "foreign" / "saved_model.pb"
-    path.write_bytes(path.read_bytes().replace(b"NormalizeUTF8", b"NormalizeUTF9"))
-    with pytest.raises(RuntimeError, match="NormalizeUTF9"):
-        run_requests(tmp_path / "foreign", [("translate", {"text": [b"a"]})])
-
-
-@pytest.mark.parametrize(
-    "override, message",
-    [
-        ("signatures=[score]", "expected translate among them"),
-        ("signatures=[translate, translat]", "did you mean translate"),
-        ("wheights=int8", "did you mean weights"),
-        ("weights=int4", "did you mean int8"),
-        ("maximum_source_length=0", "at least 1"),
-    ],
-)
-def test_impossible_profiles(override, message):
-    with pytest.raises(UsageError, match=message):
-        load_profile(SearchConfig(), overrides=[override])
-
 
 def test_shipped_profiles_load():
     paths = sorted((ROOT / "export").glob("*.yaml"))
@@ -167,12 +120,3 @@ def test_a_profile_starts_from_the_runs_own_search():
     profile = load_profile(search, overrides=["search.beam_size=9"])
     assert (profile.search.beam_size, profile.search.length_penalty) == (9, 0.5)
     assert load_profile(SearchConfig(beam_size=3)).nbest == 3  # a smaller beam, a shorter list
-
-
-def test_a_run_is_no_folder_for_versions(run_folder, capsys):
-    assert rnnsearch(["export", "--model", str(run_folder), "--output", str(run_folder)]) == 1
-    assert (
-        "expected a folder for versions of a served model, got a run folder"
-        in capsys.readouterr().err
-    )
-    assert not list(pathlib.Path(run_folder).glob("partial-*"))

@@ -1,18 +1,23 @@
 """A Translator, an exported model and a client of its server are used alike."""
 
-import logging
+import json
+import pathlib
+import re
+import shlex
+import subprocess
 
 import numpy as np
 import pytest
 
 from rnnsearch_tf.config import UNKNOWN_ID
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.export.opening import ExportedTranslator, open_translator
+from rnnsearch_tf.export.opening import open_translator
 from rnnsearch_tf.extras.server.client import Client
 from rnnsearch_tf.extras.server.server import Server
 from rnnsearch_tf.search.graphs import search_graph
 from rnnsearch_tf.text.vocabulary import padded
 
+GUIDE = pathlib.Path(__file__).parents[2] / "docs" / "guides" / "serving.md"
 TEXTS = ["The door is white.", "", "She goes to the hotel.", "Zyzzyva!"]
 
 
@@ -48,18 +53,6 @@ def test_a_translation_is_a_search_between_two_texts(translator):
     assert replaced
 
 
-def test_an_exported_model_refuses_what_a_translator_refuses(translator, opened):
-    for each in (translator, opened):
-        with pytest.raises(UsageError, match="search.beam: .* did you mean search.beam_size"):
-            each.translate(TEXTS, beam=5)
-        with pytest.raises(UsageError, match="texts: expected a list of sentences, got None"):
-            each.translate(None)
-        with pytest.raises(UsageError, match="nbest: expected .*, got 99"):
-            each.translate(TEXTS, nbest=99)
-        encoded = [text.encode() for text in TEXTS]
-        assert each.translate(encoded)[0].text == each.translate(TEXTS)[0].text
-
-
 def test_an_export_has_the_results_of_its_model(translator, opened):
     """All of them: of the same numbers, whoever translates."""
     for ours, theirs in zip(translator.translate(TEXTS, 2), opened.translate(TEXTS, 2)):
@@ -91,40 +84,23 @@ def test_what_an_export_lacks_is_said(opened, tmp_path):
         opened.sample(TEXTS, 1)
 
 
-def test_what_is_cut_is_said_once(translator, opened, caplog):
-    """Both cut at 200 tokens; the texts are translated in several batches."""
-    texts = ["a book", *("book " * length for length in range(200, 206))]
-    for each in (translator, opened):
-        caplog.clear()
-        with caplog.at_level(logging.WARNING, "rnnsearch_tf"):
-            each.translate(texts)
-        assert "5 source sentence(s) were cut to 200 tokens" in caplog.text
-        assert len(caplog.records) == 1
-
-
-def test_a_client_gets_the_same_texts(translator, exported):
+def test_a_client_and_curl_get_the_same_texts(translator, exported):
+    """curl as docs/guides/serving.md says it, but for the port."""
     expected = translator.translate(TEXTS)
+    text = GUIDE.read_text(encoding="utf-8").replace("\\\n", " ")
+    commands = [shlex.split(line) for line in re.findall("^    (curl .*)", text, re.MULTILINE)]
     with (
-        Server("m", exported.parent, port=0, rest_api_port=0) as server,
-        Client(f"127.0.0.1:{server.port}", "m") as client,
+        Server("mine", exported.parent, port=0, rest_api_port=0) as server,
+        Client(f"127.0.0.1:{server.port}", "mine") as client,
     ):
         answers = client.translate(TEXTS)
+        for words in commands:
+            words = [word.replace(":8501", f":{server.rest_api_port}") for word in words]
+            answer = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+            assert answer.keys() & {"predictions", "model_version_status"}
     assert [answer.text for answer in answers] == [each.text for each in expected]
-    assert [answer.score for answer in answers] == pytest.approx(
-        [each.score for each in expected], abs=1e-5
-    )
-
-
-def test_no_translation_is_an_error_not_an_empty_line(opened, monkeypatch):
-    answer = opened._answer
-
-    def nothing_found(*arguments):
-        found = answer(*arguments)
-        return found | {"length": np.zeros_like(found["length"])}
-
-    monkeypatch.setattr(opened, "_answer", nothing_found)
-    with pytest.raises(UserError, match=r"sentence 1 \('a'\): expected finite probabilities"):
-        opened.translate(["a"])
+    scores = [each.score for each in expected]
+    assert [answer.score for answer in answers] == pytest.approx(scores, abs=1e-5)
 
 
 def test_one_door_opens_every_form_of_a_model(run_folder, exported):
@@ -136,14 +112,3 @@ def test_one_door_opens_every_form_of_a_model(run_folder, exported):
         open_translator(exported, ["search.beam_size=1"])
     with pytest.raises(UserError, match="no-such-model: expected a RUN folder"):
         open_translator("no-such-model")
-
-
-def test_a_damaged_export_is_named(exported, tmp_path):
-    (tmp_path / "profile.yaml").write_bytes((exported / "profile.yaml").read_bytes())
-    (tmp_path / "assets.extra").mkdir()
-    about = exported / "assets.extra" / "about.json"
-    (tmp_path / "assets.extra" / "about.json").write_bytes(about.read_bytes())
-    graph = (exported / "saved_model.pb").read_bytes()
-    (tmp_path / "saved_model.pb").write_bytes(graph[:-100])
-    with pytest.raises(UserError, match="expected a complete SavedModel, got one that does not"):
-        ExportedTranslator(tmp_path)

@@ -6,9 +6,9 @@ import pytest
 @pytest.fixture(scope="session")
 def toy_base(tmp_path_factory):
     """A base path with versions 1 and 2 of the toy model; not to be written to."""
-    from serving.conformance.write_models import write_models
+    from serving.toy_model import write_base
 
-    return write_models(tmp_path_factory.mktemp("toy"))
+    return write_base(tmp_path_factory.mktemp("toy"))
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,20 @@
-"""The gRPC client and a server that answers as told: order, streaming, retries, deadlines, TLS."""
+"""The gRPC client and `rnnsearch client`, with a server that answers as told: order, streaming,
+retries, TLS.
+"""
 
 import itertools
 import shutil
-import socket
 import subprocess
+import sys
 import threading
 import time
 
 import grpc
 import pytest
+import tensorflow as tf
 from fake_server import FakeServer
-from tensorflow.core.framework import types_pb2
 
+from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.extras.server.client import Client, tls_credentials
 
@@ -38,23 +41,9 @@ def test_one_request(fake):
         assert texts(client.translate(["é", b"", "a\0b"])) == ["É", "", "A\0B"]
         assert client.translate([]) == []
     (request,) = fake.requests
-    tensor = request.inputs["text"]
-    assert (
-        request.model_spec.name,
-        request.model_spec.version.value,
-        request.model_spec.signature_name,
-    ) == ("mt", 3, "translate")
-    assert tensor.dtype == types_pb2.DT_STRING and [
-        dim.size for dim in tensor.tensor_shape.dim
-    ] == [3]
-    assert list(tensor.string_val) == ["é".encode(), b"", b"a\0b"] and not request.output_filter
-
-
-def test_texts_that_were_cut_are_said(client, caplog):
-    client.translate(["a", "b" * 100])
-    assert not caplog.records
-    client.translate(["a", "b" * 101, "c" * 200])
-    assert "model mt: 2 of 3 texts are longer than the model takes, and were cut" in caplog.text
+    spec, tensor = request.model_spec, request.inputs["text"]
+    assert (spec.name, spec.version.value, spec.signature_name) == ("mt", 3, "translate")
+    assert tf.make_ndarray(tensor).tolist() == ["é".encode(), b"", b"a\0b"]
 
 
 def test_the_order_is_kept_though_the_first_is_the_last_to_finish(fake, client):
@@ -75,20 +64,6 @@ def until(condition):
         time.sleep(0.005)
 
 
-def test_a_result_comes_while_the_next_batch_is_awaited(client):
-    more = threading.Event()
-
-    def batches():
-        yield ["a"]
-        assert more.wait(20)
-        yield ["b"]
-
-    results = client.translate_batches(batches(), concurrency=2)
-    assert texts(next(results)) == ["A"]
-    more.set()
-    assert [texts(result) for result in results] == [["B"]]
-
-
 def test_the_input_is_not_read_far_ahead(fake, client):
     taken = []
     endless = ([taken.append(number) or "wait"] for number in itertools.count())
@@ -97,17 +72,6 @@ def test_the_input_is_not_read_far_ahead(fake, client):
     assert texts(next(results)) == ["WAIT"]
     results.close()
     assert len(taken) <= 7  # 2 × 2 submitted, one in hand, two more when the first was done
-
-
-def test_an_error_of_the_input_comes_in_its_turn(client):
-    def batches():
-        yield ["a"]
-        raise UserError("no more to read")
-
-    results = client.translate_batches(batches(), concurrency=2)
-    assert texts(next(results)) == ["A"]
-    with pytest.raises(UserError, match="no more to read"):
-        next(results)
 
 
 def test_unavailable_is_tried_again_and_nothing_else(fake, client):
@@ -119,31 +83,6 @@ def test_unavailable_is_tried_again_and_nothing_else(fake, client):
     with pytest.raises(UserError, match=message):
         client.translate(["a"])
     assert len(fake.requests) == 4
-
-
-def test_a_server_that_is_not_up_yet():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    started = []
-    with Client(f"127.0.0.1:{port}", "mt", deadline=20) as client:
-        timer = threading.Timer(0.5, lambda: started.append(FakeServer(port)))
-        timer.start()
-        assert texts(client.translate(["a"])) == ["A"]
-    timer.join()
-    started[0].stop()
-
-
-def test_a_server_that_does_not_answer_in_time(fake):
-    before = time.monotonic()
-    with Client(fake.address, "mt", deadline=0.5) as client:
-        with pytest.raises(UserError, match="got DEADLINE_EXCEEDED"):
-            client.translate(["wait"])
-    assert 0.4 < time.monotonic() - before < 5
-
-
-def test_an_answer_that_is_no_translation(client):
-    with pytest.raises(UserError, match="expected 2 strings as output `translation`, got 1"):
-        client.translate(["lose", "b"])
 
 
 def test_two_replicas_share_the_requests_and_one_that_ends_costs_no_answer():
@@ -185,3 +124,34 @@ def test_tls(tmp_path):
             with pytest.raises(UserError, match="expected a translation, got "):
                 client.translate(["a"])
     server.stop()
+
+
+def test_the_command_streams_and_a_refusal_ends_it_though_more_may_come(fake):
+    words = ["client", "--server", fake.address, "--model-name", "mt"]
+    pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-m", "rnnsearch_tf", *words], bufsize=0, **pipes)
+    watchdog = threading.Timer(100, process.kill)
+    watchdog.start()
+    for line, expected in ((b"a\n", b"A\n"), (b"\n", b"\n"), ("é\n".encode(), "É\n".encode())):
+        process.stdin.write(line)
+        assert process.stdout.readline() == expected
+    fake.refusals = [grpc.StatusCode.NOT_FOUND]
+    process.stdin.write(b"b\n")
+    assert process.wait(100) == 1  # standard input is still open
+    watchdog.cancel()
+    (line,) = process.stderr.read().decode().splitlines()
+    assert line.startswith(f"rnnsearch: error: {fake.address}: model mt: expected a translation")
+    assert process.communicate()[0] == b""
+
+
+def test_the_command_takes_files_in_order_in_batches(fake, tmp_path, capsys):
+    lines = [f"line {number}" if number % 7 else "" for number in range(250)]
+    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for file, part in zip(files, (lines[:100], lines[100:])):
+        file.write_text("".join(f"{line}\n" for line in part))
+    words = ["client", "--server", fake.address, "--model-name", "mt", "--batch-size", "8"]
+    assert run([*words, *map(str, files)]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "".join(f"{line.upper()}\n" for line in lines) and not captured.err
+    assert max(len(request.inputs["text"].string_val) for request in fake.requests) == 8
+    assert len(fake.requests) == 13 + 19

@@ -45,25 +45,6 @@ def test_both_start_the_server_alike():
     assert flags(COMPOSE["command"]) == pods
 
 
-def test_flags_name_files_that_are_there():
-    mounted = [value for value in flags(CONTAINER["args"]).values() if value.startswith("/config/")]
-    generated = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())["configMapGenerator"][0]
-    assert sorted(generated["files"]) == sorted(pathlib.Path(value).name for value in mounted)
-    assert all((FOLDER / name).is_file() for name in generated["files"])
-
-
-def test_service_scaler_and_policy_select_the_pods():
-    labels = DEPLOYMENT["spec"]["template"]["metadata"]["labels"]
-    assert (
-        DEPLOYMENT["spec"]["selector"]["matchLabels"]
-        == SERVICE["spec"]["selector"]
-        == POLICY["spec"]["podSelector"]["matchLabels"]
-        == labels
-    )
-    assert SERVICE["spec"]["clusterIP"] == "None"  # headless
-    assert SCALER["spec"]["scaleTargetRef"]["name"] == DEPLOYMENT["metadata"]["name"]
-
-
 @pytest.mark.parametrize("command", ["client", "export"])
 def test_commands_of_the_readme(command, capsys):
     assert run([command, "--help"]) == 0

@@ -1,5 +1,9 @@
 """Tiny SavedModels for the servers' tests, told apart by their version.
 
+    PYTHONPATH=tests python -m serving.toy_model FOLDER
+
+writes FOLDER/toy/1 and FOLDER/toy/2, for the conformance tests of another server.
+
 Signatures (B rows each):
     serving_default  text string[B] → translation "v<version>:<text>", score float[B] = bytes of
         text, source_truncated bool[B] = False
@@ -12,6 +16,7 @@ Signatures (B rows each):
 """
 
 import pathlib
+import sys
 
 import tensorflow as tf
 
@@ -61,8 +66,7 @@ def _signatures(version):
     }
 
 
-def _signature(inputs, outputs):
-    return v1.saved_model.predict_signature_def(inputs, outputs)
+_signature = v1.saved_model.predict_signature_def
 
 
 def _default(version):
@@ -104,3 +108,15 @@ def _slow():
     )
     with tf.control_dependencies(waited):
         return _signature({"x": x, "seconds": seconds}, {"y": tf.identity(x)})
+
+
+def write_base(folder):
+    """Write versions 1 and 2, and return the base path."""
+    base = pathlib.Path(folder) / "toy"
+    for version in (1, 2):
+        write_toy(base, version)
+    return base
+
+
+if __name__ == "__main__":
+    write_base(sys.argv[1])

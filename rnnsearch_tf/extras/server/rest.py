@@ -21,7 +21,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -91,6 +91,9 @@ def application(model: Servable, hosts: list[str]) -> Starlette:
         assert isinstance(error, ServingError)
         return _body({"error": str(error)}, STATUS.get(error.code, 500))
 
+    async def gone(request: Request, error: Exception) -> Response:
+        return Response(status_code=499)  # nobody reads it
+
     async def malformed(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         text = f"{request.method} {request.url.path}: {error.detail}"
@@ -106,7 +109,11 @@ def application(model: Servable, hosts: list[str]) -> Starlette:
     routes += [Route("/model.json", about), Route("/", page)]
     return Starlette(
         routes=[*routes, Mount("/", StaticFiles(directory=str(PAGE)))],
-        exception_handlers={ServingError: refused, HTTPException: malformed},
+        exception_handlers={
+            ServingError: refused,
+            HTTPException: malformed,
+            ClientDisconnect: gone,
+        },
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts)],
     )
 

@@ -14,6 +14,7 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export.publishing import exported_version, read_about
 from rnnsearch_tf.export.saved_model import SavedModel
 from rnnsearch_tf.export.warmup import FILE as WARM_UP
+from rnnsearch_tf.extras.server.tensors import to_array
 
 DEFAULT_SIGNATURE = "serving_default"
 LONGEST_RUN = 120.0
@@ -27,11 +28,11 @@ class ServingError(Exception):
 
     Args:
         code: a grpc.StatusCode.
-        message: what went wrong.
+        message: what went wrong; its first 1024 characters are sent.
     """
 
     def __init__(self, code: grpc.StatusCode, message: str) -> None:
-        super().__init__(message)
+        super().__init__(message[:1024])
         self.code = code
 
 
@@ -88,8 +89,8 @@ class Servable:
     def predict(self, request: predict_pb2.PredictRequest, seconds: float) -> dict[str, np.ndarray]:
         """Answer a PredictRequest, see :meth:`run`."""
         try:
-            inputs = {name: tf.make_ndarray(value) for name, value in request.inputs.items()}
-        except (TypeError, ValueError, KeyError) as error:
+            inputs = {name: to_array(value) for name, value in request.inputs.items()}
+        except ValueError as error:
             raise invalid_argument(f"tensor parsing error: {error}") from None
         outputs = list(request.output_filter)
         return self.run(request.model_spec.signature_name, inputs, outputs, seconds)

@@ -21,6 +21,9 @@ from rnnsearch_tf.extras.server.servable import Servable
 GRACE = 30
 """Seconds that requests under way have to end when the server stops."""
 
+MOST_REQUESTS = 256
+"""Requests at once, running or waiting; more are refused: RESOURCE_EXHAUSTED, 503."""
+
 LOOPBACK = ["127.0.0.1", "localhost"]
 OPTIONS = [
     ("grpc.so_reuseport", 0),  # a port that is taken is an error
@@ -68,7 +71,7 @@ class Server:
         """Load the model, then listen."""
         model = Servable(self._name, self._base_path)
         threads = concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1))
-        self._grpc = grpc.server(threads, options=OPTIONS)
+        self._grpc = grpc.server(threads, options=OPTIONS, maximum_concurrent_rpcs=MOST_REQUESTS)
         prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(
             PredictionService(model), self._grpc
         )
@@ -91,6 +94,7 @@ class Server:
             rest.application(model, hosts),
             log_level="warning",
             access_log=False,
+            limit_concurrency=MOST_REQUESTS,
             timeout_graceful_shutdown=GRACE,
         )
         self._rest = uvicorn.Server(config)

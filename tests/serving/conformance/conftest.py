@@ -3,11 +3,12 @@
     RNNSEARCH_SERVER   host:port of gRPC
     RNNSEARCH_REST     host:port of REST
 
-That server has the models of write_models.py: --model_name=toy --model_base_path=FOLDER/toy, and
+That server has the models of toy_model.py: --model_name=toy --model_base_path=FOLDER/toy, and
 --enable_grpc_healthcheck_service=true where it is tensorflow_model_server; serving/README.md says
 how to start it.
 """
 
+import contextlib
 import http.client
 import json
 import os
@@ -100,23 +101,9 @@ def spec(name="toy", version=None, label=None, signature=""):
     return result
 
 
-class Refusal:
-    """`with refused(code): …`: the call in it fails with this gRPC status."""
-
-    def __init__(self, code):
-        self.code = getattr(grpc.StatusCode, code)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        assert isinstance(error, grpc.RpcError), (
-            f"expected {self.code}, the call came back with {error!r}"
-        )
-        assert error.code() == self.code, error.details()
-        return True
-
-
-@pytest.fixture(scope="session")
-def refused():
-    return Refusal
+@contextlib.contextmanager
+def refused(code):
+    """The call within fails with this gRPC status."""
+    with pytest.raises(grpc.RpcError) as error:
+        yield error
+    assert error.value.code().name == code, error.value.details()
