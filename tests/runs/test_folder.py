@@ -61,6 +61,6 @@ def test_no_training_begins_over_files_of_another_or_of_a_person(tmp_path, name)
     run.refuse_training()
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("{")
-    hint = "add --resume, or choose" if "state" in name else "choose"
+    hint = "add --resume, or choose" if "checkpoints" in name else "choose"
     with pytest.raises(UsageError, match=f"without a training, found {name}; {hint} another"):
         run.refuse_training()
