@@ -80,7 +80,7 @@ ABOUT = """rnnsearch COMMAND --help explains a command; rnnsearch --version prin
 Results go to standard output, messages and progress to standard error; --quiet shows errors only.
 Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C or SIGTERM (a training is
 saved and can be resumed), 141 the reader of the output is gone. RNNSEARCH_DEBUG=1 shows tracebacks.
-Documents: docs/guide.md, docs/first-hour.md, docs/troubleshooting.md of the source distribution."""
+Documents: README.md, docs/first-hour.md, docs/troubleshooting.md of the source distribution."""
 
 
 def run(argv: Sequence[str] | None = None) -> int:

@@ -29,7 +29,7 @@ def python_blocks(document):
 
 
 WITH_PYTHON = [document for document in DOCUMENTS if python_blocks(document)]
-TAKES_LONG = {"docs/guides/export.md", "docs/guides/training.md"}
+TAKES_LONG = {"docs/guides/serving.md", "docs/guides/training.md"}
 
 
 @pytest.fixture(scope="module")

@@ -60,7 +60,7 @@ def test_the_source_distribution_is_complete_with_documents_and_tests(sdist):
         if name and not name.startswith(".") and not (ROOT / name).is_symlink()
     }
     assert not wanted - names
-    assert {"docs/guide.md", "tests/conftest.py"} <= names
+    assert {"docs/first-hour.md", "tests/conftest.py"} <= names
 
 
 def test_the_wheel_is_complete_and_free_of_tests(wheel):
