@@ -186,7 +186,7 @@ PHASES = {  # (where SIGTERM comes, in which call of it, batches that are saved 
     "first checkpoint": (TranslationModel, "save", 1, 0),
     "update": (TrainingSchedule, "on_train_batch_end", 3, 3),
     "evaluation": (Development, "_loss", 1, 8),
-    "checkpoint": (TranslationModel, "save", 5, 12),
+    "checkpoint": (TranslationModel, "save", 5, 13),  # after the next update
 }
 
 
