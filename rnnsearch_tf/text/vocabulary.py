@@ -72,6 +72,7 @@ class Vocabulary(tf.Module):
         """Look up tokens: integers of any shape -> string of the same shape; an id out of range
         gives ``<unk>``.
         """
+        ids = tf.convert_to_tensor(ids)
         inside = (ids >= 0) & (ids < self.size)
         return tf.gather(self._words, tf.where(inside, ids, UNKNOWN_ID))
 
