@@ -88,7 +88,10 @@ def test_a_client_and_curl_get_the_same_texts(translator, exported):
     """curl as docs/guides/serving.md says it, but for the port."""
     expected = translator.translate(TEXTS)
     text = GUIDE.read_text(encoding="utf-8").replace("\\\n", " ")
-    commands = [shlex.split(line) for line in re.findall("^    (curl .*)", text, re.MULTILINE)]
+    commands = [
+        shlex.split(line, comments=True)
+        for line in re.findall("^    (curl .*)", text, re.MULTILINE)
+    ]
     with (
         Server("mine", exported.parent, port=0, rest_api_port=0) as server,
         Client(f"127.0.0.1:{server.port}", "mine") as client,
