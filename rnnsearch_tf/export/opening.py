@@ -68,11 +68,11 @@ class ExportedTranslator(Translator):
         self.folder = pathlib.Path(folder)
         self.profile = read_profile(folder)
         about = read_about(folder)
-        texts = {
-            side: TextConfig(language=about[side], tokenization=tokenization)
+        source, target = (
+            TextConfig(language=about[side], tokenization=tokenization)
             for side, tokenization in zip(("source", "target"), about["tokenization"])
-        }
-        self.config = Config(search=self.profile.search, **texts)
+        )
+        self.config = Config(source=source, target=target, search=self.profile.search)
         self.has_attention = about["attention"]
         self.maximum_lengths = self.profile.maximum_lengths
         try:

@@ -16,7 +16,7 @@ from rnnsearch_tf.errors import UserError
 if typing.TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Answer = dict[str, np.ndarray]
+Answer = dict[str, typing.Any]
 """{name of an output of a function of text: array}; strings are bytes. See functions.py."""
 
 

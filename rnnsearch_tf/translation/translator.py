@@ -143,17 +143,17 @@ class Translator:
         Raises:
             UsageError: `sources` or `targets` are not sentences, or not as many.
         """
-        sources = list_of_texts(sources, "sources")
-        targets = list_of_texts(targets, "targets")
-        if len(sources) != len(targets):
+        source = list_of_texts(sources, "sources")
+        target = list_of_texts(targets, "targets")
+        if len(source) != len(target):
             raise UsageError(
-                f"score_targets: expected as many targets as sources, {len(sources)}, got"
-                f" {len(targets)}; give one target for each source"
+                f"score_targets: expected as many targets as sources, {len(source)}, got"
+                f" {len(target)}; give one target for each source"
             )
-        if tokenized and sources:
-            sources = self.source_text.text_of_moses(sources).numpy().tolist()
-            targets = self.target_text.text_of_moses(targets).numpy().tolist()
-        rows = self._rows("score", self.config.search, 1, source=sources, target=targets)
+        if tokenized and source:
+            source = self.source_text.text_of_moses(source).numpy().tolist()
+            target = self.target_text.text_of_moses(target).numpy().tolist()
+        rows = self._rows("score", self.config.search, 1, source=source, target=target)
         return [scored_pair_of(row) for row in rows]
 
     def score(
@@ -180,7 +180,7 @@ class Translator:
         _check_whole_number("number", number, 1, 2**31)
         _check_whole_number("seed", seed, 0, 2**31 - 1)
         seeds = [(int(seed) << 32) + k for k in range(number)]
-        inputs = {"seed": seeds, "temperature": [temperature] * number}
+        inputs: dict[str, Any] = {"seed": seeds, "temperature": [temperature] * number}
         search = self.config.search
         return [
             [
@@ -232,8 +232,8 @@ class Translator:
             for row, k in enumerate(batch):
                 rows[k] = {key: value[row] for key, value in answer.items()}
         for side in ("source", "target"):
-            texts = encoded.get(side, encoded.get("text"))
-            cut = [texts[k] for k in range(len(lengths)) if rows[k].get(f"{side}_truncated")]
+            lines = encoded.get(side, encoded.get("text", []))
+            cut = [lines[k] for k in range(len(lengths)) if rows[k].get(f"{side}_truncated")]
             if cut:
                 log.warning(
                     f"warning: {len(set(cut))} {side} sentence(s) were cut to"
@@ -254,5 +254,5 @@ class Translator:
 
 
 def _check_whole_number(name: str, value: Any, least: int, most: int) -> None:
-    if not (isinstance(value, numbers.Integral) and least <= value <= most):
+    if not (isinstance(value, numbers.Integral) and least <= int(value) <= most):
         raise UsageError(f"{name}: expected a whole number from {least} to {most}, got {value!r}")

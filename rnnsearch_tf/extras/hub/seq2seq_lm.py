@@ -121,6 +121,7 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
     def translator(self) -> Translator:
         """A Translator with this model's weights, for n-best lists, alignments, scores, samples."""
         config = self.run_config()
+        assert self.preprocessor is not None  # run_config has checked
         source, target = self.preprocessor.source_tokenizer, self.preprocessor.tokenizer
         return Translator(self.backbone.system, source.text, target.text, config)
 

@@ -44,9 +44,9 @@ def scored(translator: Translator, path: str | os.PathLike[str]) -> Iterator[lis
     while block := list(itertools.islice(lines, LINES_AT_ONCE)):
         rows = [_fields(path, *line) for line in block]
         phrases = list(dict.fromkeys((row[0], row[1]) for row in rows))  # each pair once
-        pairs = translator.score_targets(*zip(*phrases), tokenized=True)
-        scores = map(_columns, pairs)
-        columns = dict(zip(phrases, scores))
+        sources, targets = zip(*phrases)
+        pairs = translator.score_targets(sources, targets, tokenized=True)
+        columns = dict(zip(phrases, map(_columns, pairs)))
         for row in rows:
             row[SCORES] = row[SCORES].rstrip() + columns[row[0], row[1]]
         yield [SEPARATOR.join(row) for row in rows]

@@ -76,7 +76,7 @@ class _Quantizer:
             if array.dtype == np.float32 and not is_small(array)
         }
         self._stored: dict[tuple[str, str], tuple[str, str]] = {}
-        constants = {
+        constants: dict[str, np.ndarray] = {
             "last_axis": np.array([-1], np.int64),
             "one": np.array(1, np.float32),
             "step": np.array(1 / 127, np.float32),
@@ -89,9 +89,9 @@ class _Quantizer:
     def replaced(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
         """The nodes that stand for a node."""
         if node.op_type == "MatMul" and node.input[1] in self._large:
-            return self._product(*node.input, node.output[0])
+            return self._product(node.input[0], node.input[1], node.output[0])
         if node.op_type == "Gather" and node.input[0] in self._large:
-            return self._lookup(*node.input, node.output[0])
+            return self._lookup(node.input[0], node.input[1], node.output[0])
         return [node]
 
     def _product(self, values: str, weight: str, output: str) -> list[onnx.NodeProto]:
