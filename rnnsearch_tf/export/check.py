@@ -17,7 +17,7 @@ from rnnsearch_tf.translation.results import Answer
 TRICKY = [
     b"",
     b"   \t ",
-    "naïve café — “quoted” … 12,5 % n'est-ce pas ?".encode(),
+    "a naïve café — “quoted” … 12.5 %".encode(),
     "e\u0301te\u0301 a\u0300 la plage".encode(),  # combining marks
     "👩\u200d👩\u200d👧 🇫🇷 🙂🙃".encode(),
     "שלום עולם مرحبا بالعالم".encode(),  # right to left

@@ -10,18 +10,15 @@ other 0.5.
 import os
 import re
 import shutil
-import threading
-import time
 import urllib.parse
 
 import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
-import uvicorn
-from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
+from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef, TensorInfo
 
-from rnnsearch_tf.extras.server import rest
+from rnnsearch_tf.extras.server import server
 from rnnsearch_tf.extras.server.servable import ServingError
 
 CHROMIUM = next(
@@ -35,10 +32,7 @@ def translation(text):
     return " ".join(text.upper().split()[::-1])
 
 
-def signature():
-    definition = SignatureDef()
-    definition.inputs["text"].dtype = tf.string.as_datatype_enum
-    return definition
+SIGNATURE = SignatureDef(inputs={"text": TensorInfo(dtype=tf.string.as_datatype_enum)})
 
 
 class ScriptedModel:
@@ -47,7 +41,7 @@ class ScriptedModel:
     name = "mt"
     version = 1
     about = {"source": "de", "target": "fr", "examples": ["<b>guten tag</b>"]}
-    signatures = {"translate": signature(), "nbest": signature()}
+    signatures = {"translate": SIGNATURE, "nbest": SIGNATURE}
     refusal = None
 
     def signature(self, name):
@@ -59,14 +53,14 @@ class ScriptedModel:
         assert name == "nbest"
         text = inputs["text"][0].decode()
         words, best = text.split(), translation(text)
-        matrix = [
-            [0.8 * (j == i) for j in range(len(words))][::-1] + [0.2] for i in range(len(words))
-        ]
-        matrix.append([0.0] * len(words) + [1.0])
+        matrix = np.eye(len(words) + 1)
+        matrix[:-1, :-1] = 0.8 * np.eye(len(words))[::-1]
+        matrix[:-1, -1] = 0.2
         logs = np.log([0.25 if w == "DOUBTFUL" else 0.5 for w in [*best.split(), "</s>"]])
+        texts = [best.encode(), f"{best} INDEED".encode(), b""]
         row = {
-            "translation": [best.encode(), f"{best} INDEED".encode(), b""],
-            "tokens": [best.encode(), f"{best} INDEED".encode(), b""],
+            "translation": texts,
+            "tokens": texts,
             "score": np.float32([-0.25, -0.5, -9.0]),
             "probability": np.float32([np.exp(logs.mean()), 0.5, 0.0]),
             "log_probability": np.log(np.float32([0.63, 0.025, 1e-30])),
@@ -89,15 +83,10 @@ def model():
 
 @pytest.fixture(scope="module")
 def address(model):
-    config = uvicorn.Config(rest.application(model, ["*"]), port=0, log_level="warning")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
-    server.should_exit = True
-    thread.join()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(server, "Servable", lambda *_: model)
+        with server.Server("mt", "", port=0, rest_api_port=0) as running:
+            yield f"http://127.0.0.1:{running.rest_api_port}/"
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +137,7 @@ def texts(locator):
 
 
 def said(locator):
-    """The text without the marks that keep words apart from the direction around them."""
+    """The text, without marks of direction."""
     return re.sub("[\u2068\u2069]", "", locator.inner_text())
 
 

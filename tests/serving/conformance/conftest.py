@@ -12,7 +12,6 @@ import contextlib
 import http.client
 import json
 import os
-from typing import NamedTuple
 
 import grpc
 import pytest
@@ -28,25 +27,18 @@ from tensorflow_serving.apis import (
 PATIENCE = 30  # seconds for any one answer
 
 
-class Address(NamedTuple):
-    """Where the server answers."""
-
-    grpc: str
-    rest: str
-
-
 @pytest.fixture(scope="session")
 def address(request):
+    """host:port of gRPC and of REST."""
     if "RNNSEARCH_SERVER" in os.environ:
-        yield Address(os.environ["RNNSEARCH_SERVER"], os.environ["RNNSEARCH_REST"])
-        return
+        return os.environ["RNNSEARCH_SERVER"], os.environ["RNNSEARCH_REST"]
     server = request.getfixturevalue("server")
-    yield Address(f"127.0.0.1:{server.port}", f"127.0.0.1:{server.rest_api_port}")
+    return f"127.0.0.1:{server.port}", f"127.0.0.1:{server.rest_api_port}"
 
 
 @pytest.fixture(scope="session")
 def channel(address):
-    with grpc.insecure_channel(address.grpc) as channel:
+    with grpc.insecure_channel(address[0]) as channel:
         grpc.channel_ready_future(channel).result(timeout=PATIENCE)
         yield channel
 
@@ -80,7 +72,7 @@ def rest(address):
     """rest(method, path, body=None) → (status, decoded JSON)."""
 
     def ask(method, path, body=None):
-        connection = http.client.HTTPConnection(address.rest, timeout=PATIENCE)
+        connection = http.client.HTTPConnection(address[1], timeout=PATIENCE)
         text = body if isinstance(body, (bytes, str, type(None))) else json.dumps(body)
         connection.request(method, path, text)
         response = connection.getresponse()
@@ -91,11 +83,8 @@ def rest(address):
     return ask
 
 
-def spec(name="toy", version=None, label=None, signature=""):
-    """A ModelSpec; name None: none at all."""
-    result = model_pb2.ModelSpec(
-        name=name or "", signature_name=signature, version_label=label or ""
-    )
+def spec(name="toy", version=None, label="", signature=""):
+    result = model_pb2.ModelSpec(name=name, signature_name=signature, version_label=label)
     if version is not None:
         result.version.value = version
     return result

@@ -44,60 +44,48 @@ def test_bytes_both_ways_and_numbers_json_lacks(rest):
     """`a_bytes` comes back in base64 for its name; NaN and infinities as the bare words of the
     stock server.
     """
-    row = {
-        "a_bytes": {"b64": "AP8="},
-        "b": True,
-        "i32": -1,
-        "i64": 5,
-        "f32": [1.5, 2.0],
-        "f64": 1e300,
-        "u8": 255,
-    }
-    assert rest("POST", f"{TOY}:predict", {"signature_name": "echo", "instances": [row]}) == (
-        200,
-        {"predictions": [row]},
-    )
+    numbers = {"b": True, "i32": -1, "i64": 5, "f32": [1.5, 2.0], "f64": 1e300, "u8": 255}
+    rows = [{"a_bytes": {"b64": "AP8="}} | numbers]
+    body = {"signature_name": "echo", "instances": rows}
+    assert rest("POST", f"{TOY}:predict", body) == (200, {"predictions": rows})
     body = '{"signature_name": "half_plus", "instances": [NaN, Infinity, -Infinity]}'
     code, answer = rest("POST", f"{TOY}:predict", body)
-    assert (
-        code == 200
-        and math.isnan(answer["predictions"][0])
-        and answer["predictions"][1:] == [math.inf, -math.inf]
-    )
+    assert code == 200 and math.isnan(answer["predictions"][0])
+    assert answer["predictions"][1:] == [math.inf, -math.inf]
 
 
 @pytest.mark.parametrize(
-    "method, path, body, code",
+    "body",
     [
-        ("POST", "/v1/models/none:predict", {"instances": ["a"]}, 404),
-        ("POST", f"{TOY}/versions/9:predict", {"instances": ["a"]}, 404),
-        ("POST", f"{TOY}:predict", {"signature_name": "none", "instances": ["a"]}, 400),
-        ("POST", f"{TOY}:predict", {"instances": [{"words": "a"}]}, 400),
-        ("POST", f"{TOY}:predict", {"instances": "a"}, 400),
-        ("POST", f"{TOY}:predict", {"instances": ["a"], "inputs": ["a"]}, 400),
-        ("POST", f"{TOY}:predict", {}, 400),
-        ("POST", f"{TOY}:predict", "{", 400),
-        ("POST", f"{TOY}:predict", "[" * 100_000, 400),
-        ("POST", f"{TOY}:predict", b"\xff", 400),
-        ("POST", f"{TOY}:predict", {"signature_name": 1, "instances": ["a"]}, 400),
-        ("POST", f"{TOY}:predict", {"instances": [1]}, 400),
-        ("POST", f"{TOY}:predict", {"instances": [{"b64": "?"}]}, 400),
-        ("POST", f"{TOY}:predict", {"instances": [{"text": "a"}, {"x": "b"}]}, 400),
-        (
-            "POST",
-            f"{TOY}:predict",
-            {"signature_name": "half_plus", "instances": [[1], [1, 2]]},
-            400,
-        ),
-        ("POST", f"{TOY}:predict", {"signature_name": "half_plus", "instances": [True]}, 400),
-        ("POST", f"{TOY}:predict", "", 400),
-        ("POST", f"{TOY}:predict", {"signature_name": "half_plus", "instances": ["a"]}, 400),
-        ("POST", f"{TOY}:predict", {"signature_name": "refuse", "instances": [-1.0]}, 400),
-        ("GET", "/v1/models/none", None, 404),
-        ("GET", f"{TOY}/versions/9", None, 404),
-        ("GET", f"{TOY}/versions/9/metadata", None, 404),
+        "",
+        "{",
+        "[" * 100_000,
+        b"\xff",
+        {},
+        {"instances": ["a"], "inputs": ["a"]},
+        {"signature_name": "none", "instances": ["a"]},
+        {"signature_name": 1, "instances": ["a"]},
+        {"instances": "a"},
+        {"instances": [1]},
+        {"instances": [{"b64": "?"}]},
+        {"instances": [{"words": "a"}]},
+        {"instances": [{"text": "a"}, {"x": "b"}]},
+        {"signature_name": "half_plus", "instances": ["a"]},
+        {"signature_name": "half_plus", "instances": [True]},
+        {"signature_name": "half_plus", "instances": [[1], [1, 2]]},
+        {"signature_name": "refuse", "instances": [-1.0]},
     ],
+    ids=lambda body: str(body)[:40],
 )
-def test_refused(rest, method, path, body, code):
-    status, answer = rest(method, path, body)
-    assert (status, list(answer)) == (code, ["error"])
+def test_bodies_that_are_refused(rest, body):
+    status, answer = rest("POST", f"{TOY}:predict", body)
+    assert (status, list(answer)) == (400, ["error"])
+
+
+@pytest.mark.parametrize("model", ["none", "toy/versions/9"])
+def test_nothing_of_that_name(rest, model):
+    path = f"/v1/models/{model}"
+    requests = [("POST", f"{path}:predict", {"instances": ["a"]})]
+    for words in [*requests, ("GET", path), ("GET", f"{path}/metadata")]:
+        status, answer = rest(*words)
+        assert (status, list(answer)) == (404, ["error"])
