@@ -16,11 +16,14 @@ from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text.pipeline import Text, build_texts
 from rnnsearch_tf.text.vocabulary import batches
 
-WINDOW = 200
-"""Lines whose lengths are compared to find shifted lines."""
+ENOUGH = 200
+"""Pairs from which on a correlation says something."""
 
-BETTER = 0.3
-"""Correlation of lengths by which a shift must fit a window better than no shift."""
+CHANCE, RUN = 0.05, 1.5
+"""A neighbour must fit a run of lines better than their own partners by CHANCE a line, and by RUN in
+all. No run of 260,000 sound pairs reaches 1.3, in their order or sorted by length. Of 30 shifted
+lines of Tatoeba, Multi30k or Python's documentation nearly all are found, of 12 a third or more.
+"""
 
 
 class Finding(NamedTuple):
@@ -131,7 +134,7 @@ class Counts:
         repeated = np.ones(len(longer), bool)
         repeated[np.unique(self.hashes[1], return_index=True)[1]] = False
         yield from self._pairs(repeated, 0.05, "are duplicates")
-        if np.sum(longer <= limit) >= WINDOW:  # one line of thousands of words would decide
+        if np.sum(longer <= limit) >= ENOUGH:  # one line of thousands of words would decide
             correlation = _correlation(*self.lengths[:, longer <= limit])
             severity = "warning" if correlation < 0.3 else "note"
             hint = "below 0.3, lines are often shifted or shuffled"
@@ -157,14 +160,26 @@ class Counts:
 
 
 def _shifted(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Whether each pair is in a window whose source lengths fit shifted target lengths better."""
+    """Whether each pair is in a run of lines whose source lengths fit the targets of the line
+    before, or after, better than their own.
+
+    The misfit of a pair is the squared logarithm of the ratio of its lengths, less the usual one.
+    What a neighbour fits better is summed up, from zero again whenever the sum would be negative.
+    """
+    usual = np.median(np.log((source + 1) / (target + 1)))
+
+    def misfit(other: np.ndarray) -> np.ndarray:
+        return np.minimum((np.log((source + 1) / (other + 1)) - usual) ** 2, 1)
+
     shifted = np.zeros(len(source), bool)
-    for start in range(1, len(source) - WINDOW, WINDOW):
-        here, before, after = (
-            _correlation(source[start : start + WINDOW], target[start + k : start + k + WINDOW])
-            for k in (0, -1, 1)
-        )
-        shifted[start : start + WINDOW] = max(before, after) > here + BETTER
+    for step in (-1, 1):
+        gain = misfit(target) - misfit(np.roll(target, step)) - CHANCE
+        total = np.concatenate([[0], np.cumsum(gain)])
+        [zeros] = np.nonzero(total == np.minimum.accumulate(total))
+        heights = np.maximum.reduceat(total, zeros) - total[zeros]
+        for run in np.flatnonzero(heights > RUN):
+            part = total[zeros[run] : zeros[run + 1] if run + 1 < len(zeros) else None]
+            shifted[zeros[run] : zeros[run] + part.argmax()] = True
     return shifted
 
 
