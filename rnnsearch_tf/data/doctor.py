@@ -20,7 +20,7 @@ ENOUGH = 200
 """Pairs from which on a correlation says something."""
 
 CHANCE, RUN = 0.05, 1.5
-"""A neighbour must fit a run of lines better than their own partners by CHANCE a line, and by RUN in
+"""A neighbour must fit a run of lines better than their partners by CHANCE a line, and by RUN in
 all. No run of 260,000 sound pairs reaches 1.3, in their order or sorted by length. Of 30 shifted
 lines of Tatoeba, Multi30k or Python's documentation nearly all are found, of 12 a third or more.
 """
