@@ -89,8 +89,12 @@ class Batches:
         """All batches from batch `number` of an epoch on, one epoch after the other, without
         end.
         """
-        later = ((e, 0) for e in itertools.count(epoch + 1))
-        return self._read(lambda: itertools.chain([(epoch, number)], later))
+
+        def begins() -> Iterator[tuple[int, int]]:
+            later = ((each, 0) for each in itertools.count(epoch + 1))
+            return itertools.chain([(epoch, number)], later)
+
+        return self._read(begins)
 
     def _read(self, begins: Callable[[], Iterator[tuple[int, int]]]) -> tf.data.Dataset:
         """The rest of each epoch from (epoch, number of the first batch) on."""
