@@ -65,11 +65,7 @@ function introduce({ name, about }) {
 }
 
 function languageName(code) {
-  try {
-    return new Intl.DisplayNames(["en"], { type: "language" }).of(code);
-  } catch {
-    return code; // no code of a language
-  }
+  return new Intl.DisplayNames(["en"], { type: "language" }).of(code);
 }
 
 async function begin() {

@@ -29,22 +29,22 @@ export class Panel {
     this.clear();
     const tokensOf = (joined) => joined.split(" ").filter(Boolean);
     const text = answer.translation[0];
-    this.source = wordsOf(tokensOf(answer.source_tokens ?? ""));
-    this.target = wordsOf(tokensOf(answer.tokens?.[0] ?? text.replace(/\s+/g, " ")));
-    this.matrix = attentionOfWords(answer.alignment?.[0] ?? [], this.source, this.target);
-    this.probabilities = answer.tokens ? probabilitiesOfWords(this.target, answer.token_log_probabilities[0]) : null;
+    this.source = wordsOf(tokensOf(answer.source_tokens));
+    this.target = wordsOf(tokensOf(answer.tokens[0]));
+    this.matrix = attentionOfWords(answer.alignment[0], this.source, this.target);
+    this.probabilities = probabilitiesOfWords(this.target, answer.token_log_probabilities[0]);
     this.aligned = this.matrix.some((row) => row.some((weight) => weight > 0));
-    this.#hint = this.aligned ? HINT : "This model aligns nothing: it has no attention, or its export leaves it out.";
+    this.#hint = this.aligned ? HINT : "This model has no attention.";
     this.#follow(null);
     part("translation").replaceChildren(
       ...textWithWords(text, this.target).map(({ text, word }) => (word === null ? text : this.#word(word))),
     );
-    const line = this.probabilities ? " The line below a word is as long as its probability." : "";
-    part("probability").textContent = `Mean probability of a token: ${percent(answer.probability[0])}.${line}`;
+    const mean = percent(answer.probability[0]);
+    part("probability").textContent = `Mean probability of a token: ${mean}. The line below a word is as long as its probability.`;
     part("cut").hidden = !answer.source_truncated;
     part("heatmap").parentElement.hidden = !this.aligned;
     if (this.aligned) this.#heatmap();
-    this.#list(answer, text);
+    this.#list(answer);
     part("result").hidden = false;
   }
 
@@ -55,7 +55,7 @@ export class Panel {
     word.tabIndex = 0;
     word.setAttribute("aria-describedby", "readout");
     word.dataset.target = number;
-    if (this.probabilities) word.style.setProperty("--probability", this.probabilities[number].toFixed(3));
+    word.style.setProperty("--probability", this.probabilities[number].toFixed(3));
     return word;
   }
 
@@ -79,19 +79,16 @@ export class Panel {
     part("heatmap").tBodies[0].replaceChildren(...rows);
   }
 
-  #list(list, best) {
-    const own = new Set(best.split(/\s+/));
+  #list(list) {
     const rows = list.translation.flatMap((text, n) => {
-      if (!list.length?.[n]) return []; // there are fewer than were asked for, or no list
+      if (!list.length[n]) return []; // there are fewer than were asked for
       const row = document.createElement("tr");
-      const cell = document.createElement("td");
+      const cell = element("td", text);
       cell.dir = "auto";
-      cell.append(...text.split(/(\s+)/).map((word) => (own.has(word) || !word.trim() ? word : element("em", word))));
       row.append(cell, element("td", percent(Math.exp(list.log_probability[n]))), element("td", list.score[n].toFixed(2)));
       return [row];
     });
     part("nbest").tBodies[0].replaceChildren(...rows);
-    part("nbest").parentElement.hidden = rows.length === 0;
   }
 
   /** Follow the word of an element: what it looks at, or what looks at it, is marked; null follows nothing. */
@@ -117,10 +114,9 @@ export class Panel {
       const looking = named(this.target, this.matrix.map((row) => row[j]));
       return looking ? `${quoted(this.source[j].text)} is looked at by ${looking}.` : `No word looks at ${quoted(this.source[j].text)}.`;
     }
-    const row = this.matrix[i] ?? [];
-    const looks = named([...this.source, { text: "the end" }], row);
+    const looks = named([...this.source, { text: "the end" }], this.matrix[i]);
     const looking = this.aligned ? ` looks at ${looks || "no word in particular"}.` : "";
-    return `${quoted(this.target[i].text)}${looking}` + (this.probabilities ? ` Probability ${percent(this.probabilities[i])}.` : "");
+    return `${quoted(this.target[i].text)}${looking} Probability ${percent(this.probabilities[i])}.`;
   }
 }
 

@@ -6,24 +6,15 @@ export class Problem extends Error {}
 export class Server {
   /** Ask which model there is: {name, about: what its export says of it}. */
   async open() {
-    const model = await json("model.json");
-    this.path = `v1/models/${encodeURIComponent(model.name)}`;
-    const { metadata } = await json(`${this.path}/metadata`);
-    this.signatures = Object.keys(metadata.signature_def.signature_def);
-    return (this.model = model);
+    return (this.model = await json("model.json"));
   }
 
-  /**
-   * What the model answers to a sentence: the outputs of nbest of this row, or those of translate as a list of one.
-   */
+  /** What the model answers to a sentence: its row of the outputs of nbest. */
   async translate(text, signal) {
-    const signature_name = ["nbest", "translate"].find((name) => this.signatures.includes(name));
-    if (!signature_name) throw new Problem("The model is no translation model of this project: it has no signature translate.");
-    const body = JSON.stringify({ signature_name, inputs: { text: [text] } });
-    const { outputs } = await json(`${this.path}:predict`, { method: "POST", body, signal });
-    const row = Object.fromEntries(Object.entries(outputs).map(([name, values]) => [name, values[0]]));
-    if (signature_name === "nbest") return row;
-    return { translation: [row.translation], score: [row.score], probability: [row.probability], source_truncated: row.source_truncated };
+    const path = `v1/models/${encodeURIComponent(this.model.name)}:predict`;
+    const body = JSON.stringify({ signature_name: "nbest", instances: [text] });
+    const { predictions } = await json(path, { method: "POST", body, signal });
+    return predictions[0];
   }
 }
 
