@@ -361,8 +361,8 @@ def best_continuations(
     size, vocabulary_size = logits.shape[1:]
     # a divisor needs no padding, which is a copy; the special tokens are in block 0
     block = next((size for size in range(256, 31, -1) if vocabulary_size % size == 0), 128)
-    padding = [[0, 0], [0, 0], [0, -vocabulary_size % block]]
-    logits = tf.pad(logits, padding, constant_values=NO_HYPOTHESIS)
+    if padding := -vocabulary_size % block:
+        logits = tf.pad(logits, [[0, 0], [0, 0], [0, padding]], constant_values=NO_HYPOTHESIS)
     n = logits.shape[2] // block
     blocks = tf.reshape(logits, [-1, size, n, block])
     first_maximum = tf.reduce_max(blocks[:, :, :1, first_word:], axis=-1)
