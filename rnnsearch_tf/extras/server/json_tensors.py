@@ -95,7 +95,10 @@ def _array(name: str, value: Any, datatype: int) -> np.ndarray:
     dtype = tf.as_dtype(datatype)
     try:
         if dtype == tf.string:
-            return np.array(_bytes(value), object)
+            strings = np.array(_bytes(value), object)
+            if any(isinstance(each, list) for each in strings.flat):
+                raise ValueError("got lists of several lengths")
+            return strings
         found = np.array(value)
         if found.size and found.dtype.kind not in KINDS[np.dtype(dtype.as_numpy_dtype).kind]:
             raise ValueError(f"got {json.dumps(value)[:60]}")

@@ -67,6 +67,7 @@ def test_bytes_both_ways_and_numbers_json_lacks(rest):
         {"signature_name": 1, "instances": ["a"]},
         {"instances": "a"},
         {"instances": [1]},
+        {"instances": [["a"], ["b", "c"]]},
         {"instances": [{"b64": "?"}]},
         {"instances": [{"words": "a"}]},
         {"instances": [{"text": "a"}, {"x": "b"}]},
