@@ -141,3 +141,9 @@ def shared_system(name, dtype="float64"):
 def with_hypotheses(state, count=1):
     """A first state for `count` hypotheses a sentence: leaves [B, ...] → [B, K, ...]."""
     return tf.nest.map_structure(lambda leaf: tf.repeat(leaf[:, None], count, axis=1), state)
+
+
+def scores_of(model):
+    """The function (source_ids, target_ids) → TargetScores, traced once."""
+    ids = tf.TensorSpec([None, None], tf.int32)
+    return tf.function(model.score_targets, autograph=False, input_signature=[ids, ids])

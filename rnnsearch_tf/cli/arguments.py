@@ -6,11 +6,10 @@ Imports what reads YAML inside functions, so that ``--help`` answers at once.
 from __future__ import annotations
 
 import argparse
-import itertools
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.files.reading import check_inputs, read_batches
 from rnnsearch_tf.runtime.progress import progress
@@ -18,8 +17,6 @@ from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 if TYPE_CHECKING:
     from rnnsearch_tf.translation import Translator
-
-Item = TypeVar("Item")
 
 
 def add_model(
@@ -143,10 +140,3 @@ def load_translator(arguments: argparse.Namespace) -> Translator:
     from rnnsearch_tf.export.opening import open_translator
 
     return open_translator(arguments.model, arguments.set)
-
-
-def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Cut an iterable into lists of `size`."""
-    items = iter(items)
-    while batch := list(itertools.islice(items, size)):
-        yield batch

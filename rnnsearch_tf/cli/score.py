@@ -7,7 +7,7 @@ It is not length-normalized.
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import arguments as shared
-from rnnsearch_tf.files.reading import check_inputs, read_pairs
+from rnnsearch_tf.files.reading import batches, check_inputs, read_pairs
 from rnnsearch_tf.files.writing import open_output
 
 
@@ -21,7 +21,7 @@ def run(arguments: Namespace) -> None:
     check_inputs(files)
     with open_output() as write, shared.line_progress("scoring") as bar:
         translator = shared.load_translator(arguments)
-        for batch in shared.batches(read_pairs(*files), translator.config.search.batch_size):
+        for batch in batches(read_pairs(*files), translator.config.search.batch_size):
             sources, targets = zip(*batch)
             scores = translator.score(sources, targets)
             write(f"{score:.6f}" for score in scores)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import PAD_ID, DataConfig
+from rnnsearch_tf.config import DataConfig
 from rnnsearch_tf.data.ids import Ids, encode
 from rnnsearch_tf.data.pairs import SIDES, Pair, Pairs, as_pairs
 from rnnsearch_tf.errors import UserError
@@ -175,26 +175,3 @@ def training_dataset(
     pairs = as_pairs(pairs)
     ids = encode(pairs, (source_text, target_text), data.maximum_length, data.variants, seed)
     return Batches(ids, data.batching, data.batch_size, seed).dataset()
-
-
-def scoring_batches(
-    source_text: Text, target_text: Text, sentences: Sequence[Sequence[str]], batch_size: int
-) -> list[Batch]:
-    """Batches of all pairs, whatever their length, sorted by length, for scoring.
-
-    Args:
-        source_text, target_text: Text of each side.
-        sentences: (source sentences, target sentences).
-        batch_size: pairs in a batch.
-    """
-    ids = [
-        text.encode(tf.constant(side, tf.string))
-        for text, side in zip((source_text, target_text), sentences)
-    ]
-    lengths = np.maximum(*(side.row_lengths().numpy() for side in ids))
-    order = np.argsort(lengths, kind="stable")
-    groups = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
-    return [
-        {f"{name}_ids": tf.gather(side, rows).to_tensor(PAD_ID) for name, side in zip(SIDES, ids)}
-        for rows in groups
-    ]

@@ -29,7 +29,7 @@ from rnnsearch_tf.files.atomic import new_folder
 from rnnsearch_tf.files.reading import check_inputs
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text.pipeline import Text
-from rnnsearch_tf.text.vocabulary import batches
+from rnnsearch_tf.files.reading import batches
 
 Key = dict[str, Any]
 """What the ids of a store depend on."""

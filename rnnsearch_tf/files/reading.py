@@ -13,10 +13,15 @@ import os
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
+
+Item = TypeVar("Item")
+
+LINES_AT_ONCE = 2048
+"""Lines that are tokenized together."""
 
 CHUNK = 1 << 16
 """Bytes per read, the capacity of a pipe; of a pipe, a read returns what has arrived."""
@@ -78,6 +83,13 @@ def read_pairs(source: AnyPath, target: AnyPath) -> Iterator[tuple[str, str]]:
                 f" {number - 1}, got more; line k of one must translate line k of the other"
             )
         yield pair
+
+
+def batches(items: Iterable[Item], size: int = LINES_AT_ONCE) -> Iterator[list[Item]]:
+    """Cut an iterable into lists of `size`."""
+    items = iter(items)
+    while batch := list(itertools.islice(items, size)):
+        yield batch
 
 
 def check_inputs(names: Iterable[AnyPath]) -> None:

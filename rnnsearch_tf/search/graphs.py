@@ -1,4 +1,4 @@
-"""Search, scoring and sampling as `tf.function`s that read every weight once."""
+"""Search as a `tf.function` that reads every weight once."""
 
 from __future__ import annotations
 
@@ -10,14 +10,10 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.search.beam import beam_search
-from rnnsearch_tf.search.sampling import Samples, sample
+from rnnsearch_tf.search.beam import BeamResult, beam_search
 
 IDS = tf.TensorSpec([None, None], tf.int32)
 """Ids of any number of sentences of any length; a function with this signature is traced once."""
-
-Graph: typing.TypeAlias = Callable[..., typing.Any]
-"""A ``tf.function`` of ids and further inputs."""
 
 
 def hoist_weights(
@@ -48,31 +44,14 @@ def hoist_weights(
 
 def search_graph(
     model: typing.Any, config: SearchConfig, nbest: int = 1, alignments: bool = True
-) -> Graph:
-    """The function source_ids → BeamResult; see :func:`~rnnsearch_tf.search.beam.beam_search`."""
-    return _graph(model, lambda ids: beam_search(model, ids, config, nbest, alignments))
+) -> Callable[[tf.Tensor], BeamResult]:
+    """The function source_ids → BeamResult, traced once; see
+    :func:`~rnnsearch_tf.search.beam.beam_search`.
+    """
 
-
-def score_graph(model: typing.Any) -> Graph:
-    """The function (source_ids, target_ids) → TargetScores."""
-    return _graph(model, model.score_targets, IDS)
-
-
-def sample_graph(model: typing.Any, config: SearchConfig) -> Graph:
-    """The function (source_ids, seeds, temperature) → Samples."""
-
-    def draw(source_ids: tf.Tensor, seeds: tf.Tensor, temperature: tf.Tensor) -> Samples:
-        return sample(model, source_ids, seeds, config, temperature)
-
-    return _graph(model, draw, tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64))
-
-
-def _graph(model: typing.Any, function: Graph, *further: tf.TensorSpec) -> Graph:
-    """The function of source ids and further inputs, traced once."""
-
-    @tf.function(autograph=False, input_signature=[IDS, *further])
-    def graph(*inputs: tf.Tensor) -> typing.Any:
+    @tf.function(autograph=False, input_signature=[IDS])
+    def graph(source_ids: tf.Tensor) -> BeamResult:
         with hoist_weights(model.trainable_variables):
-            return function(*inputs)
+            return beam_search(model, source_ids, config, nbest, alignments)
 
     return graph

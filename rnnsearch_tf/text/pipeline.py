@@ -22,7 +22,8 @@ from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, MARK, SPACE
 from rnnsearch_tf.text.counting import Line, TokenCounts, count_tokens
 from rnnsearch_tf.text.languages import check_segmented
 from rnnsearch_tf.text.moses import detokenize, tokenize
-from rnnsearch_tf.text.vocabulary import Vocabulary, batches
+from rnnsearch_tf.files.reading import batches
+from rnnsearch_tf.text.vocabulary import Vocabulary
 
 _MOST_MARKS = 30
 

@@ -19,15 +19,6 @@ UNMARKED = ("th", "lo")
 _JOINED = (*CHINESE, "ja")  # no space between sentences
 
 
-def check_splitting(language: str) -> None:
-    """Raise UsageError for a language whose text cannot be cut into sentences."""
-    if base(language) in UNMARKED:
-        raise UsageError(
-            f"language {language}: expected one that marks the ends of its sentences, which the"
-            f" splitter needs; cut the text yourself, one sentence a line"
-        )
-
-
 def split_sentences(text: str, language: str) -> list[str]:
     """Cut a paragraph into sentences.
 
@@ -50,7 +41,11 @@ def split_sentences(text: str, language: str) -> list[str]:
     """
     import sentencex
 
-    check_splitting(language)
+    if base(language) in UNMARKED:
+        raise UsageError(
+            f"language {language}: expected one that marks the ends of its sentences, got one that"
+            " does not; split the text yourself, one sentence a line"
+        )
     sentences = (sentence.strip() for sentence in sentencex.segment(base(language), text))
     return [sentence for sentence in sentences if sentence]
 

@@ -6,10 +6,9 @@ lines are the special tokens ``<pad>``, ``</s>`` and ``<unk>``.
 
 from __future__ import annotations
 
-import itertools
 import re
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -19,10 +18,6 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.files.reading import read_lines
-
-_LINES_AT_ONCE = 2048
-
-ItemT = typing.TypeVar("ItemT")
 
 
 class Vocabulary(tf.Module):
@@ -144,13 +139,6 @@ def padded(rows: Sequence[typing.Any]) -> np.ndarray:
     for row, ids in zip(matrix, rows):
         row[: len(ids)] = ids
     return matrix
-
-
-def batches(lines: Iterable[ItemT], size: int = _LINES_AT_ONCE) -> Iterator[list[ItemT]]:
-    """Cut an iterable of lines into lists of `size`."""
-    lines = iter(lines)
-    while batch := list(itertools.islice(lines, size)):
-        yield batch
 
 
 def by_frequency(counts: Mapping[str, int]) -> list[str]:

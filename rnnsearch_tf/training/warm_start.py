@@ -15,9 +15,10 @@ import sys
 import numpy as np
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.config import Config
-from rnnsearch_tf.data.continuing import check_continues, new_pairs
+from rnnsearch_tf.config import Config, DataConfig
+from rnnsearch_tf.data.corpus import open_corpus, training_files
 from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
@@ -87,3 +88,39 @@ def extend_weights(old: TranslationModel, model: TranslationModel) -> None:
         if weight is model.output_layer.b_softmax:
             new = np.full_like(new, known[-max(1, known.size // 10) :].mean())
         weight.assign(np.concatenate([known, new], axis=axis))
+
+
+def check_continues(config: Config, before: Config, run: Run | str) -> None:
+    """Raise UsageError if a training that starts from a RUN has another architecture or converts
+    text to other ids.
+
+    Args:
+        config: Config of the new training.
+        before: Config of the RUN.
+        run: the RUN, for messages.
+    """
+    for section in ("source", "target", "model"):
+        old, new = (dataclasses.asdict(getattr(c, section)) for c in (before, config))
+        for key in old:
+            if not key.endswith("_dropout") and old[key] != new[key]:
+                raise UsageError(
+                    f"{section}.{key}: expected {old[key]} as in {run}, got {new[key]}; a training"
+                    " that starts from a model keeps its architecture and vocabularies: begin the"
+                    f" configuration with base: {run}/config.yaml, and leave the option out"
+                )
+
+
+def new_pairs(config: Config, before: Config) -> Pairs:
+    """The files of a training that a RUN, whose Config is `before`, was not trained on; the whole
+    training text if there are none.
+    """
+    known = {*_absolute(before.data)}
+    new = [files for files in _absolute(config.data) if files not in known]
+    return Pairs(*zip(*new)) if new else open_corpus(config, "train")
+
+
+def _absolute(data: DataConfig) -> list[tuple[str, str]]:
+    return [
+        (os.path.abspath(source), os.path.abspath(target))
+        for source, target in training_files(data)
+    ]

@@ -17,7 +17,7 @@ from rnnsearch_tf.search.beam import check_nbest
 from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import Text, list_of_texts
-from rnnsearch_tf.text.vocabulary import batches
+from rnnsearch_tf.files.reading import batches
 from rnnsearch_tf.translation.functions import INPUTS, TextFunctions
 from rnnsearch_tf.translation.loading import Paths, load_runs
 from rnnsearch_tf.translation.results import (

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.data.batches import Batches, scoring_batches, training_dataset
+from rnnsearch_tf.data.batches import Batches, training_dataset
 from rnnsearch_tf.data.ids import Ids, encode
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UserError
@@ -172,13 +172,3 @@ def test_one_graph_serves_every_batch(numbers, data_config, pairs, batching):
         return total
 
     assert whole_epoch(dataset) > 0 and len(traces) == 1
-
-
-def test_scoring_keeps_everything_whatever_its_length_the_shortest_first(numbers, pairs):
-    batches = scoring_batches(numbers, numbers, list(zip(*pairs)), batch_size=100)
-    epoch = [without_padding(batch) for batch in batches]
-    assert [len(batch) for batch in epoch] == [100] * 6
-    assert sorted(pair for batch in epoch for pair in batch) == expected(pairs)
-    order = sorted(pairs, key=lambda pair: max(len(text.split()) for text in pair))
-    first = [row[0][0] for batch in epoch for row in batch]
-    assert first == [int(source.split()[0]) for source, _ in order]

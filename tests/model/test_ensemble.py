@@ -5,9 +5,9 @@ import pytest
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models.ensemble import Ensemble
-from rnnsearch_tf.search.graphs import score_graph, search_graph
+from rnnsearch_tf.search.graphs import search_graph
 from tiny_rnnsearch import batch, tiny_model
-from tiny_systems import tiny_system
+from tiny_systems import scores_of, tiny_system
 
 
 def members():
@@ -39,7 +39,7 @@ def test_a_hypothesis_of_the_beam_has_its_forced_score():
     config = SearchConfig(beam_size=4, length_penalty=0.0)
     sources = batch()["source_ids"]
     result = search_graph(ensemble, config, 3)(sources)
-    graph = score_graph(ensemble)
+    graph = scores_of(ensemble)
     for n in range(3):
         there = result.lengths[:, n].numpy() > 0
         forced = graph(sources, result.ids[:, n]).log_probabilities.numpy().sum(axis=1)
@@ -54,12 +54,12 @@ def test_the_members_probabilities_are_averaged_word_by_word():
     names = ("deep_lstm", "luong-general", "cslm", "rnnsearch-paper")
     models = [tiny_system(name, "float32", seed=4) for name in names]
     inputs = {key: value.numpy() for key, value in batch().items()}
-    forced = score_graph(Ensemble(models))(*inputs.values())
+    forced = scores_of(Ensemble(models))(*inputs.values())
     expected = combined([training_log_probabilities(model) for model in models])
     np.testing.assert_allclose(
         forced.log_probabilities, chosen(expected, inputs["target_ids"]), atol=1e-5
     )
-    attending = [score_graph(models[k])(*inputs.values()).alignments for k in (1, 3)]
+    attending = [scores_of(models[k])(*inputs.values()).alignments for k in (1, 3)]
     np.testing.assert_allclose(forced.alignments, np.mean(attending, axis=0), atol=1e-6)
     assert Ensemble(models).has_attention and not Ensemble(models[::2]).has_attention
 

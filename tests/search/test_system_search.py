@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from rnnsearch_tf.config import END_ID, PAD_ID, SearchConfig
-from rnnsearch_tf.search.graphs import score_graph, search_graph
+from rnnsearch_tf.search.graphs import search_graph
 from tiny_rnnsearch import PAIRS, TARGET_SIZE, padded
-from tiny_systems import ONE_OF_EACH, tiny_system
+from tiny_systems import ONE_OF_EACH, scores_of, tiny_system
 
 
 @pytest.fixture(scope="module", params=ONE_OF_EACH)
@@ -16,7 +16,7 @@ def system(request):
     """(model, its search, its forced scores), each traced once."""
     model = tiny_system(request.param, "float32")
     search = search_graph(model, SearchConfig(beam_size=4, length_penalty=0.0), 3)
-    return model, search, score_graph(model)
+    return model, search, scores_of(model)
 
 
 def set_bias(model, change):
@@ -70,7 +70,7 @@ def test_scores_stop_at_padding():
     """Neither the padding of a target nor its neighbours count."""
     model = tiny_system("rnnsearch", "float32")
     sources, targets = (padded(rows, extra=2) for rows in zip(*PAIRS))
-    score = score_graph(model)
+    score = scores_of(model)
     scores = score(sources, targets)
     for row, (source, target) in enumerate(PAIRS):
         alone = score(padded([source]), padded([target]))

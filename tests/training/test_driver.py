@@ -11,7 +11,6 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.batches import scoring_batches
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import build_model
@@ -198,8 +197,8 @@ def test_the_best_loss_of_a_language_model_is_its_own(tmp_path):
     Run(tmp_path).read_weights(model)
     compile_model(model, settings)
     pairs = list(open_corpus(settings, "development"))[:3]
-    [batch] = scoring_batches(*texts, list(zip(*pairs)), settings.data.batch_size)
-    dataset = tf.data.Dataset.from_tensors(batch)
+    ids = [text.encode(tf.constant(side)).to_tensor() for text, side in zip(texts, zip(*pairs))]
+    dataset = tf.data.Dataset.from_tensors(tuple(ids))
     found = model.evaluate(dataset, verbose=0, return_dict=True)["loss"]
     assert found == pytest.approx(summary["best_loss"], rel=1e-5)
 

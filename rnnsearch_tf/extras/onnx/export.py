@@ -34,7 +34,8 @@ from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.search.graphs import search_graph
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import Text
-from rnnsearch_tf.text.vocabulary import batches, padded
+from rnnsearch_tf.files.reading import batches
+from rnnsearch_tf.text.vocabulary import padded
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.loading import Paths
 

@@ -3,16 +3,17 @@
 import pytest
 
 from rnnsearch_tf.config import load_config, save_config
-from rnnsearch_tf.data.continuing import check_continues, new_pairs
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.training.warm_start import check_continues, new_pairs
 
 
 @pytest.fixture
-def run(tmp_path, write):
+def run(tmp_path):
     """A RUN folder as far as configurations go."""
     for name in ("old", "new"):
         for side in ("en", "fr"):
-            write(f"{name}.{side}", [f"{name} {number} {side}" for number in range(20)])
+            lines = (f"{name} {number} {side}\n" for number in range(20))
+            (tmp_path / f"{name}.{side}").write_text("".join(lines))
     folder = tmp_path / "run"
     folder.mkdir()
     data = dict(folder=str(tmp_path), train_source="old.en", train_target="old.fr", held_out=5)
