@@ -1,7 +1,7 @@
 """Pages of the documents' site that are no files of docs/: a MkDocs hook.
 
 Some are documents that stand elsewhere (TAKEN_IN), and the notebooks with their outputs. The others
-are made from the program: the public names, the options, the verbs with their flags, the
+are made from the program: the public names, the options, the commands with their flags, the
 configurations. No copy of them is kept.
 """
 
@@ -219,10 +219,10 @@ def printed(*words):
 
 
 def command_line_page():
-    """Every verb with its flags, as ``rnnsearch help`` prints them."""
+    """Every command with its flags, as ``rnnsearch help`` prints them."""
     from rnnsearch_tf.cli.main import COMMANDS
 
-    parts = [f"## {verb}\n\n```text\n{printed('help', verb)}```" for verb in COMMANDS]
+    parts = [f"## {command}\n\n```text\n{printed('help', command)}```" for command in COMMANDS]
     return "\n\n".join(["# Command line", f"```text\n{printed('help')}```", *parts])
 
 

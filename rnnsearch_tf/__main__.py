@@ -1,4 +1,4 @@
-"""``python -m rnnsearch_tf VERB …`` is ``rnnsearch VERB …``."""
+"""``python -m rnnsearch_tf COMMAND …`` is ``rnnsearch COMMAND …``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Several --model: the ensemble of Translator.load in the verbs, against its members."""
+"""Several --model: the ensemble of Translator.load in the commands, against its members."""
 
 import numpy as np
 import pytest
