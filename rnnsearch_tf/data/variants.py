@@ -7,7 +7,7 @@ share of the pairs is learned a second time in a changed form, as OpusTrainer's 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,15 +17,23 @@ _FINAL = re.compile(r"[\s\u00a0\u202f]*[.!?…。！？]+\s*$")
 _NUMBER = re.compile(r"(?<![\d.,])\d+(?![\d.,]*\d)")
 
 
-def variants_of(pairs: Iterable[Pair], share: float, random: np.random.Generator) -> list[Pair]:
+def variants_of(pairs: Sequence[Pair], share: float, random: np.random.Generator) -> list[Pair]:
     """A share of the pairs in a changed form.
+
+    Everyday text has few numbers, too few to learn that they are copied. A tenth as many variants
+    are therefore of pairs that have a number on both sides, each of these at most ten times.
 
     Args:
         pairs: (source, target).
         share: probability that a pair has a variant; 0: no number is drawn.
         random: the only source of randomness.
     """
-    drawn = [pair for pair in pairs if share and random.random() < share]
+    if not share:
+        return []
+    drawn = [pair for pair in pairs if random.random() < share]
+    numbered = [pair for pair in pairs if _numbers(*pair)]
+    more = min(int(share * len(pairs) / 10), 10 * len(numbered))
+    drawn += [numbered[k] for k in random.integers(len(numbered), size=more)] if more else []
     changed = [(pair, variant(pair, random)) for pair in drawn]
     return [other for pair, other in changed if other != pair]
 
@@ -48,12 +56,16 @@ def variant(pair: Pair, random: np.random.Generator) -> Pair:
         source = source[:1].upper() + source[1:].lower()
     elif case < 0.7:
         source = source.upper()
-    numbers = {*_NUMBER.findall(source)} & {*_NUMBER.findall(target)}
     others = {
         number: "".join(str(random.integers(k == 0, 10)) for k, _ in enumerate(number))
-        for number in sorted(numbers)
+        for number in sorted(_numbers(source, target))
     }
     source, target = (
         _NUMBER.sub(lambda found: others.get(found[0], found[0]), side) for side in (source, target)
     )
     return (source, target) if source.strip() and target.strip() else pair
+
+
+def _numbers(source: str, target: str) -> set[str]:
+    """The whole numbers that both sides have."""
+    return {*_NUMBER.findall(source)} & {*_NUMBER.findall(target)}

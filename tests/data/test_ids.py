@@ -105,6 +105,13 @@ def test_a_share_of_the_pairs_comes_again_in_a_changed_form():
     assert sources == {"She", "she", "SHE"}
 
 
+def test_rare_numbers_get_more_variants_than_other_pairs():
+    pairs = [("A cat.", "Un chat."), *[("No.", "Non.")] * 998, ("Room 12.", "Chambre 12.")]
+    changed = variants_of(pairs, 0.2, np.random.default_rng(1))
+    numbers = [source.split()[1].rstrip(".") for source, _ in changed if "oom" in source.lower()]
+    assert 8 <= len(numbers) <= 11 and len(set(numbers)) >= 7  # ten, and itself by chance
+
+
 def test_variants_are_in_the_store_and_not_in_the_report(texts):
     pairs = Pairs([(f"The house {k} is red.", f"the house {k}") for k in range(10, 110)])
     ids = encode(pairs, texts, 50, variants=0.3)
