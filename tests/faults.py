@@ -383,7 +383,7 @@ FAULTS = [
         "the means of a resumed epoch begin anew",
         "                    variable.assign(value)",
         "                    pass",
-        "training/test_nothing_lost.py::test_two_kills",
+        "training/test_nothing_lost.py::test_kills_in_phases_and_between_files",
     ),
     Fault(
         "training/development.py",

@@ -69,17 +69,18 @@ def run(arguments: Namespace) -> None:
             f"{files[0]}: expected two files, a text and its translation, got one file twice; name"
             " the other one, or, if it is a table of both, --pairs"
         )
+    notes = []
     for (side, code), name in zip(languages.items(), map(language_of, names)):
         languages[side] = code or name
         if name not in (languages[side], UNKNOWN_LANGUAGE):
-            _say(
+            notes.append(
                 f"WARNING: the {side} file's name says {name}, --{side}-language says {code}:"
                 " check that the files are not swapped"
             )
         elif languages[side] == UNKNOWN_LANGUAGE:
-            _say(
-                f"no name tells the language of the {side}: write its code into {path}, as"
-                f" {side}.language, or name it with --{side}-language"
+            notes.append(
+                f"the file's name does not tell the language of the {side}: write its code, such"
+                f" as en, into {path}, as {side}.language, or name it with --{side}-language"
             )
     codes = languages["source"], languages["target"]
     text, report = configuration(files[0], files[1], codes, arguments.minutes)
@@ -87,6 +88,8 @@ def run(arguments: Namespace) -> None:
     write_file(path, text)
     print(report)
     print(f"written: {path}; edit it as you like")
+    for note in notes:
+        _say(note)
     config, trained = (shlex.quote(str(each)) for each in (path, folder / "run"))
     _say(f"next, check the text:  rnnsearch doctor --config {config}")
     _say(

@@ -5,14 +5,13 @@ from __future__ import annotations
 import copy
 import dataclasses
 import hashlib
-import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.files.reading import read_lines
+from rnnsearch_tf.files.reading import read_pairs
 from rnnsearch_tf.text.characters import BLANK_CHARACTERS
 
 SIDES = "source", "target"
@@ -123,7 +122,7 @@ class Pairs:
         self.report = Report()
         if self.files:
             for files in self.files:
-                yield self._read(_lines(*files), files)
+                yield self._read(read_pairs(*files), files)
         else:
             yield self._read(_checked(self._pairs), SIDES)
         if not self.report.kept:
@@ -211,21 +210,6 @@ def _place(pair: Pair) -> int:
 def _paths(side: Any) -> list[AnyPath]:
     """One path, or several, as a list."""
     return [side] if isinstance(side, (str, os.PathLike)) else [*side]
-
-
-def _lines(source: AnyPath, target: AnyPath) -> Iterator[Pair]:
-    """The lines of both files; UserError if one file has more of them."""
-    sides = itertools.zip_longest(read_lines(source), read_lines(target))
-    for number, (source_line, target_line) in enumerate(sides, start=1):
-        if source_line is None or target_line is None:
-            shorter, longer = (source, target) if source_line is None else (target, source)
-            lines = number + sum(1 for _ in sides)
-            raise UserError(
-                f"{longer}:{number}: expected as many lines as in {shorter}, which has"
-                f" {number - 1:,}, got {lines:,}; if a line is missing in the middle, all lines"
-                " after it are paired with the wrong ones"
-            )
-        yield source_line, target_line
 
 
 def _checked(pairs: Iterable[Any]) -> Iterator[Pair]:

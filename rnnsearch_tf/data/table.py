@@ -28,6 +28,7 @@ def write_columns(table: AnyPath, columns: Sequence[str], folder: AnyPath) -> li
         UserError: the table cannot be read, or a row has too few cells.
     """
     commas = str(table).removesuffix(".gz").endswith(".csv")
+    separator = "commas" if commas else "tabs"
     rows = csv.reader(
         (f"{line}\n" for line in read_lines(table)),
         delimiter="," if commas else "\t",
@@ -52,13 +53,14 @@ def write_columns(table: AnyPath, columns: Sequence[str], folder: AnyPath) -> li
                     if len(row) <= max(places):
                         raise UserError(
                             f"{table}:{rows.line_num}: expected at least {max(places) + 1} columns,"
-                            f" got {len(row)}; correct the line, or choose other --columns"
+                            f" separated by {separator}, got {len(row)}; correct the line, or name"
+                            " two files with --source and --target"
                         )
                     for file, place in zip((sources, targets), places):
                         file.write(re.sub("[\r\n]+", " ", row[place]).encode() + b"\n")
     except csv.Error as error:
         raise UserError(
             f"{table}:{rows.line_num}: expected values separated by"
-            f" {'commas' if commas else 'tabs'}, got: {error}; correct the line"
+            f" {separator}, got: {error}; correct the line"
         ) from None
     return paths

@@ -118,5 +118,5 @@ def cannot_write(path: AnyPath, error: OSError) -> UserError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error)
     hint = "free some space there" if full else "check the folder and its permissions"
     return UserError(
-        f"{path}: expected a file that can be written, got: {reason}; {hint}, or write elsewhere"
+        f"{path}: expected a place that can be written, got: {reason}; {hint}, or write elsewhere"
     )

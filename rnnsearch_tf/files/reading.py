@@ -78,9 +78,11 @@ def read_pairs(source: AnyPath, target: AnyPath) -> Iterator[tuple[str, str]]:
     for number, pair in enumerate(sides, start=1):
         if None in pair:
             shorter, longer = (source, target) if pair[0] is None else (target, source)
+            lines = number + sum(1 for _ in sides)
             raise UserError(
                 f"{longer}:{number}: expected as many lines as in {shorter}, which has"
-                f" {number - 1}, got more; line k of one must translate line k of the other"
+                f" {number - 1:,}, got {lines:,}; find the line from which on they do not belong"
+                " together, and correct it"
             )
         yield pair
 
@@ -140,6 +142,7 @@ def _decoded(line: bytes, name: AnyPath, number: int) -> str:
         where = "standard input" if name == "-" else name
         raise UserError(
             f"{where}:{number}: expected UTF-8, got byte 0x{line[error.start]:02x} at column"
-            f" {error.start + 1}; convert the file, for example with iconv -f latin1 -t utf-8"
+            f" {error.start + 1}; convert the file: `file -i` guesses its encoding E, and"
+            " `iconv -f E -t utf-8` writes another"
         ) from None
     return text.removeprefix("\ufeff") if number == 1 else text

@@ -91,7 +91,7 @@ class Run:
         models = pretrained_models()
         if not run.path.is_dir() and str(path) in models:
             return cls(models[str(path)])
-        expected = f"{run}: expected a RUN folder that `rnnsearch train` wrote, got"
+        expected = f"{run}: expected a folder with a model that `rnnsearch train` wrote, got"
         if not run.path.is_dir():
             close = difflib.get_close_matches(str(path), models, n=1)
             raise UserError(
@@ -127,8 +127,8 @@ class Run:
         """Raise UserError if there is no checkpoint from which to resume."""
         if not self.checkpoint.exists():
             raise UserError(
-                f"{self.checkpoint}: expected a saved training to resume, found none; start it"
-                " without --resume; from the weights of a model with --from and another --output"
+                f"{self.checkpoint}: expected a saved training to resume, found none; leave out"
+                " --resume to start one; --from RUN starts it from the weights of another model"
             )
 
     def clear(self) -> None:

@@ -46,7 +46,11 @@ KINDS = [
     (1, "init text --source text --target three", "text: expected nothing there, found a file"),
     (1, "init mine --source text --target text", "text: expected two files, .* one file twice"),
     (1, "init mine --source text --target three", "three:3: expected as many lines as in text"),
-    (1, "init mine --pairs text --columns 1,2", "text:1: expected at least 2 columns, got 1"),
+    (
+        1,
+        "init mine --pairs text --columns 1,2",
+        "text:1: expected at least 2 columns, separ",
+    ),
     (2, "init mine --pairs text --columns en,fr", "text, got en; its names are The door is white."),
     (2, "rescore --model x list", "expected --source SOURCE NBEST, or --phrase-table IN OUT"),
     # configurations
@@ -74,7 +78,7 @@ KINDS = [
     (
         1,
         ["translate", "--model", "HOLLOW", "text", "--output", "no/f"],
-        "no/f: expected a file that",
+        "no/f: expected a place that",
     ),
     (1, ["evaluate", *MODEL, "--source", "text", "--reference", "three"], "three:3: expected as"),
     (1, ["evaluate", *MODEL, "--source", "empty", "--reference", "empty"], "empty: expected sent"),
@@ -83,10 +87,15 @@ KINDS = [
     (1, ["rescore", *MODEL, "--source", "text", "text"], "text:1: expected `id \\|\\|\\| text"),
     (1, ["train", "--config", "phrasebook", "--output", "text"], "text"),
     # run folders
-    (1, "score --model nowhere text text", "nowhere: expected a RUN folder .* nothing there"),
-    (1, "score --model text text text", "text: expected a RUN folder .* got a file"),
+    (
+        1,
+        "score --model nowhere text text",
+        "nowhere: expected a folder with a .* nothing there",
+    ),
+    (1, "score --model text text text", "text: expected a folder with a model .* got a file"),
     (1, "score --model . text text", "without config.yaml, vocabulary.source.txt"),
     (1, "score --model tatoeba-en-f text text", "did you mean tatoeba-en-fr?"),
+    (2, "translate --model RUN --set model.hidden_size=9 text", "RUN: expected the section model"),
     (1, "translate --model HOLLOW text", "training has not evaluated the model yet"),
     (1, "train --resume --output none", "none/checkpoints/last.keras: expected a saved training"),
     (2, [*TRAIN[:2], "RUN", "--config", "phrasebook"], "RUN: expected a folder without a train"),
@@ -98,7 +107,11 @@ KINDS = [
     (2, [*TRAIN, "phrasebook", "--from", "RUN"], "expected .* as in RUN, got .*base: RUN/config"),
     (2, [*TRAIN, "phrasebook", "--new-words", "1"], "expected start_from with new_words=1"),
     (2, [*TRAIN, "phrasebook", "--resume", "--from", "RUN"], "expected resume alone, got"),
-    (1, [*TRAIN, "phrasebook", "--from", "nowhere"], "nowhere: expected a RUN folder .* nothing"),
+    (
+        1,
+        [*TRAIN, "phrasebook", "--from", "nowhere"],
+        "nowhere: expected a folder with .* nothing",
+    ),
     (2, ["demo", "--output", "RUN"], "RUN: expected a folder without a training"),
     # what a model cannot do
     (2, "align --model FIXED text text", "align: expected a model with attention, got one"),

@@ -113,5 +113,5 @@ def test_one_door_opens_every_form_of_a_model(run_folder, exported):
         open_translator([run_folder, exported])
     with pytest.raises(UsageError, match="search.beam_size=1: expected a run folder with it"):
         open_translator(exported, ["search.beam_size=1"])
-    with pytest.raises(UserError, match="no-such-model: expected a RUN folder"):
+    with pytest.raises(UserError, match="no-such-model: expected a folder with a model"):
         open_translator("no-such-model")

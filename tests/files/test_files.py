@@ -91,7 +91,7 @@ def test_pairs_go_together(tmp_path):
     assert list(read_pairs(source, target)) == [("a", "A"), ("b", ""), ("c", "C")]
     longer = write(tmp_path / "l", b"A\nB\nC\nD\n")
     for sides in ((source, longer), (longer, source)):
-        message = f"{longer}:4: expected as many lines as in {source}, which has 3, got more"
+        message = f"{longer}:4: expected as many lines as in {source}, which has 3, got 4;"
         with pytest.raises(UserError, match=message):
             list(read_pairs(*sides))
 
@@ -128,7 +128,7 @@ def test_a_folder_that_may_not_be_written_to(tmp_path):
             folder.chmod(folder.stat().st_mode | 0o055)
     tmp_path.chmod(0o755)
     path = tmp_path / "f"
-    message = f"{path}: expected a file that can be written, got: Permission denied; check"
+    message = f"{path}: expected a place that can be written, got: Permission denied; check"
     with nobody():
         for attempt in (replacing, open_output, new_folder):
             with pytest.raises(UserError, match=message), attempt(path) as partial:
@@ -144,7 +144,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(atomic.os, "fsync", full)
-    message = f"{path}: expected a file that can be written, got: No space left on device; free"
+    message = f"{path}: expected a place that can be written, got: No space left on device; free"
     with pytest.raises(UserError, match=message):
         write_file(path, "new")
     with pytest.raises(KeyError), replacing(path) as partial:

@@ -66,5 +66,5 @@ def test_translations_name_their_file(small_disk, tmp_path, capsys, ending):
     words = ["translate", "--model", str(run), "--output", str(output), str(tmp_path / "source")]
     assert rnnsearch(words) == 1
     said = capsys.readouterr().err.splitlines()[-1]
-    assert said.startswith(f"rnnsearch: error: {output}: expected a file that can be written, got:")
+    assert said.startswith(f"rnnsearch: error: {output}: expected a place that can be written")
     assert "No space left on device; free some space there" in said

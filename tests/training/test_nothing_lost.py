@@ -96,26 +96,15 @@ def assert_same(one, other):
         assert same, f"{name}: {one[name]} is not {other[name]}"
 
 
-@pytest.fixture(scope="module")
-def killed(tmp_path_factory):
-    """A folder with a training that ran through, and two that were killed several times."""
-    folder = tmp_path_factory.mktemp("killed")
-    between = ",".join(f"replace:{number}" for number in (1, 5, 11, 20))
-    trained(folder, "whole", "twice=evaluate:1,save:5", f"between={between}", "--", *SMALL)
-    return folder
-
-
-def test_two_kills(killed):
-    """In the middle of an evaluation, and of a checkpoint in the middle of an epoch."""
-    assert len(everything(killed / "whole")["metrics"]) > 6
-    assert_same(killed / "whole", killed / "twice")
-
-
-def test_kills_between_files(killed):
-    """Before the first, the fifth, … file takes its place: configuration, vocabularies,
-    checkpoints, weights.
+def test_kills_in_phases_and_between_files(tmp_path):
+    """In the middle of an evaluation, and of a checkpoint in the middle of an epoch; and before the
+    first, the fifth, … file takes its place: configuration, vocabularies, checkpoints, weights.
     """
-    assert_same(killed / "whole", killed / "between")
+    between = ",".join(f"replace:{number}" for number in (1, 5, 11, 20))
+    trained(tmp_path, "whole", "twice=evaluate:1,save:5", f"between={between}", "--", *SMALL)
+    assert len(everything(tmp_path / "whole")["metrics"]) > 6
+    assert_same(tmp_path / "whole", tmp_path / "twice")
+    assert_same(tmp_path / "whole", tmp_path / "between")
 
 
 FILES = [

@@ -134,7 +134,7 @@ def test_what_cannot_be_saved(made, kept, tmp_path):
         with pytest.raises(UsageError, match=message):
             translator.save(path)
     assert os.listdir(tmp_path) == ["notes"]
-    with pytest.raises(UserError, match="expected a file that can be written"):
+    with pytest.raises(UserError, match="expected a place that can be written"):
         made.save("/proc/no/run")
     empty = tmp_path / "notes"
     (empty / "a").unlink()
