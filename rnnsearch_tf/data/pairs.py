@@ -142,11 +142,13 @@ class Pairs:
     ) -> Iterator[tuple[int, Pair]]:
         report = self.report
         for number, pair in enumerate(pairs, start=1):
+            if not self._accepts(pair):
+                continue
             blank = [not sentence.strip(BLANK_CHARACTERS) for sentence in pair]
             if any(blank):
                 report.empty += 1
                 report.first_empty = report.first_empty or f"{names[blank.index(True)]}:{number}"
-            elif self._accepts(pair):
+            else:
                 report.kept += 1
                 yield number, pair
 

@@ -128,7 +128,9 @@ def lines():
 def test_no_sentence_of_either_side_is_in_both_parts(write, lines):
     files = dict(train_source=write("s.gz", lines[0]), train_target=write("t", lines[1]))
     config = load_config(values={"data": {**files, "held_out": 200}})
-    training, development = (list(open_corpus(config, part)) for part in ("train", "development"))
+    parts = [open_corpus(config, part) for part in ("train", "development")]
+    training, development = map(list, parts)
+    assert sum(part.report.empty for part in parts) == 2  # each empty line in one report
     assert 150 < len(development) < 250
     for side in (0, 1):
         assert not {pair[side] for pair in training} & {pair[side] for pair in development}
