@@ -40,7 +40,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--profile",
         metavar="F.yaml",
-        help="options of the export (default: all signatures, the run's own search)",
+        help="options of the export (default: translate, nbest and score, the run's own search)",
     )
 
 
