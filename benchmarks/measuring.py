@@ -15,29 +15,22 @@ import json
 import os
 import pathlib
 import platform
-import signal
-import statistics
 import subprocess
 import sys
 import time
 
 HERE = pathlib.Path(__file__).parent
-LEAST = 5
-"""Measurements that a median is taken of, unless more are asked for; --quick takes one."""
-
-VERSIONS = ("tensorflow", "keras", "numpy")
 
 
-def parser(description, repeats=True):
-    """ArgumentParser with the options that every benchmark has.
-
-    Args:
-        description: the benchmark's docstring.
-        repeats: whether it takes medians, and so has --repeats.
-    """
-    result = argparse.ArgumentParser(
+def plain_parser(description):
+    return argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+
+
+def parser(description):
+    """ArgumentParser with the options of every benchmark that takes medians."""
+    result = plain_parser(description)
     cores = len(os.sched_getaffinity(0))
     result.add_argument(
         "--threads",
@@ -45,13 +38,12 @@ def parser(description, repeats=True):
         default=cores,
         help="of every system (%(default)s: all that may be used)",
     )
-    if repeats:
-        result.add_argument(
-            "--repeats",
-            type=int,
-            default=LEAST,
-            help="measurements that a median is taken of (%(default)s)",
-        )
+    result.add_argument(
+        "--repeats",
+        type=int,
+        default=5,
+        help="measurements that a median is taken of (%(default)s)",
+    )
     result.add_argument(
         "--quick",
         action="store_true",
@@ -65,18 +57,11 @@ def parse(parser):
     printed as a heading.
     """
     arguments = parser.parse_args()
-    if getattr(arguments, "repeats", LEAST) < LEAST:
-        parser.error(
-            f"--repeats: expected at least {LEAST}, got {arguments.repeats}; --quick takes fewer"
-        )
-    if arguments.quick:
-        arguments.repeats = 1
     set_threads(arguments.threads)
-    # told to end: what was measured is printed
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     name = pathlib.Path(sys.argv[0]).name
     print(f"## {name}\n\n{machine(arguments.threads)}\n", flush=True)
     if arguments.quick:
+        arguments.repeats = 1
         print("**--quick: a trial of the program; the numbers below mean nothing.**\n", flush=True)
     return arguments
 
@@ -91,24 +76,22 @@ def set_threads(threads):
 
 def machine(threads):
     """Processor, memory, load, versions and date, in a sentence or two."""
-    cpu = _first("/proc/cpuinfo", "model name") or platform.processor()
-    flags = (_first("/proc/cpuinfo", "flags") or "").split()
+    flags = _first("/proc/cpuinfo", "flags").split()
     extensions = [name for name in ("avx512f", "avx512_bf16", "amx_bf16") if name in flags]
-    memory = int((_first("/proc/meminfo", "MemTotal") or "0").split()[0]) / 2**20
-    versions = [
-        f"{package} {importlib.metadata.version(package)}"
-        for package in VERSIONS
-        if _installed(package)
-    ]
+    memory = int(_first("/proc/meminfo", "MemTotal").split()[0]) / 2**20
+    packages = ("tensorflow", "keras", "numpy")
+    versions = [f"{package} {importlib.metadata.version(package)}" for package in packages]
     cores = (
-        f"{len(os.sched_getaffinity(0))} of {os.cpu_count()} cores of {cpu}"
-        f" ({', '.join(extensions) or 'no extensions'})"
+        f"{len(os.sched_getaffinity(0))} of {os.cpu_count()} cores of"
+        f" {_first('/proc/cpuinfo', 'model name')} ({', '.join(extensions) or 'no extensions'})"
     )
+    git = ["git", "-C", str(HERE), "describe", "--always", "--dirty"]
+    commit = subprocess.run(git, capture_output=True, text=True).stdout.strip() or "unknown"
     command = " ".join([pathlib.Path(sys.argv[0]).name, *sys.argv[1:]])
     return (
         f"{time.strftime('%d %B %Y')}: {cores}, {memory:.0f} GB of memory, load"
         f" {os.getloadavg()[0]:.1f} at the start; {threads} threads; Python"
-        f" {platform.python_version()}, {', '.join(versions)}. Commit {_commit()}. `{command}`"
+        f" {platform.python_version()}, {', '.join(versions)}. Commit {commit}. `{command}`"
     )
 
 
@@ -133,46 +116,29 @@ def in_turns(tasks, repeats, warm_up=1):
     return seconds
 
 
-def median(values):
-    return statistics.median(values)
-
-
 def peak_memory():
     """GB of the most that this process has had in memory so far."""
     return int(_first("/proc/self/status", "VmHWM").split()[0]) / 2**20
 
 
-def table(heads, rows):
-    """A Markdown table; the cells of a column of numbers stand right."""
-    right = [
-        all(isinstance(row[k], (int, float)) or row[k] in (None, "–") for row in rows)
-        for k in range(len(heads))
-    ]
-    lines = [
-        heads,
-        ["--:" if side else "---" for side in right],
-        *([cell(value) for value in row] for row in rows),
-    ]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
 @contextlib.contextmanager
 def printed(heads):
     """A list of rows to fill; its table is printed at the end, and also when a long run is
-    interrupted or fails.
+    interrupted or fails. The cells of a column of numbers stand right.
     """
     rows = []
     try:
         yield rows
     finally:
         if rows:
-            print(table(heads, rows), flush=True)
+            words = [any(isinstance(value, str) for value in column) for column in zip(*rows)]
+            sides = ["---" if left else "--:" for left in words]
+            lines = [heads, sides, *(map(cell, row) for row in rows)]
+            print("\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n", flush=True)
 
 
 def cell(value):
-    """A number with three digits that count, thousands apart; None as a dash."""
-    if value is None:
-        return "–"
+    """A number with three digits that count, thousands apart."""
     if isinstance(value, str):
         return value
     if isinstance(value, int) or abs(value) >= 100:
@@ -187,109 +153,75 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-class Worker:
+class Worker(subprocess.Popen):
     """A process that answers requests, one JSON object a line, so that it can take turns with
     others.
 
     Args:
-        command: list of str; a program that calls :func:`answer_requests`.
-
-    Raises:
-        RuntimeError: the process ended; the message is the last it said.
+        program: name of a file beside this one that calls :func:`answer_requests`.
+        python: path of the Python that runs it.
+        options: arguments of the class that it answers with.
 
     Example::
 
-        with Worker([sys.executable, "ours.py", ...]) as worker:
-            worker("train", updates=5)
+        with Worker("ours.py", size="SMALL") as worker:
+            worker("updates", updates=5)
     """
 
-    def __init__(self, command, environment=None):
-        self._log = open(os.memfd_create("log"), "w+b")
-        self._process = subprocess.Popen(
-            command,
+    def __init__(self, program, python=sys.executable, **options):
+        super().__init__(
+            [str(python), str(HERE / program), json.dumps(options)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._log,
             text=True,
-            env=environment,
         )
 
     def __call__(self, what, **values):
-        """The worker's answer: what its handler of that name returned."""
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(json.dumps({"what": what, **values}) + "\n")
-            self._process.stdin.flush()
-        answer = self._process.stdout.readline()
+        """The worker's answer: what its method of that name returned."""
+        print(json.dumps({"what": what, **values}), file=self.stdin, flush=True)
+        answer = self.stdout.readline()
         if not answer:
-            self._process.wait()
-            raise RuntimeError(
-                f"a worker ended with exit code {self._process.returncode}: {self._last_words()}"
-            )
+            raise RuntimeError(f"{self.args[1]} ended with exit code {self.wait()}")
         return json.loads(answer)
 
-    def __enter__(self):
-        return self
 
-    def __exit__(self, *error):
-        self._process.stdin.close()
-        self._process.wait()
-        self._process.stdout.close()
-        self._log.close()
-
-    def _last_words(self):
-        self._log.seek(0)
-        return self._log.read().decode("utf-8", "replace")[-2000:].strip()
-
-
-def answer_requests(handlers):
+def answer_requests(kind, description):
     """Answer what a :class:`Worker` asks until it closes; whatever else prints goes to standard
     error.
 
     Args:
-        handlers: {name: function of the request's values, whose result JSON can hold}.
+        kind: class whose methods answer; "memory" is :func:`peak_memory`.
+        description: the program's docstring.
     """
+    parser = plain_parser(description)
+    parser.add_argument("options", help="the worker's arguments, as a JSON object")
+    options = json.loads(parser.parse_args().options)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+    system = kind(**options)
     for line in sys.stdin:
         request = json.loads(line)
-        answers.write(json.dumps(handlers[request.pop("what")](**request)) + "\n")
-        answers.flush()
-
-
-def write_batches(path, batches):
-    """Keep batches for every system to train on: pairs of int arrays, padded with 0, every row
-    ending with 1; words from 3 on.
-    """
-    import numpy as np
-
-    np.savez(path, *(array for pair in batches for array in pair))
+        what = request.pop("what")
+        answer = peak_memory() if what == "memory" else getattr(system, what)(**request)
+        print(json.dumps(answer), file=answers, flush=True)
 
 
 def read_batches(path):
-    """List of the pairs (source ids, target ids)."""
+    """The batches that peers.py keeps for every system to train on: list of pairs of int arrays,
+    padded with 0, every row ending with 1; words from 3 on.
+    """
     import numpy as np
 
     with np.load(path) as file:
-        arrays = [file[f"arr_{k}"] for k in range(len(file.files))]
+        arrays = [file[name] for name in file.files]
     return list(zip(arrays[::2], arrays[1::2]))
 
 
 def _first(path, name):
-    """The value of the first line ``name: value`` of a file, or None."""
-    with contextlib.suppress(OSError), open(path) as file:
+    """The value of the first line ``name: value`` of a file."""
+    with open(path) as file:
         for line in file:
             key, _, value = line.partition(":")
             if key.strip() == name:
                 return value.strip()
-
-
-def _installed(package):
-    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-        return bool(importlib.metadata.version(package))
-
-
-def _commit():
-    git = ["git", "-C", str(HERE), "describe", "--always", "--dirty"]
-    with contextlib.suppress(OSError):
-        return subprocess.run(git, capture_output=True, text=True).stdout.strip() or "unknown"
     return "unknown"

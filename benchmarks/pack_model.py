@@ -9,10 +9,10 @@ config.yaml. Tatoeba's:
     rnnsearch train --config tatoeba-en-fr --output runs/tatoeba
 """
 
-import argparse
 import pathlib
 import shutil
 
+import measuring
 import rnnsearch_tf
 from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.runs.eight_bit import save_weights
@@ -56,9 +56,7 @@ def pack(run, name, **words):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = measuring.plain_parser(__doc__)
     parser.add_argument("run")
     parser.add_argument("name")
     for option in ("--title", "--data", "--licence", "--score"):

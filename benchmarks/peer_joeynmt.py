@@ -5,13 +5,14 @@ joeynmt.search.search. It gets our batches; its ids of the four special symbols 
 a word w is w + 1.
 """
 
-import argparse
 import itertools
-import json
+import os
 import pathlib
 import tempfile
 import time
 from types import SimpleNamespace
+
+import numpy as np
 
 import measuring
 
@@ -36,14 +37,14 @@ class JoeyNMT:
     dictionary), random weights.
     """
 
-    def __init__(self, size, precision, batches, threads):
+    def __init__(self, size, precision, batches):
         import torch
         from joeynmt.config import parse_train_args
         from joeynmt.model import build_model
         from joeynmt.training import TrainManager
         from joeynmt.vocabulary import Vocabulary
 
-        torch.set_num_threads(threads)
+        torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
         self.size, self.folder = size, tempfile.TemporaryDirectory()
         # it has one special symbol more than we
         words = [f"w{number}" for number in range(size["vocabulary_size"] - 3)]
@@ -91,14 +92,11 @@ class JoeyNMT:
 
     def search(self, beam_size, batch_size, repeats, warm_up=1):
         """As ours.Ours.search."""
-        import numpy as np
         from joeynmt.search import search
 
-        generator = np.random.default_rng(1)
-        length = self.size["target_length"]
-        source = generator.integers(
-            4, self.size["vocabulary_size"], (batch_size, self.size["source_length"])
-        )
+        length = self.size["length"]
+        shape = batch_size, length
+        source = np.random.default_rng(1).integers(4, self.size["vocabulary_size"], shape)
         source[:, -1] = SPECIALS.eos_id
         batch = self._batch(source)
         self.model.eval()
@@ -118,7 +116,6 @@ class JoeyNMT:
         return measuring.in_turns({"search": task}, repeats, warm_up)["search"]
 
     def _batch(self, source, target=None):
-        import numpy as np
         import torch
         from joeynmt.batch import Batch
 
@@ -163,24 +160,11 @@ def architecture(size):
 
 def translated(ids):
     """Our ids as Joey NMT's."""
-    import numpy as np
-
     result = ids + 1
     for ours, theirs in OURS.items():
         result[ids == ours] = theirs
     return result.astype(np.int64)
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("options", help="arguments of JoeyNMT, as a JSON object")
-    joey = JoeyNMT(**json.loads(parser.parse_args().options))
-    measuring.answer_requests(
-        {"updates": joey.updates, "search": joey.search, "memory": measuring.peak_memory}
-    )
-
-
 if __name__ == "__main__":
-    main()
+    measuring.answer_requests(JoeyNMT, __doc__)

@@ -5,12 +5,12 @@ special ids are 0 (blank), 1 (start) and 2 (end), so that a word w keeps its num
 bfloat16.
 """
 
-import argparse
 import itertools
-import json
 import pathlib
 import tempfile
 import time
+
+import numpy as np
 
 import measuring
 
@@ -22,26 +22,21 @@ class OpenNMT:
     dictionary), random weights.
     """
 
-    def __init__(self, size, precision, batches, threads):
+    def __init__(self, size, precision, batches):
         import opennmt
         import tensorflow as tf
         import tensorflow_addons as tfa
 
-        if precision != "float32":
-            raise ValueError(
-                "precision: expected float32, the only one that OpenNMT-tf has on a processor, got"
-                f" {precision}"
-            )
         self.size, self.folder = size, tempfile.TemporaryDirectory()
         units = size["hidden_size"]
         cell = tf.keras.layers.GRUCell
 
-        def words():
+        def embedder():
             return opennmt.inputters.WordEmbedder(embedding_size=size["embedding_size"])
 
         self.model = opennmt.models.SequenceToSequence(
-            words(),
-            words(),
+            embedder(),
+            embedder(),
             opennmt.encoders.RNNEncoder(1, units, bidirectional=True, dropout=0.0, cell_class=cell),
             opennmt.decoders.AttentionalRNNDecoder(
                 1,
@@ -54,13 +49,8 @@ class OpenNMT:
         )
         vocabulary = pathlib.Path(self.folder.name) / "vocabulary.txt"
         # and one for all others
-        tokens = [
-            "<blank>",
-            "<s>",
-            "</s>",
-            *(f"w{number}" for number in range(size["vocabulary_size"] - 4)),
-        ]
-        vocabulary.write_text("\n".join(tokens) + "\n")
+        words = [f"w{number}" for number in range(size["vocabulary_size"] - 4)]
+        vocabulary.write_text("\n".join(["<blank>", "<s>", "</s>", *words]) + "\n")
         adam = size["optimizer"] == "adam"
         self.model.initialize(
             dict(source_vocabulary=str(vocabulary), target_vocabulary=str(vocabulary)),
@@ -69,8 +59,8 @@ class OpenNMT:
                 learning_rate=1e-3 if adam else 1.0,
                 beam_width=1,
                 num_hypotheses=1,
-                minimum_decoding_length=size["target_length"] - 1,
-                maximum_decoding_length=size["target_length"],
+                minimum_decoding_length=size["length"] - 1,
+                maximum_decoding_length=size["length"],
             ),
         )
         self.optimizer = self.model.get_optimizer()
@@ -94,10 +84,9 @@ class OpenNMT:
 
     def search(self, beam_size, batch_size, repeats, warm_up=1):
         """As ours.Ours.search."""
-        import numpy as np
         import tensorflow as tf
 
-        shape = batch_size, self.size["source_length"]
+        shape = batch_size, self.size["length"]
         source = np.random.default_rng(1).integers(
             3, self.size["vocabulary_size"], shape, dtype=np.int32
         )
@@ -142,21 +131,8 @@ def lengths(ids):
 
 def translated(ids):
     """Our ids as OpenNMT-tf's: the end symbol is 2, unknown words are its last."""
-    import numpy as np
-
     return np.where(ids == 1, END, np.where(ids == END, 3, ids)).astype(np.int32)
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("options", help="arguments of OpenNMT, as a JSON object")
-    peer = OpenNMT(**json.loads(parser.parse_args().options))
-    measuring.answer_requests(
-        {"updates": peer.updates, "search": peer.search, "memory": measuring.peak_memory}
-    )
-
-
 if __name__ == "__main__":
-    main()
+    measuring.answer_requests(OpenNMT, __doc__)

@@ -1,12 +1,11 @@
 """How often our tokens, and our text of those tokens, are those of sacremoses, on real text.
 
-    python benchmarks/tokenizer_agreement.py [--data FOLDER] [--every N]
+    python benchmarks/tokenizer_agreement.py [--data FOLDER]
 
-Every line of every FOLDER/*/*.LANGUAGE.gz is tokenized and detokenized by both.
+Every line of every FOLDER/*/*.LANGUAGE.gz is tokenized and detokenized by both. Below the table are
+differences, two of each file at most.
 """
 
-import argparse
-import collections
 import functools
 import gzip
 import pathlib
@@ -15,9 +14,11 @@ import time
 import sacremoses
 import tensorflow as tf
 
+import measuring
 from rnnsearch_tf.config import SPECIAL_TOKENS, TextConfig
+from rnnsearch_tf.files.reading import batches
 from rnnsearch_tf.text.pipeline import Text
-from rnnsearch_tf.text.vocabulary import Vocabulary, batches
+from rnnsearch_tf.text.vocabulary import Vocabulary
 
 
 @functools.cache
@@ -61,53 +62,32 @@ def theirs(lines, language):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = measuring.plain_parser(__doc__)
     parser.add_argument(
-        "--data",
-        type=pathlib.Path,
-        default="data",
-        help="folder of the corpora (%(default)s)",
+        "--data", type=pathlib.Path, default="data", help="folder of the corpora (%(default)s)"
     )
-    parser.add_argument("--every", type=int, default=1, help="compare only every N-th line")
     arguments = parser.parse_args()
-    files = sorted(arguments.data.glob("*/*.gz"))
-    if not files:
-        parser.error(f"--data {arguments.data}: expected folders of .gz files, found none")
-    print(
-        "| file | lines | same tokens | same text | tokenize, s (sacremoses) | detokenize, s"
-        " (sacremoses) |"
-    )
-    print("|---|--:|--:|--:|--:|--:|")
-    total = collections.Counter()
     differences = []
-    for path in files:
-        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-            lines = [line.rstrip("\n") for line in file][:: arguments.every]
-        language = path.name.split(".")[-2]
-        our_tokens, our_texts, our_time = ours(lines, language)
-        their_tokens, their_texts, their_time = theirs(lines, language)
-        same = collections.Counter(lines=len(lines))
-        for step, our, their in (
-            ("tokens", our_tokens, their_tokens),
-            ("text", our_texts, their_texts),
-        ):
-            different = [row for row in zip(lines, our, their) if row[1] != row[2]]
-            same[step] = len(lines) - len(different)
-            differences += [(step, *row) for row in different[:2]]
-        total += same
-        seconds = " | ".join(f"{a:.2f} ({b:.2f})" for a, b in zip(our_time, their_time))
-        print(
-            f"| {path.parent.name}/{path.name} | {same['lines']:,} | {same['tokens']:,} |"
-            f" {same['text']:,} | {seconds} |",
-            flush=True,
-        )
-    print(f"| all | {total['lines']:,} | {total['tokens']:,} | {total['text']:,} | | |")
-    for step in ("tokens", "text"):
-        print(f"\nsame {step}: {100 * total[step] / total['lines']:.4f} % of lines")
-    for row in differences:
-        print("    " + " | ".join(map(repr, row)))
+    heads = ["file", "lines", "same tokens", "same text"]
+    heads += ["tokenize, s (sacremoses)", "detokenize, s (sacremoses)"]
+    with measuring.printed(heads) as rows:
+        for path in sorted(arguments.data.glob("*/*.gz")):
+            measuring.say(path)
+            with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+                lines = [line.rstrip("\n") for line in file]
+            language = path.name.split(".")[-2]
+            *our, our_seconds = ours(lines, language)
+            *their, their_seconds = theirs(lines, language)
+            row = [f"{path.parent.name}/{path.name}", len(lines)]
+            for mine, other in zip(our, their):  # tokens, texts
+                different = [each for each in zip(lines, mine, other) if each[1] != each[2]]
+                row.append(len(lines) - len(different))
+                differences += different[:2]
+            seconds = [f"{a:.2f} ({b:.2f})" for a, b in zip(our_seconds, their_seconds)]
+            rows.append([*row, *seconds])
+        rows.append(["all", *(sum(row[k] for row in rows) for k in (1, 2, 3)), "", ""])
+    for difference in differences:
+        print("    " + " | ".join(map(repr, difference)))
 
 
 if __name__ == "__main__":
