@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from rnnsearch_runtime import ModelError
-from rnnsearch_runtime.text import Text, clean, normalize
+from rnnsearch_runtime.text import Text, normalize
 
 SIDE: dict[str, Any] = {
     "language": "en",
@@ -23,14 +23,6 @@ def test_normalization() -> None:
     assert normalize("x" + "\u0328\u0301" * 20 + "y") == "x" + "\u0328" * 15 + "\u0301" * 15 + "y"
     # the joiners stay
     assert normalize("\ufeffa\u200bb\u00adc\u200dd\u0084\u0085") == "abc\u200dd\u0085"
-
-
-def test_cleaning() -> None:
-    spaces = "\t\v\f\x1c\x1f \x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
-    assert clean(f"{spaces}a{spaces}b\r\n") == "a b"
-    assert clean("a \x07 b\x00c\x1b") == "a bc"
-    assert clean("\x7f\u200b") == "\x7f\u200b"
-    assert clean(" \x01 ") == ""
 
 
 def test_words() -> None:

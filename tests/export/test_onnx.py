@@ -154,19 +154,6 @@ def model(name):
     return randomize(build_model(config, SOURCE_SIZE, TARGET_SIZE), seed=7)
 
 
-def of_many_lengths():
-    """(a model with attention, SearchConfig): some hypotheses end early, others at the maximum
-    length.
-    """
-    searched = model("rnnsearch")
-    bias = searched.output_layer.b_softmax
-    bias.assign(4.0 * (np.arange(TARGET_SIZE) == END_ID))
-    config = SearchConfig(beam_size=3, maximum_length_ratio=3.0)
-    lengths = search_graph(searched, config, 3)(BATCHES[0].astype(np.int32)).lengths.numpy()
-    assert len(np.unique(lengths)) > 3, "the hypotheses have too few lengths to tell them apart"
-    return searched, config
-
-
 def assert_searched_alike(searched, config, nbest):
     """ONNX Runtime's n-best lists are TensorFlow's."""
     session = session_of(search_onnx(searched, config, nbest))
@@ -182,8 +169,13 @@ def assert_searched_alike(searched, config, nbest):
             np.testing.assert_allclose(got[name], expected[name], 1e-4, 1e-5, err_msg=name)
 
 
-def test_a_search_with_attention():
-    assert_searched_alike(*of_many_lengths(), nbest=3)
+def test_a_search_with_attention_whose_hypotheses_end_early_or_at_the_maximum_length():
+    searched = model("rnnsearch")
+    searched.output_layer.b_softmax.assign(4.0 * (np.arange(TARGET_SIZE) == END_ID))
+    config = SearchConfig(beam_size=3, maximum_length_ratio=3.0)
+    lengths = search_graph(searched, config, 3)(BATCHES[0].astype(np.int32)).lengths.numpy()
+    assert len(np.unique(lengths)) > 3
+    assert_searched_alike(searched, config, nbest=3)
 
 
 def test_a_search_without_attention():

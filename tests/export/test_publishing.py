@@ -6,14 +6,12 @@ import subprocess
 import sys
 
 import pytest
-import tensorflow as tf
 
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export import publishing, writer
 from rnnsearch_tf.export.profile import load_profile
-from rnnsearch_tf.export.saved_model import run_requests
 from rnnsearch_tf.files.atomic import new_folder
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -75,24 +73,6 @@ def test_a_model_that_answers_otherwise_is_not_published(run_folder, tmp_path, m
     with pytest.raises(UserError, match="translate: expected the .* that this process gives"):
         writer.export_model(run_folder, tmp_path / "served", overrides=LITTLE)
     assert entries(tmp_path / "served") == []
-
-
-def test_a_fresh_process_refuses_what_no_server_runs(exported, tmp_path):
-    """It has the operations of TensorFlow and tensorflow_text, as the stock server, and no Python
-    function of the process that wrote the model.
-    """
-
-    class InPython(tf.Module):
-        @tf.function(
-            autograph=False, input_signature=[tf.TensorSpec([None], tf.string, name="text")]
-        )
-        def lower(self, text):
-            return {"lower": tf.numpy_function(lambda text: text, [text], tf.string)}
-
-    module = InPython()
-    tf.saved_model.save(module, str(tmp_path / "python"), signatures=module.lower)
-    with pytest.raises(RuntimeError, match="pyfunc_"):
-        run_requests(tmp_path / "python", [("serving_default", {"text": [b"a"]})])
 
 
 def test_shipped_profiles_load():

@@ -19,7 +19,7 @@ class FakeServer(prediction_service_pb2_grpc.PredictionServiceServicer):
     def __init__(self, port=0, credentials=None):
         self.requests = []
         self.refusals = []
-        self.gate, self.waiting = threading.Event(), threading.Event()
+        self.gate = threading.Event()
         self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(8))
         prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(self, self._server)
         where = f"127.0.0.1:{port}"
@@ -41,7 +41,6 @@ class FakeServer(prediction_service_pb2_grpc.PredictionServiceServicer):
             context.abort(code, f"refused with {code.name}")
         texts = list(request.inputs["text"].string_val)
         if b"wait" in texts:
-            self.waiting.set()
             self.gate.wait(30)
         answer = predict_pb2.PredictResponse()
         tensor = answer.outputs["translation"]

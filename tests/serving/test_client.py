@@ -36,6 +36,18 @@ def texts(translations):
     return [each.text for each in translations]
 
 
+def open_when(fake, condition):
+    """Answer the texts `wait` as soon as the condition holds."""
+
+    def wait():
+        end = time.monotonic() + 20
+        while not condition() and time.monotonic() < end:
+            time.sleep(0.005)
+        fake.gate.set()
+
+    threading.Thread(target=wait).start()
+
+
 def test_one_request(fake):
     with Client(fake.address, "mt", version=3, signature="translate") as client:
         assert texts(client.translate(["é", b"", "a\0b"])) == ["É", "", "A\0B"]
@@ -47,28 +59,16 @@ def test_one_request(fake):
 
 
 def test_the_order_is_kept_though_the_first_is_the_last_to_finish(fake, client):
+    open_when(fake, lambda: len(fake.requests) == 3)
     results = client.translate_batches([["wait"], ["b"], ["c", "d"]], concurrency=3)
-    threading.Thread(
-        target=lambda: (
-            fake.waiting.wait(20),
-            until(lambda: len(fake.requests) == 3),
-            fake.gate.set(),
-        )
-    ).start()
     assert [texts(result) for result in results] == [["WAIT"], ["B"], ["C", "D"]]
-
-
-def until(condition):
-    end = time.monotonic() + 20
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.005)
 
 
 def test_the_input_is_not_read_far_ahead(fake, client):
     taken = []
     endless = ([taken.append(number) or "wait"] for number in itertools.count())
     results = client.translate_batches(endless, concurrency=2)
-    threading.Thread(target=lambda: (until(lambda: len(taken) > 4), fake.gate.set())).start()
+    open_when(fake, lambda: len(taken) > 4)
     assert texts(next(results)) == ["WAIT"]
     results.close()
     assert len(taken) <= 7  # 2 × 2 submitted, one in hand, two more when the first was done

@@ -21,8 +21,6 @@ X = infos(x=tf.float32)
     "document, signature, expected",
     [
         ({"instances": ["é", {"b64": "AP8="}]}, TEXT, {"text": ["é".encode(), b"\0\xff"]}),
-        ({"instances": [{"text": "a"}]}, TEXT, {"text": [b"a"]}),
-        ({"inputs": ["a"]}, TEXT, {"text": [b"a"]}),
         ({"inputs": []}, X, {"x": []}),
         (
             {"instances": [{"source": "a", "target": "b"}, {"target": "d", "source": "c"}]},

@@ -3,13 +3,10 @@
 import pathlib
 import re
 
-import pytest
 import tensorflow as tf
 import yaml
 from google.protobuf import text_format
 from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
-
-from rnnsearch_tf.cli.main import run
 
 FOLDER = pathlib.Path(__file__).parents[2] / "serving"
 COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]["serving"]
@@ -43,12 +40,3 @@ def test_both_start_the_server_alike():
     pods = flags(CONTAINER["args"])
     assert pods.pop("grpc_channel_arguments") == "grpc.max_connection_age_ms=60000"
     assert flags(COMPOSE["command"]) == pods
-
-
-@pytest.mark.parametrize("command", ["client", "export"])
-def test_commands_of_the_readme(command, capsys):
-    assert run([command, "--help"]) == 0
-    known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
-    text = (FOLDER / "README.md").read_text()
-    lines = re.findall(rf"rnnsearch {command} (.*)", text)
-    assert lines and set(re.findall(r"--[a-z-]+", " ".join(lines))) <= known

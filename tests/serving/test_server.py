@@ -1,4 +1,4 @@
-"""The server: deadlines, a stop that drains, versions, warm-up, REST's limits, the page's files,
+"""The server: deadlines, a stop that drains, versions, REST's limits, the page's files,
 and `rnnsearch serve` as a process.
 """
 
@@ -16,7 +16,7 @@ import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow_serving.apis import predict_pb2, prediction_log_pb2, prediction_service_pb2_grpc
+from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 from toy_model import write_toy
 
 from rnnsearch_tf.errors import UserError
@@ -62,22 +62,13 @@ def test_a_run_ends_at_its_deadline(toy_base):
     assert time.process_time() - before < 0.3
 
 
-def test_the_newest_version_by_number_is_served_after_its_warm_up(tmp_path):
-    request = predict_pb2.PredictRequest()
-    request.inputs["text"].CopyFrom(tf.make_tensor_proto(["a"]))
-    log = prediction_log_pb2.PredictionLog(
-        predict_log=prediction_log_pb2.PredictLog(request=request)
-    )
+def test_the_newest_version_by_number_is_served(tmp_path):
     for version in (9, 10):
-        write_toy(tmp_path, version, warm_up=[log])
+        write_toy(tmp_path, version)
     (tmp_path / "11").mkdir()  # without a model
     assert Servable("toy", tmp_path).version == 10
-    wrong = predict_pb2.PredictRequest()
-    wrong.model_spec.signature_name = "none"
-    log = prediction_log_pb2.PredictionLog(predict_log=prediction_log_pb2.PredictLog(request=wrong))
-    write_toy(tmp_path, 12, warm_up=[log])
-    with pytest.raises(ServingError, match="none"):
-        Servable("toy", tmp_path)
+    with pytest.raises(UserError, match="expected a folder with a numbered folder"):
+        Servable("toy", tmp_path / "11")
 
 
 def test_a_port_that_is_taken(toy_base, server):
@@ -112,7 +103,7 @@ def test_a_request_over_rest_that_takes_too_long(server, monkeypatch):
 def test_the_page_and_which_model_it_asks(server):
     status, headers, body = ask(server.rest_api_port, "GET", "/")
     assert status == 200 and "text/html" in headers["Content-Type"]
-    assert body == (PAGE / "page.html").read_bytes()
+    assert body == (PAGE / "index.html").read_bytes()
     assert json.loads(ask(server.rest_api_port, "GET", "/model.json")[2]) == {
         "name": "toy",
         "about": {},

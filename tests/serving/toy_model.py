@@ -32,14 +32,8 @@ ECHO = {
 }
 
 
-def write_toy(folder, version, warm_up=()):
-    """Write folder/<version> and return its path.
-
-    Args:
-        folder: the base path.
-        version: int, which is in the answers.
-        warm_up: PredictionLog messages to put in assets.extra.
-    """
+def write_toy(folder, version):
+    """Write folder/<version>; the number is in its answers."""
     path = pathlib.Path(folder) / str(version)
     with tf.Graph().as_default(), v1.Session() as session:
         builder = v1.saved_model.Builder(str(path))
@@ -47,13 +41,6 @@ def write_toy(folder, version, warm_up=()):
             session, ["serve"], signature_def_map=_signatures(version)
         )
         builder.save()
-    if warm_up:
-        (path / "assets.extra").mkdir()
-        file = path / "assets.extra" / "tf_serving_warmup_requests"
-        with tf.io.TFRecordWriter(str(file)) as writer:
-            for log in warm_up:
-                writer.write(log.SerializeToString())
-    return path
 
 
 def _signatures(version):

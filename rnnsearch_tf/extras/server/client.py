@@ -18,17 +18,14 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import grpc
-from tensorflow.core.framework import types_pb2
-from tensorflow.core.framework.tensor_pb2 import TensorProto
-from tensorflow.core.framework.tensor_shape_pb2 import TensorShapeProto
-from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+import tensorflow as tf
+from tensorflow_serving.apis import model_pb2, predict_pb2, prediction_service_pb2_grpc
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 
 log = logging.getLogger("rnnsearch_tf")
 
-DEADLINE = 60.0  # seconds
 RETRIES = {
     "maxAttempts": 5,  # gRPC's limit; they take about 8 seconds
     "initialBackoff": "0.5s",
@@ -43,8 +40,6 @@ SERVICE_CONFIGURATION = {
 CHANNEL_OPTIONS = [
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
-    ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
     ("grpc.service_config", json.dumps(SERVICE_CONFIGURATION)),
 ]
@@ -83,16 +78,14 @@ class Client:
         *,
         version: int | None = None,
         signature: str = "serving_default",
-        deadline: float = DEADLINE,
+        deadline: float = 60.0,
         credentials: grpc.ChannelCredentials | None = None,
     ) -> None:
         self._where = f"{address}: model {model_name}"
         self._deadline = deadline
-        self._request = predict_pb2.PredictRequest()
-        self._request.model_spec.name = model_name
-        self._request.model_spec.signature_name = signature
+        self._spec = model_pb2.ModelSpec(name=model_name, signature_name=signature)
         if version is not None:
-            self._request.model_spec.version.value = version
+            self._spec.version.value = version
         self._channel = (
             grpc.secure_channel(address, credentials, CHANNEL_OPTIONS)
             if credentials
@@ -107,15 +100,11 @@ class Client:
         Raises:
             UserError: the server refused, did not answer in time, or has another kind of model.
         """
-        values = [text.encode() if isinstance(text, str) else text for text in texts]
+        values = list(texts)
         if not values:
             return []
-        request = predict_pb2.PredictRequest()
-        request.CopyFrom(self._request)
-        shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=len(values))])
-        request.inputs["text"].CopyFrom(
-            TensorProto(dtype=types_pb2.DT_STRING, tensor_shape=shape, string_val=values)
-        )
+        request = predict_pb2.PredictRequest(model_spec=self._spec)
+        request.inputs["text"].CopyFrom(tf.make_tensor_proto(values, tf.string))
         try:
             answer = self._predict(request, timeout=self._deadline, wait_for_ready=True)
         except grpc.RpcError as error:
@@ -151,7 +140,7 @@ class Client:
         Raises:
             UserError: as :meth:`translate`, at the first batch that has no result.
         """
-        arrived: queue.Queue[concurrent.futures.Future[list[Translated]] | None]
+        arrived: queue.Queue[concurrent.futures.Future[list[Translated]] | Exception | None]
         arrived = queue.Queue(2 * concurrency)
         pool = concurrent.futures.ThreadPoolExecutor(concurrency)
 
@@ -161,14 +150,14 @@ class Client:
                     arrived.put(pool.submit(self.translate, texts))
                 arrived.put(None)
             except Exception as error:  # of the input: raised in its turn
-                failed: concurrent.futures.Future[list[Translated]] = concurrent.futures.Future()
-                failed.set_exception(error)
-                arrived.put(failed)
+                arrived.put(error)
 
         threading.Thread(target=read, daemon=True).start()
         try:
-            while (future := arrived.get()) is not None:
-                yield future.result()
+            while (next_one := arrived.get()) is not None:
+                if isinstance(next_one, Exception):
+                    raise next_one
+                yield next_one.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 

@@ -41,29 +41,17 @@ def to_inputs(document: Mapping[str, Any], infos: Mapping[str, Any]) -> dict[str
     Args:
         document: the object.
         infos: {name of an input: TensorInfo}.
-
-    Example:
-        >>> from tensorflow.core.protobuf.meta_graph_pb2 import TensorInfo
-        >>> to_inputs({"instances": [1, 2.5]}, {"x": TensorInfo(dtype=1)})
-        {'x': array([1. , 2.5], dtype=float32)}
     """
-    columns = document["inputs"] if "inputs" in document else _columns(document["instances"], infos)
+    columns = document["inputs"] if "inputs" in document else _columns(document["instances"])
     if not isinstance(columns, dict) or _is_bytes(columns):
-        columns = _of_the_only(infos, columns)
-    if unknown := columns.keys() - set(infos):
-        raise invalid_argument(
-            f"expected the inputs {', '.join(infos)}, got also {', '.join(unknown)}"
-        )
+        columns = dict.fromkeys(list(infos)[:1], columns)
+    if columns.keys() != set(infos):
+        raise invalid_argument(f"expected an entry for each of the inputs {', '.join(infos)}")
     return {name: _array(name, value, infos[name].dtype) for name, value in columns.items()}
 
 
 def to_body(outputs: Mapping[str, np.ndarray], in_rows: bool) -> dict[str, Any]:
-    """The JSON object of an answer.
-
-    Example:
-        >>> to_body({"y": np.float32([0.1, np.nan])}, in_rows=True)
-        {'predictions': [0.1, nan]}
-    """
+    """The JSON object of an answer."""
     values = {name: _values(name, array) for name, array in outputs.items()}
     if len(values) == 1:
         (result,) = values.values()
@@ -74,31 +62,22 @@ def to_body(outputs: Mapping[str, np.ndarray], in_rows: bool) -> dict[str, Any]:
     return {"predictions" if in_rows else "outputs": result}
 
 
-def _columns(rows: Any, infos: Mapping[str, Any]) -> dict[str, Any]:
-    """Rows as columns: {name: list}."""
+def _columns(rows: Any) -> Any:
+    """Rows as columns, {name: list}; the rows where they are the entries of one column."""
     if not isinstance(rows, list) or not rows:
         raise invalid_argument('expected a list of rows as "instances"')
     if not isinstance(rows[0], dict) or _is_bytes(rows[0]):
-        return _of_the_only(infos, rows)
+        return rows
     if not all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows):
         raise invalid_argument("expected rows with the same names")
     return {name: [row[name] for row in rows] for name in rows[0]}
-
-
-def _of_the_only(infos: Mapping[str, Any], value: Any) -> dict[str, Any]:
-    if len(infos) != 1:
-        raise invalid_argument(f"expected an object with the names {', '.join(infos)}")
-    return dict.fromkeys(infos, value)
 
 
 def _array(name: str, value: Any, datatype: int) -> np.ndarray:
     dtype = tf.as_dtype(datatype)
     try:
         if dtype == tf.string:
-            strings = np.array(_bytes(value), object)
-            if any(isinstance(each, list) for each in strings.flat):
-                raise ValueError("got lists of several lengths")
-            return strings
+            return np.vectorize(_bytes, otypes=[object])(np.array(value, object))
         found = np.array(value)
         if found.size and found.dtype.kind not in KINDS[np.dtype(dtype.as_numpy_dtype).kind]:
             raise ValueError(f"got {json.dumps(value)[:60]}")
@@ -111,10 +90,8 @@ def _is_bytes(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() == {"b64"}
 
 
-def _bytes(value: Any) -> Any:
-    """Nested lists of strings as nested lists of bytes."""
-    if isinstance(value, list):
-        return [_bytes(each) for each in value]
+def _bytes(value: Any) -> bytes:
+    """The bytes of one entry, which is a list where a row is shorter than another."""
     if _is_bytes(value):
         return base64.b64decode(value["b64"], validate=True)
     if not isinstance(value, str):
@@ -124,17 +101,15 @@ def _bytes(value: Any) -> Any:
 
 def _values(name: str, array: np.ndarray) -> Any:
     """Nested lists of what JSON knows."""
-    if array.dtype.kind == "O":
-        values = np.empty(array.size, object)
-        values[:] = [_text(name, value) for value in array.reshape(-1)]
-        return values.reshape(array.shape).tolist()
+
+    def text(value: bytes) -> Any:
+        if name.endswith("_bytes"):
+            return {"b64": base64.b64encode(value).decode("ascii")}
+        return value.decode("utf-8", "replace")
+
+    if array.dtype == object:
+        return np.vectorize(text, otypes=[object])(array).tolist()
     if array.dtype == np.float32:
         # the float64 that prints as the float32 does: 0.1, not 0.10000000149011612
-        return np.array([float(str(x)) for x in array.reshape(-1)]).reshape(array.shape).tolist()
+        return array.astype(str).astype(np.float64).tolist()
     return array.tolist()
-
-
-def _text(name: str, value: bytes) -> Any:
-    if name.endswith("_bytes"):
-        return {"b64": base64.b64encode(value).decode("ascii")}
-    return value.decode("utf-8", "replace")

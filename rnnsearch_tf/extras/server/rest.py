@@ -5,29 +5,28 @@
     POST /v1/models/NAME[/versions/N]:predict    JSON in rows or columns, see json_tensors.py
     GET  /                                       the page; /model.json says which model it asks
 
-What is refused is answered with ``{"error": "…"}``.
+A request that is refused is answered with ``{"error": "…"}``.
 """
 
 from __future__ import annotations
 
-import importlib.resources
 import json
+import pathlib
 from typing import Any
 
 import grpc
 from google.protobuf import json_format
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from rnnsearch_tf.extras.server import json_tensors
-from rnnsearch_tf.extras.server.grpc_services import check_served, status_of
+from rnnsearch_tf.extras.server.grpc_services import status_of
 from rnnsearch_tf.extras.server.servable import Servable, ServingError
 
 LONGEST_RUN = 30.0
@@ -36,14 +35,12 @@ LONGEST_RUN = 30.0
 LONGEST_BODY = 4 << 20
 """Bytes of a request."""
 
-PAGE = importlib.resources.files("rnnsearch_tf.extras.server") / "page"
+PAGE = pathlib.Path(__file__).parent / "page"
 STATUS = {
     grpc.StatusCode.INVALID_ARGUMENT: 400,
     grpc.StatusCode.FAILED_PRECONDITION: 400,
     grpc.StatusCode.NOT_FOUND: 404,
     grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
-    grpc.StatusCode.UNIMPLEMENTED: 501,
-    grpc.StatusCode.UNAVAILABLE: 503,
     grpc.StatusCode.DEADLINE_EXCEEDED: 504,
 }
 
@@ -56,15 +53,12 @@ def application(model: Servable, hosts: list[str]) -> Starlette:
             server on the loopback by a name of its own; ["*"]: any.
     """
 
-    def check(request: Request) -> None:
-        check_served(model, request.path_params["name"], request.path_params.get("version"))
-
     async def status(request: Request) -> Response:
-        check(request)
+        model.check(**request.path_params)
         return _body(_as_json(status_of(model)))
 
     async def metadata(request: Request) -> Response:
-        check(request)
+        model.check(**request.path_params)
         signatures = {name: _as_json(each) for name, each in model.signatures.items()}
         spec = {"name": model.name, "signature_name": "", "version": str(model.version)}
         return _body(
@@ -72,9 +66,9 @@ def application(model: Servable, hosts: list[str]) -> Starlette:
         )
 
     async def predict(request: Request) -> Response:
-        check(request)
+        model.check(**request.path_params)
         if int(request.headers.get("content-length", LONGEST_BODY + 1)) > LONGEST_BODY:
-            raise HTTPException(413, f"expected a body of at most {LONGEST_BODY:,} bytes")
+            return _body({"error": f"expected a body of at most {LONGEST_BODY:,} bytes"}, 413)
         document = json_tensors.parse(await request.body())
         name = document.get("signature_name", "")
         inputs = json_tensors.to_inputs(document, model.signature(name).inputs)
@@ -84,35 +78,22 @@ def application(model: Servable, hosts: list[str]) -> Starlette:
     async def about(request: Request) -> Response:
         return _body({"name": model.name, "about": model.about})
 
-    async def page(request: Request) -> Response:
-        return FileResponse(str(PAGE / "page.html"))
-
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, ServingError)
         return _body({"error": str(error)}, STATUS.get(error.code, 500))
 
-    async def gone(request: Request, error: Exception) -> Response:
-        return Response(status_code=499)  # nobody reads it
-
-    async def malformed(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        text = f"{request.method} {request.url.path}: {error.detail}"
-        return _body({"error": text}, error.status_code)
-
-    routes = []
+    routes = [Route("/model.json", about)]
     for path in ("/v1/models/{name}/versions/{version:int}", "/v1/models/{name}"):
         routes += [
             Route(f"{path}:predict", predict, methods=["POST"]),
             Route(f"{path}/metadata", metadata),
             Route(path, status),
         ]
-    routes += [Route("/model.json", about), Route("/", page)]
     return Starlette(
-        routes=[*routes, Mount("/", StaticFiles(directory=str(PAGE)))],
+        routes=[*routes, Mount("/", StaticFiles(directory=PAGE, html=True))],
         exception_handlers={
             ServingError: refused,
-            HTTPException: malformed,
-            ClientDisconnect: gone,
+            ClientDisconnect: lambda *_: Response(status_code=499),  # nobody reads it
         },
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts)],
     )

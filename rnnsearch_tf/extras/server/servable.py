@@ -66,32 +66,40 @@ class Servable:
         self.name = name
         self.version = int(folder.name)
         self._model = SavedModel(folder)
-        self.signatures = {
-            key: signature
-            for key, signature in self._model.signatures.items()
-            if not key.startswith("__saved_model_init")
-        }
+        self.signatures = self._model.signatures
+        self.signatures.pop("__saved_model_init_op", None)
         self.about = read_about(folder)
         if (folder / WARM_UP).exists():
             for record in tf.compat.v1.io.tf_record_iterator(str(folder / WARM_UP)):
                 log = prediction_log_pb2.PredictionLog.FromString(record)
                 self.predict(log.predict_log.request, LONGEST_RUN)
 
+    def check(self, name: str, version: int | None = None) -> None:
+        """Raise ServingError unless the model has this name and version; None: any version."""
+        if name != self.name or version not in (None, self.version):
+            asked = name if version is None else f"{name}, version {version}"
+            raise ServingError(
+                grpc.StatusCode.NOT_FOUND,
+                f"expected the model {self.name}, version {self.version}, got {asked}",
+            )
+
     def signature(self, name: str) -> Any:
         """The SignatureDef of this name; no name: serving_default."""
-        name = name or DEFAULT_SIGNATURE
-        if name not in self.signatures:
+        if (name or DEFAULT_SIGNATURE) not in self.signatures:
             raise ServingError(
-                grpc.StatusCode.FAILED_PRECONDITION, f'Serving signature key "{name}" not found.'
+                grpc.StatusCode.FAILED_PRECONDITION,
+                f"expected one of the signatures {', '.join(self.signatures)}, got {name}",
             )
-        return self.signatures[name]
+        return self.signatures[name or DEFAULT_SIGNATURE]
 
     def predict(self, request: predict_pb2.PredictRequest, seconds: float) -> dict[str, np.ndarray]:
         """Answer a PredictRequest, see :meth:`run`."""
-        try:
-            inputs = {name: to_array(value) for name, value in request.inputs.items()}
-        except ValueError as error:
-            raise invalid_argument(f"tensor parsing error: {error}") from None
+        inputs = {}
+        for name, value in request.inputs.items():
+            try:
+                inputs[name] = to_array(value)
+            except ValueError as error:
+                raise invalid_argument(f"input {name}: {error}") from None
         outputs = list(request.output_filter)
         return self.run(request.model_spec.signature_name, inputs, outputs, seconds)
 
@@ -110,27 +118,18 @@ class Servable:
             ServingError: the request does not fit the signature, or what TensorFlow says.
         """
         signature = self.signature(name)
-        if set(inputs) != set(signature.inputs):
+        expected = {key: tf.as_dtype(each.dtype).name for key, each in signature.inputs.items()}
+        got = {key: tf.as_dtype(array.dtype).name for key, array in inputs.items()}
+        if got != expected:
+            raise invalid_argument(f"expected the inputs {expected}, got {got}")
+        if len(set(outputs).intersection(signature.outputs)) < len(outputs):
             raise invalid_argument(
-                f"expected the inputs {', '.join(sorted(signature.inputs))}, got"
-                f" {', '.join(sorted(inputs)) or 'none'}"
+                f"output_filter: expected some of {', '.join(signature.outputs)}, each once, got"
+                f" {', '.join(outputs)}"
             )
-        for key, array in inputs.items():
-            expected = tf.as_dtype(signature.inputs[key].dtype)
-            if tf.as_dtype(array.dtype) != expected:
-                raise invalid_argument(
-                    f"input {key}: expected {expected.name}, got {tf.as_dtype(array.dtype).name}"
-                )
-        for key in outputs:
-            if key not in signature.outputs or outputs.count(key) > 1:
-                raise invalid_argument(
-                    f"output_filter: expected some of {', '.join(sorted(signature.outputs))}, each"
-                    f" once, got {', '.join(outputs)}"
-                )
+        seconds = min(seconds, LONGEST_RUN)
         try:
-            return self._model.run(
-                name or DEFAULT_SIGNATURE, inputs, outputs, min(seconds, LONGEST_RUN)
-            )
+            return self._model.run(name or DEFAULT_SIGNATURE, inputs, outputs, seconds)
         except tf.errors.OpError as error:
             # in an error's context is the runtime's message, without Python's stack
             original = error.__context__ if isinstance(error.__context__, type(error)) else error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import os
 import socket
 import threading
@@ -15,7 +16,7 @@ from tensorflow_serving.apis import model_service_pb2_grpc, prediction_service_p
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.extras.server import rest
-from rnnsearch_tf.extras.server.grpc_services import ModelService, PredictionService
+from rnnsearch_tf.extras.server.grpc_services import Services
 from rnnsearch_tf.extras.server.servable import Servable
 
 GRACE = 30
@@ -32,17 +33,15 @@ OPTIONS = [
 ]
 
 
+@dataclasses.dataclass
 class Server:
     """A server of one model.
 
     Args:
         name: of the model.
         base_path: folder with a numbered folder for each version.
-        port, rest_api_port: of gRPC and REST; 0: a free one.
+        port, rest_api_port: of gRPC and REST; 0: a free one, which then is in the attribute.
         host: address to listen on.
-
-    Attributes:
-        port, rest_api_port: where it listens.
 
     Raises:
         UserError: from `start`: the model does not load, or a port is taken.
@@ -53,43 +52,34 @@ class Server:
             channel = grpc.insecure_channel(f"127.0.0.1:{server.port}")
     """
 
-    def __init__(
-        self,
-        name: str,
-        base_path: str | os.PathLike[str],
-        port: int = 8500,
-        rest_api_port: int = 8501,
-        host: str = "127.0.0.1",
-    ) -> None:
-        self.port = port
-        self.rest_api_port = rest_api_port
-        self._host = host
-        self._name = name
-        self._base_path = base_path
+    name: str
+    base_path: str | os.PathLike[str]
+    port: int = 8500
+    rest_api_port: int = 8501
+    host: str = "127.0.0.1"
 
     def start(self) -> None:
         """Load the model, then listen."""
-        model = Servable(self._name, self._base_path)
+        model = Servable(self.name, self.base_path)
         threads = concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1))
         self._grpc = grpc.server(threads, options=OPTIONS, maximum_concurrent_rpcs=MOST_REQUESTS)
-        prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(
-            PredictionService(model), self._grpc
-        )
-        model_service_pb2_grpc.add_ModelServiceServicer_to_server(ModelService(model), self._grpc)
+        services = Services(model)
+        prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(services, self._grpc)
+        model_service_pb2_grpc.add_ModelServiceServicer_to_server(services, self._grpc)
         self._health = health.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
         try:
-            self.port = self._grpc.add_insecure_port(f"{self._host}:{self.port}")
-            listener = socket.create_server((self._host, self.rest_api_port))
+            self.port = self._grpc.add_insecure_port(f"{self.host}:{self.port}")
+            listener = socket.create_server((self.host, self.rest_api_port))
         except (OSError, RuntimeError) as error:
             raise UserError(
-                f"{self._host}, ports {self.port} and {self.rest_api_port}: expected free ports of"
+                f"{self.host}, ports {self.port} and {self.rest_api_port}: expected free ports of"
                 f" this machine, got: {error}; choose others with --port and --rest-api-port"
             ) from None
         self.rest_api_port = listener.getsockname()[1]
         self._grpc.start()
         self._health.set("", health_pb2.HealthCheckResponse.SERVING)
-        hosts = LOOPBACK if self._host in LOOPBACK else ["*"]
+        hosts = LOOPBACK if self.host in LOOPBACK else ["*"]
         config = uvicorn.Config(
             rest.application(model, hosts),
             log_level="warning",

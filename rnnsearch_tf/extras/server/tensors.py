@@ -12,10 +12,10 @@ FIELDS = {
     tf.string: "string_val",
     tf.bool: "bool_val",
     tf.float32: "float_val",
-    tf.float64: "double_val",
+    tf.int32: "int_val",
     tf.int64: "int64_val",
-    **dict.fromkeys((tf.int8, tf.int16, tf.int32, tf.uint8, tf.uint16), "int_val"),
 }
+"""Of the types that an export has."""
 
 MOST_ENTRIES = 1 << 20
 """A TensorProto may claim any shape for a single value, which is then repeated."""
@@ -40,11 +40,9 @@ def to_proto(array: np.ndarray) -> Any:
     """The TensorProto of an array, its values in the typed field, which clients of
     tensorflow_model_server read.
     """
-    dtype = tf.as_dtype(array.dtype)
-    if dtype not in FIELDS:
-        return tf.make_tensor_proto(array)
-    proto = tf.make_tensor_proto([], dtype, [0])
-    proto.ClearField("tensor_content")
-    proto.tensor_shape.CopyFrom(tf.TensorShape(array.shape).as_proto())
-    getattr(proto, FIELDS[dtype]).extend(array.reshape(-1).tolist())
+    proto = tf.make_tensor_proto(array)
+    if field := FIELDS.get(tf.as_dtype(array.dtype)):
+        proto.ClearField("tensor_content")
+        proto.ClearField(field)  # which has one value for many equal ones
+        getattr(proto, field).extend(array.reshape(-1).tolist())
     return proto

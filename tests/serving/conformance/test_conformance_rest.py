@@ -72,6 +72,7 @@ def test_bytes_both_ways_and_numbers_json_lacks(rest):
         {"instances": [{"words": "a"}]},
         {"instances": [{"text": "a"}, {"x": "b"}]},
         {"signature_name": "half_plus", "instances": ["a"]},
+        {"signature_name": "slow", "instances": [1.0]},
         {"signature_name": "half_plus", "instances": [True]},
         {"signature_name": "half_plus", "instances": [[1], [1, 2]]},
         {"signature_name": "refuse", "instances": [-1.0]},

@@ -1,17 +1,13 @@
 // The page: what the reader types goes to the model, and what comes back is shown.
 
-import { Panel } from "./panel.js";
-import { Problem, Server } from "./server.js";
+import { clear, show } from "./panel.js";
 
 const PAUSE = 350; // milliseconds without a key before the text is translated
 
 const sentence = document.getElementById("sentence");
-const server = new Server();
-const panel = new Panel();
+const written = () => sentence.value.trim();
 let timer = null;
 let asked = null;
-
-const written = () => sentence.value.replace(/[^\S\ufeff]+/g, " ").trim();
 
 /** Translate what is written, and show it; an answer that comes too late is dropped. */
 async function translate() {
@@ -20,73 +16,61 @@ async function translate() {
   const text = written();
   history.replaceState(null, "", text ? `?${new URLSearchParams({ text })}` : location.pathname);
   say("");
-  if (!text) return panel.clear();
+  if (!text) return clear();
   const { signal } = (asked = new AbortController());
-  panel.wait();
+  document.getElementById("result").setAttribute("aria-busy", "true");
+  const body = JSON.stringify({ signature_name: "nbest", instances: [text] });
   try {
-    if (!server.model) introduce(await server.open());
-    const answer = await server.translate(text, signal);
-    panel.show(answer);
-    document.getElementById("status").textContent = answer.translation[0] || "no translation";
+    const { predictions } = await json(`v1/models/${encodeURIComponent(name)}:predict`, { method: "POST", body, signal });
+    show(predictions[0]);
   } catch (error) {
     if (signal.aborted) return;
-    panel.clear();
-    if (!(error instanceof Problem)) console.error(error);
-    say(error instanceof Problem ? error.message : "The model answered something that this page does not understand.");
+    clear();
+    say(error.message);
   }
 }
 
 function say(message) {
   const place = document.getElementById("problem");
-  place.querySelector("span").textContent = message;
+  place.textContent = message;
   place.hidden = !message;
 }
 
-/** The model's name and languages, and its examples to click. */
-function introduce({ name, about }) {
-  const { source, target, examples = [] } = about;
-  document.getElementById("model").textContent = name;
+async function json(path, request) {
+  const answer = await fetch(path, request).catch(() => {
+    throw new Error("The server does not answer. Start it again, then reload this page.");
+  });
+  if (answer.ok) return answer.json();
+  if (answer.status === 504) throw new Error("The translation took longer than the server allows. Try a shorter sentence.");
+  const { error = `status ${answer.status}` } = await answer.json().catch(() => ({}));
+  throw new Error(`The server refused the text: ${error}`);
+}
+
+/** The model's languages, and its examples to click. */
+function introduce({ source, target, examples = [] }) {
   const place = document.getElementById("examples");
-  const buttons = examples.map((text) => {
+  const languageName = (code) => new Intl.DisplayNames(["en"], { type: "language" }).of(code);
+  if (source && target) place.append(`From ${languageName(source)} to ${languageName(target)}. `);
+  if (examples.length) place.append("Try: ");
+  for (const text of examples) {
     const button = document.createElement("button");
-    button.type = "button";
-    button.lang = source ?? "";
-    button.textContent = text;
+    Object.assign(button, { type: "button", lang: source ?? "", textContent: text });
     button.addEventListener("click", () => {
       sentence.value = text;
       translate();
     });
-    return button;
-  });
-  const languages = source && target ? `From ${languageName(source)} to ${languageName(target)}. ` : "";
-  place.replaceChildren(languages, ...(buttons.length ? ["Try: ", ...buttons] : []));
-  place.hidden = !languages && !buttons.length;
+    place.append(button);
+  }
   sentence.lang = source ?? "";
 }
 
-function languageName(code) {
-  return new Intl.DisplayNames(["en"], { type: "language" }).of(code);
-}
-
-async function begin() {
-  sentence.value = new URLSearchParams(location.search).get("text") ?? "";
-  document.querySelector("#problem button").addEventListener("click", translate);
-  sentence.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(translate, PAUSE);
-  });
-  sentence.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.isComposing) return; // Enter also ends what an input method composes
-    event.preventDefault();
-    translate();
-  });
-  try {
-    introduce(await server.open());
-  } catch (error) {
-    say(error.message);
-  }
-  if (written()) await translate();
-  document.documentElement.dataset.ready = "";
-}
-
-begin();
+const { name, about } = await json("model.json");
+document.getElementById("model").textContent = name;
+introduce(about);
+sentence.value = new URLSearchParams(location.search).get("text") ?? "";
+sentence.addEventListener("input", () => {
+  clearTimeout(timer);
+  timer = setTimeout(translate, PAUSE);
+});
+if (written()) await translate();
+document.documentElement.dataset.ready = "";

@@ -1,130 +1,102 @@
 // The model's answer on the page: its translation, its attention, and the words that can be followed.
 
-import { attentionOfWords, percent, probabilitiesOfWords, textWithWords, wordsOf } from "./words.js";
+import { attentionOfWords, percent, probabilitiesOfWords, wordsOf } from "./words.js";
 
-const HINT = "Point at a word, or move to it with Tab, to follow it.";
+const HINT = "Point at a word, or move to it with Tab, to see where the model looked.";
 const NAMED = 0.05; // a word of less weight is not named
 
 const part = (id) => document.getElementById(id);
 
-export class Panel {
-  #hint = HINT; // what the readout says while no word is followed
+for (const kind of ["mouseover", "focusin"]) part("result").addEventListener(kind, (event) => follow(event.target));
+for (const kind of ["mouseleave", "focusout"]) part("result").addEventListener(kind, () => follow(null));
 
-  constructor() {
-    for (const kind of ["mouseover", "focusin"]) part("result").addEventListener(kind, (event) => this.#follow(event.target));
-    for (const kind of ["mouseleave", "focusout"]) part("result").addEventListener(kind, () => this.#follow(null));
-  }
-
-  wait() {
-    part("result").setAttribute("aria-busy", "true");
-  }
-
-  clear() {
-    part("result").hidden = true;
-    part("result").removeAttribute("aria-busy");
-  }
-
-  /** What the model answered: the result of Server.translate. */
-  show(answer) {
-    this.clear();
-    const tokensOf = (joined) => joined.split(" ").filter(Boolean);
-    const text = answer.translation[0];
-    this.source = wordsOf(tokensOf(answer.source_tokens));
-    this.target = wordsOf(tokensOf(answer.tokens[0]));
-    this.matrix = attentionOfWords(answer.alignment[0], this.source, this.target);
-    this.probabilities = probabilitiesOfWords(this.target, answer.token_log_probabilities[0]);
-    this.aligned = this.matrix.some((row) => row.some((weight) => weight > 0));
-    this.#hint = this.aligned ? HINT : "This model has no attention.";
-    this.#follow(null);
-    part("translation").replaceChildren(
-      ...textWithWords(text, this.target).map(({ text, word }) => (word === null ? text : this.#word(word))),
-    );
-    const mean = percent(answer.probability[0]);
-    part("probability").textContent = `Mean probability of a token: ${mean}. The line below a word is as long as its probability.`;
-    part("cut").hidden = !answer.source_truncated;
-    part("heatmap").parentElement.hidden = !this.aligned;
-    if (this.aligned) this.#heatmap();
-    this.#list(answer);
-    part("result").hidden = false;
-  }
-
-  /** A word of the translation that can be followed. */
-  #word(number) {
-    const word = element("span", this.target[number].text);
-    word.className = "word";
-    word.tabIndex = 0;
-    word.setAttribute("aria-describedby", "readout");
-    word.dataset.target = number;
-    word.style.setProperty("--probability", this.probabilities[number].toFixed(3));
-    return word;
-  }
-
-  #heatmap() {
-    const head = document.createElement("tr");
-    head.append(document.createElement("td"), ...this.source.map(({ text }, j) => heading("col", text, "source", j)));
-    part("heatmap").tHead.replaceChildren(head);
-    const rows = this.target.map(({ text }, i) => {
-      const row = document.createElement("tr");
-      const cells = this.source.map((_, j) => {
-        const weight = this.matrix[i][j];
-        const cell = document.createElement("td");
-        cell.append(element("span", percent(weight)));
-        cell.style.setProperty("--weight", weight.toFixed(3));
-        Object.assign(cell.dataset, { source: j, target: i });
-        return cell;
-      });
-      row.append(heading("row", text, "target", i), ...cells);
-      return row;
-    });
-    part("heatmap").tBodies[0].replaceChildren(...rows);
-  }
-
-  #list(list) {
-    const rows = list.translation.flatMap((text, n) => {
-      if (!list.length[n]) return []; // there are fewer than were asked for
-      const row = document.createElement("tr");
-      const cell = element("td", text);
-      cell.dir = "auto";
-      row.append(cell, element("td", percent(Math.exp(list.log_probability[n]))), element("td", list.score[n].toFixed(2)));
-      return [row];
-    });
-    part("nbest").tBodies[0].replaceChildren(...rows);
-  }
-
-  /** Follow the word of an element: what it looks at, or what looks at it, is marked; null follows nothing. */
-  #follow(at) {
-    const followed = at?.closest("[data-source], [data-target]");
-    if (at && !followed && document.activeElement?.closest(".word")) return; // what has the focus stays followed
-    const number = (each, side) => (each?.dataset[side] === undefined ? null : Number(each.dataset[side]));
-    const [j, i] = [number(followed, "source"), number(followed, "target")];
-    part("result").classList.toggle("following", Boolean(followed));
-    for (const each of part("result").querySelectorAll("[data-source], [data-target]")) {
-      const [source, target] = [number(each, "source"), number(each, "target")];
-      const isIn = (mine, theirs) => theirs === null || mine === null || mine === theirs;
-      const sharesOne = (i !== null && target !== null) || (j !== null && source !== null);
-      each.classList.toggle("followed", Boolean(followed) && sharesOne && isIn(source, j) && isIn(target, i));
-    }
-    part("readout").textContent = followed ? this.#inWords(i, j) : this.#hint;
-  }
-
-  /** “été” looks at “been” 74 %, “has” 12 %. */
-  #inWords(i, j) {
-    if (i !== null && j !== null) return `${quoted(this.target[i].text)} looks at ${quoted(this.source[j].text)}: ${percent(this.matrix[i][j])}.`;
-    if (i === null) {
-      const looking = named(this.target, this.matrix.map((row) => row[j]));
-      return looking ? `${quoted(this.source[j].text)} is looked at by ${looking}.` : `No word looks at ${quoted(this.source[j].text)}.`;
-    }
-    const looks = named([...this.source, { text: "the end" }], this.matrix[i]);
-    const looking = this.aligned ? ` looks at ${looks || "no word in particular"}.` : "";
-    return `${quoted(this.target[i].text)}${looking} Probability ${percent(this.probabilities[i])}.`;
-  }
+export function clear() {
+  part("result").hidden = true;
+  part("result").removeAttribute("aria-busy");
 }
 
-/** “been” 74 %, “has” 12 %: the words of large weights. */
+/** Show what the model answered to a sentence: its row of the outputs of nbest. */
+export function show(answer) {
+  clear();
+  const source = wordsOf(answer.source_tokens);
+  const target = wordsOf(answer.tokens[0]);
+  const matrix = attentionOfWords(answer.alignment[0], source, target);
+  const probabilities = probabilitiesOfWords(target, answer.token_log_probabilities[0]);
+  const words = target.map(({ text }, i) => {
+    const word = element("span", text, { className: "word", tabIndex: 0 });
+    word.setAttribute("aria-describedby", "readout");
+    word.style.setProperty("--probability", probabilities[i].toFixed(3));
+    const looks = named([...source, { text: "the end" }], matrix[i]);
+    Object.assign(word.dataset, { row: i, said: `${quoted(text)}${looks}. Probability ${percent(probabilities[i])}.` });
+    return word;
+  });
+  part("translation").replaceChildren(...withWords(answer.translation[0], words));
+  const mean = percent(answer.probability[0]);
+  part("probability").textContent = `Mean probability of a token: ${mean}. The line below a word is as long as its probability.`;
+  part("cut").hidden = !answer.source_truncated;
+  part("heatmap").parentElement.hidden = !matrix.flat().some((weight) => weight > 0); // of a model without attention
+  heatmap(source, target, matrix);
+  list(answer);
+  follow(null);
+  part("result").hidden = false;
+  part("status").textContent = answer.translation[0] || "no translation";
+}
+
+/** The text with the elements of its words in their places. */
+function withWords(text, words) {
+  const parts = [];
+  let at = 0;
+  for (const word of words) {
+    const found = text.indexOf(word.textContent, at);
+    if (found < 0) continue; // it was written otherwise: the text shows it, it cannot be followed there
+    parts.push(text.slice(at, found), word);
+    at = found + word.textContent.length;
+  }
+  return [...parts, text.slice(at)];
+}
+
+function heatmap(source, target, matrix) {
+  const head = document.createElement("tr");
+  head.append(document.createElement("td"), ...source.map(({ text }) => heading("col", text)));
+  part("heatmap").tHead.replaceChildren(head);
+  const rows = target.map(({ text }, i) => {
+    const cells = source.map((other, j) => {
+      const said = `${quoted(text)} looks at ${quoted(other.text)}: ${percent(matrix[i][j])}`;
+      const cell = element("td", "", { title: said });
+      cell.append(element("span", percent(matrix[i][j])));
+      cell.style.setProperty("--weight", matrix[i][j].toFixed(3));
+      return cell;
+    });
+    const row = document.createElement("tr");
+    row.append(heading("row", text), ...cells);
+    return row;
+  });
+  part("heatmap").tBodies[0].replaceChildren(...rows);
+}
+
+function list(answer) {
+  const rows = answer.translation.flatMap((text, n) => {
+    if (!answer.length[n]) return []; // there are fewer than were asked for
+    const row = document.createElement("tr");
+    row.append(element("td", text, { dir: "auto" }), element("td", percent(Math.exp(answer.log_probability[n]))), element("td", answer.score[n].toFixed(2)));
+    return [row];
+  });
+  part("nbest").tBodies[0].replaceChildren(...rows);
+}
+
+/** Say and mark what the word looks at that is or has this element; null: no word. */
+function follow(at) {
+  const word = at?.closest(".word");
+  part("readout").textContent = word?.dataset.said ?? HINT;
+  const rows = [...part("heatmap").tBodies[0].rows];
+  rows.forEach((row, i) => row.classList.toggle("dimmed", Boolean(word) && i !== Number(word.dataset.row)));
+}
+
+/** looks at “been” 74 %, “has” 12 %: the words of large weights. */
 function named(words, weights) {
-  const large = words.map(({ text }, k) => ({ text, weight: weights[k] ?? 0 })).filter(({ weight }) => weight >= NAMED);
+  const large = words.map(({ text }, k) => ({ text, weight: weights[k] })).filter(({ weight }) => weight >= NAMED);
   large.sort((a, b) => b.weight - a.weight);
-  return large.map(({ text, weight }) => `${quoted(text)} ${percent(weight)}`).join(", ");
+  return large.length ? ` looks at ${large.map(({ text, weight }) => `${quoted(text)} ${percent(weight)}`).join(", ")}` : "";
 }
 
 /** A word between quotes, kept apart from the direction of what stands around it. */
@@ -132,17 +104,12 @@ function quoted(word) {
   return `“\u2068${word}\u2069”`;
 }
 
-function element(name, text) {
-  const made = document.createElement(name);
-  made.textContent = text;
-  return made;
+function element(name, text, properties) {
+  return Object.assign(document.createElement(name), { textContent: text, ...properties });
 }
 
-function heading(scope, text, side, number) {
-  const made = document.createElement("th");
-  made.scope = scope;
-  made.append(element("span", text));
-  made.firstChild.dir = "auto";
-  made.dataset[side] = number;
+function heading(scope, text) {
+  const made = element("th", "", { scope });
+  made.append(element("span", text, { dir: "auto" }));
   return made;
 }

@@ -1,5 +1,5 @@
-"""PredictionService: shapes of answers, and the statuses of what is refused, as
-tensorflow_model_server has them.
+"""gRPC: shapes of answers, and the statuses of what is refused, as tensorflow_model_server has
+them; status of a version, health.
 """
 
 import concurrent.futures
@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from serving.conformance.conftest import refused, spec
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from tensorflow.core.framework.tensor_pb2 import TensorProto
-from tensorflow_serving.apis import get_model_metadata_pb2, predict_pb2
+from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2, predict_pb2
 
 TEXT = {"text": ["a", "é"]}
 X = {"x": np.array([2.0, 4.0], np.float32)}
@@ -39,11 +40,10 @@ def test_the_default_signature_of_the_latest_version_with_values_in_typed_fields
     assert set(predict(TEXT, output_filter=["score"]).outputs) == {"score"}
 
 
-@pytest.mark.parametrize("choice", [{"version": 2}, {}], ids=["version", "latest"])
-def test_which_version_answers(predict, choice):
-    for x in (X["x"], content(X["x"].tobytes(), 2)):
-        answer = predict({"x": x}, signature="half_plus", **choice)
-        assert list(answer.outputs["y"].float_val) == [4.0, 5.0]
+def test_a_version_by_its_number_and_values_as_content(predict):
+    x = content(X["x"].tobytes(), 2)
+    answer = predict({"x": x}, signature="half_plus", version=2)
+    assert list(answer.outputs["y"].float_val) == [4.0, 5.0]
 
 
 def test_every_type_there_and_back(predict):
@@ -148,15 +148,23 @@ def test_metadata(prediction):
     assert set(signature.outputs) == {"translation", "score", "source_truncated"}
 
 
-@pytest.mark.parametrize(
-    "fields, choice, code",
-    [
-        ([], {}, "INVALID_ARGUMENT"),
-        (["weights"], {}, "INVALID_ARGUMENT"),
-        (["signature_def"], {"version": 9}, "NOT_FOUND"),
-    ],
-    ids=["no field", "unknown field", "unknown version"],
-)
-def test_metadata_refused(prediction, fields, choice, code):
-    with refused(code):
-        metadata(prediction, fields, **choice)
+@pytest.mark.parametrize("fields", [[], ["weights"]])
+def test_metadata_refused(prediction, fields):
+    with refused("INVALID_ARGUMENT"):
+        metadata(prediction, fields)
+
+
+def test_status(management):
+    request = get_model_status_pb2.GetModelStatusRequest(model_spec=spec())
+    (row,) = management.GetModelStatus(request, timeout=10).model_version_status
+    available = get_model_status_pb2.ModelVersionStatus.AVAILABLE
+    assert (row.version, row.state, row.status.error_code) == (2, available, 0)
+    request.model_spec.version.value = 9
+    with refused("NOT_FOUND"):
+        management.GetModelStatus(request, timeout=10)
+
+
+def test_health(channel):
+    check = health_pb2_grpc.HealthStub(channel).Check
+    answer = check(health_pb2.HealthCheckRequest(), timeout=10)
+    assert answer.status == health_pb2.HealthCheckResponse.SERVING
