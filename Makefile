@@ -8,7 +8,7 @@ demo: setup
 
 # A test that takes ten minutes hangs: where it stands is printed, and the others go on.
 test: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" --timeout 600 --timeout-method thread
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" --timeout 600 --timeout-method thread
 
 # Format, common mistakes and types; .venv/bin/ruff format . and ruff check --fix . correct most of
 # the first two.
@@ -19,7 +19,7 @@ lint: setup
 
 # With those that take minutes each: long fuzzing, soaks.
 test-all: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Plants sixty known faults one by one; the tests must catch each.
 faults: setup

@@ -7,10 +7,12 @@ use, in tests/serving.
 
 import importlib.metadata
 import inspect
+import sys
 import warnings
 
 import pytest
 
+from rnnsearch_tf.runtime import tensorflow
 from rnnsearch_tf.runtime.backend import keras
 
 
@@ -58,3 +60,11 @@ def test_keras_builds_a_model_by_the_replaced_method():
     for name in ("fit", "evaluate", "train_on_batch", "test_on_batch"):
         code = inspect.unwrap(getattr(keras.Model, name)).__code__
         assert "_maybe_symbolic_build" in code.co_names, says("keras", f"{name} builds otherwise")
+
+
+def test_unused_packages_are_hidden_during_the_import_only(monkeypatch):
+    monkeypatch.setattr(tensorflow, "UNUSED", ["email.mime.audio"])
+    monkeypatch.delitem(sys.modules, "email.mime.audio", raising=False)
+    with tensorflow._fast(), pytest.raises(ImportError):
+        importlib.import_module("email.mime.audio")
+    assert importlib.import_module("email.mime.audio")
