@@ -42,7 +42,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     # before any thread starts, which would take the signal from sigwait
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    # each of many requests on one core: a fifth more of them are answered
+    # one core for each of many requests: 12 to 19 % more of them are answered
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
     import_tensorflow()
     from rnnsearch_tf.extras.server.server import Server

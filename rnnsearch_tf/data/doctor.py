@@ -12,9 +12,9 @@ from rnnsearch_tf.config import UNKNOWN_ID, Config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.pairs import SIDES, Pairs
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files.reading import batches
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text.pipeline import Text, build_texts
-from rnnsearch_tf.files.reading import batches
 
 ENOUGH = 200
 """Pairs from which on a correlation says something."""

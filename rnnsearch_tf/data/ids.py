@@ -26,10 +26,9 @@ from rnnsearch_tf.data.pairs import SIDES, Pair, Pairs
 from rnnsearch_tf.data.variants import variants_of
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import new_folder
-from rnnsearch_tf.files.reading import check_inputs
+from rnnsearch_tf.files.reading import batches, check_inputs
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text.pipeline import Text
-from rnnsearch_tf.files.reading import batches
 
 Key = dict[str, Any]
 """What the ids of a store depend on."""

@@ -21,7 +21,7 @@ def variants_of(pairs: Sequence[Pair], share: float, random: np.random.Generator
     """A share of the pairs in a changed form.
 
     Everyday text has few numbers, too few to learn that they are copied. A tenth as many variants
-    are therefore of pairs that have a number on both sides, each of these at most ten times.
+    are therefore of pairs that have a number on both sides, at most ten of each on average.
 
     Args:
         pairs: (source, target).

@@ -13,14 +13,15 @@ import tensorflow as tf
 from rnnsearch_tf import __version__
 from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.export.check import check_export
-from rnnsearch_tf.export.profile import FILE as PROFILE, Profile, load_profile
+from rnnsearch_tf.export.profile import FILE as PROFILE
+from rnnsearch_tf.export.profile import Profile, load_profile
 from rnnsearch_tf.export.publishing import ABOUT, version_folder
 from rnnsearch_tf.export.signatures import saved_module, signatures_of
 from rnnsearch_tf.export.warmup import sentences_of, write_warmup
 from rnnsearch_tf.export.weights import StoredWeights
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.files.atomic import new_folder, write_file
+from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.functions import TextFunctions

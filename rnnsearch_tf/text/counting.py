@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import tensorflow as tf
 
-from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.files.reading import batches
+from rnnsearch_tf.runtime.progress import progress
 
 Line = str | bytes
 

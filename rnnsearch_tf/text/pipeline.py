@@ -13,7 +13,7 @@ from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, Conf
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
-from rnnsearch_tf.files.reading import read_lines
+from rnnsearch_tf.files.reading import batches, read_lines
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.progress import say
 from rnnsearch_tf.text import subwords
@@ -22,7 +22,6 @@ from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, MARK, SPACE
 from rnnsearch_tf.text.counting import Line, TokenCounts, count_tokens
 from rnnsearch_tf.text.languages import check_segmented
 from rnnsearch_tf.text.moses import detokenize, tokenize
-from rnnsearch_tf.files.reading import batches
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
 _MOST_MARKS = 30

@@ -14,7 +14,6 @@ import sys
 
 import numpy as np
 
-from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, DataConfig
 from rnnsearch_tf.data.corpus import open_corpus, training_files
 from rnnsearch_tf.data.pairs import Pairs
@@ -22,6 +21,7 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.text.pipeline import Text, extend_texts, load_texts
 from rnnsearch_tf.translation.loading import load_run
 

@@ -7,15 +7,14 @@ import os
 import pathlib
 from collections.abc import Iterable, Sequence
 
-from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, load_config
 from rnnsearch_tf.errors import UsageError, UserError, one_line
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import UNREADABLE, Run
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.text.pipeline import Text, load_texts
-
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 """Path of one run folder, or of several."""

@@ -11,13 +11,13 @@ from typing import Any, overload
 
 from rnnsearch_tf.config import ATTENDING, Config, SearchConfig, load_section
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.files.reading import batches
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.search.beam import check_nbest
 from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import Text, list_of_texts
-from rnnsearch_tf.files.reading import batches
 from rnnsearch_tf.translation.functions import INPUTS, TextFunctions
 from rnnsearch_tf.translation.loading import Paths, load_runs
 from rnnsearch_tf.translation.results import (

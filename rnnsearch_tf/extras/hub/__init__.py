@@ -11,8 +11,8 @@ Importing this module registers the classes with Keras, so that
 """
 
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
-from rnnsearch_tf.extras.hub.presets import run_to_preset
 from rnnsearch_tf.extras.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
+from rnnsearch_tf.extras.hub.presets import run_to_preset
 from rnnsearch_tf.extras.hub.seq2seq_lm import RNNSearchSeq2SeqLM
 from rnnsearch_tf.extras.hub.tokenizer import RNNSearchTokenizer
 

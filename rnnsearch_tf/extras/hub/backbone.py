@@ -9,10 +9,10 @@ from typing import Any
 import keras_nlp
 import tensorflow as tf
 
-from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import PAD_ID, load_config
 from rnnsearch_tf.models.build import SYSTEMS
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.runtime.backend import keras
 
 INPUTS = ("encoder_token_ids", "encoder_padding_mask", "decoder_token_ids", "decoder_padding_mask")
 

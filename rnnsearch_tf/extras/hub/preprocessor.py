@@ -9,11 +9,11 @@ import keras_nlp
 import tensorflow as tf
 from keras_nlp.layers import StartEndPacker
 
-from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import END_ID, PAD_ID
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras.hub.backbone import INPUTS, RNNSearchBackbone
 from rnnsearch_tf.extras.hub.tokenizer import RNNSearchTokenizer
+from rnnsearch_tf.runtime.backend import keras
 
 SOURCE_TOKENIZER = "source_tokenizer.json"
 """File of the source tokenizer in a preset; that of the target is keras-nlp's tokenizer.json."""

@@ -6,11 +6,11 @@ import dataclasses
 import os
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.files.atomic import new_folder
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
 from rnnsearch_tf.extras.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
 from rnnsearch_tf.extras.hub.seq2seq_lm import RNNSearchSeq2SeqLM
 from rnnsearch_tf.extras.hub.tokenizer import RNNSearchTokenizer
+from rnnsearch_tf.files.atomic import new_folder
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import load_texts
 

@@ -14,11 +14,11 @@ import keras_nlp
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, load_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
 from rnnsearch_tf.extras.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.translation import Translator
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import keras_nlp
 import tensorflow as tf
 
-from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import END_ID, PAD_ID, load_config
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.text.pipeline import Text, load_text
 
 SIDE = "text"

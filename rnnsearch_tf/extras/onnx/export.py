@@ -22,7 +22,8 @@ from rnnsearch_tf import __version__
 from rnnsearch_tf.config import END_ID, save_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.check import LONG, TRICKY
-from rnnsearch_tf.export.profile import FILE as PROFILE, Profile
+from rnnsearch_tf.export.profile import FILE as PROFILE
+from rnnsearch_tf.export.profile import Profile
 from rnnsearch_tf.export.publishing import version_folder
 from rnnsearch_tf.export.warmup import sentences_of
 from rnnsearch_tf.export.writer import Exported, card, load_for_export
@@ -30,11 +31,11 @@ from rnnsearch_tf.extras.onnx.check import answers, compare
 from rnnsearch_tf.extras.onnx.graph import search_onnx
 from rnnsearch_tf.extras.onnx.weights import store_weights
 from rnnsearch_tf.files.atomic import new_folder
+from rnnsearch_tf.files.reading import batches
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.search.graphs import search_graph
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import Text
-from rnnsearch_tf.files.reading import batches
 from rnnsearch_tf.text.vocabulary import padded
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.loading import Paths
