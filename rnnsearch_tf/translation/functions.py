@@ -97,12 +97,14 @@ class TextFunctions:
         return self._traced[name]
 
     def translate(self, text: tf.Tensor) -> Outputs:
-        """The best translation."""
+        """The best translation, with the probability of every token."""
         source, result, tokens = self._search(text, 1, alignments=False)
         return {
             "translation": self._texts(tokens),
+            "tokens": _joined(tokens),
             "score": result.scores[:, 0],
             "probability": _of_a_token(result)[:, 0],
+            "token_log_probabilities": result.token_log_probabilities[:, 0],
             "finished": result.finished[:, 0],
             "source_truncated": source.truncated,
         }

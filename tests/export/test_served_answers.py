@@ -125,7 +125,7 @@ def test_long_texts_are_cut_and_the_answer_says_so(session):
     assert answer["target_truncated"].tolist() == [False, True]
 
 
-@pytest.mark.parametrize("name", ["nbest", "score", "sample"])
+@pytest.mark.parametrize("name", CONTRACT)
 def test_parts_of_a_request_are_joined_in_their_order(session, name):
     """150 rows are computed in three parts, whose longest texts have different lengths."""
     few = request(name, ["the blue door", "", "a book"])
