@@ -1,7 +1,4 @@
-"""Word alignment: links from attention, error rate.
-
-May import errors, runtime, config and text.
-"""
+"""Word alignment: links from attention, error rate."""
 
 Link = tuple[int, int]
 """(source position, target position), both from 0."""

@@ -1,4 +1,1 @@
-"""The command line: one module for each command.
-
-May import everything.
-"""
+"""The command line: one module for each command."""

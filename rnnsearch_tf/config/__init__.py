@@ -1,7 +1,4 @@
-"""Configurations: declared options, YAML files, shipped recipes.
-
-May import errors and files.
-"""
+"""Configurations: declared options, YAML files, shipped recipes."""
 
 from rnnsearch_tf.config.data_options import DataConfig
 from rnnsearch_tf.config.loading import (

@@ -4,6 +4,4 @@
 storage of the weights; ``writer.py``: from the run folder to ``DIR/N``; ``saved_model.py`` and
 ``check.py``: the check in a fresh process before ``publishing.py`` gives the export its version
 number; ``opening.py``: a Translator of an export.
-
-May import errors, files, runtime, config, runs, text, search and translation.
 """

@@ -1,5 +1,1 @@
-"""What the core does without: Moses files, plots, translation of many files, keras-nlp models, the
-embedded server.
-
-May import the core.
-"""
+"""What the core does without: Moses files, keras-nlp models, ONNX, the server."""

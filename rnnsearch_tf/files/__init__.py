@@ -1,7 +1,4 @@
-"""Text files: read their lines, write results, replace files atomically.
-
-May import errors.
-"""
+"""Text files: read their lines, write results, replace files atomically."""
 
 import os
 

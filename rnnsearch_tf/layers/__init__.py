@@ -1,7 +1,6 @@
 """The layers of the systems, one idea per file. Weights have the letters of the papers.
 
-Those named in ``__all__`` can be called on ``keras.Input``, in a model of one's own. May import
-errors, runtime and config.
+Those named in ``__all__`` can be called on ``keras.Input``, in a model of one's own.
 """
 
 from rnnsearch_tf.layers.attention import BahdanauAttention

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
-from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.runtime.nests import Nest
+from rnnsearch_tf.runtime.backend import Nest, keras
 
 
 def scan(

@@ -1,7 +1,4 @@
-"""The systems of the papers, assembled from the layers.
-
-May import errors, runtime, config, distributed, layers and data.
-"""
+"""The systems of the papers, assembled from the layers."""
 
 from rnnsearch_tf.models.build import build_model
 from rnnsearch_tf.models.loss import TranslationLoss

@@ -19,8 +19,7 @@ from rnnsearch_tf.layers.base import PaperLayer, letters_of
 from rnnsearch_tf.layers.output import OutputMatrix
 from rnnsearch_tf.models.layered import no_alignment
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.runtime.nests import Nest
+from rnnsearch_tf.runtime.backend import Nest, keras
 
 
 class RectifiedLayers(PaperLayer):

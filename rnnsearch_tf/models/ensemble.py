@@ -14,8 +14,7 @@ from rnnsearch_tf.models.scoring import (
     score_targets,
 )
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.runtime.nests import Nest
+from rnnsearch_tf.runtime.backend import Nest, keras
 
 
 class Ensemble:

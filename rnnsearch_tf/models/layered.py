@@ -19,8 +19,7 @@ from rnnsearch_tf.layers.base import letters_of
 from rnnsearch_tf.layers.output import OutputMatrix
 from rnnsearch_tf.layers.recurrent_stack import LayerStates, RecurrentStack
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.runtime.nests import Nest
+from rnnsearch_tf.runtime.backend import Nest, keras
 
 
 class LayeredModel(TranslationModel):

@@ -22,9 +22,8 @@ from rnnsearch_tf.models.loss import TranslationLoss, batch_counts
 from rnnsearch_tf.models.metrics import Perplexity
 from rnnsearch_tf.models.scoring import TargetScores, score_targets
 from rnnsearch_tf.runtime import optimizers  # noqa: F401  registers those of saved models
-from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.runtime.backend import Nest, keras
 from rnnsearch_tf.runtime.keras_internals import BuiltModel
-from rnnsearch_tf.runtime.nests import Nest
 
 Batch: TypeAlias = Mapping[str, tf.Tensor] | tuple[tf.Tensor, tf.Tensor]
 """``source_ids`` [B, J] and ``target_ids`` [B, I], as a dictionary or as a pair."""

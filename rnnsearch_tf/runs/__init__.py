@@ -1,4 +1,1 @@
-"""A trained model on disk (a RUN): paths, weights, the shipped model.
-
-May import errors and files.
-"""
+"""A trained model on disk (a RUN): paths, weights, the shipped model."""

@@ -1,4 +1,1 @@
-"""Beam search and sampling; they use the start and the step of a model, not its class.
-
-May import errors, files, runtime, config and text.
-"""
+"""Beam search and sampling; they use the start and the step of a model, not its class."""

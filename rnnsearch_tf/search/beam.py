@@ -27,7 +27,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.runtime.nests import Nest
+from rnnsearch_tf.runtime.backend import Nest
 
 NO_HYPOTHESIS = -1e9
 """Log-probability and score of an empty place. Finite, so that no arithmetic on it gives NaN."""

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.runtime.nests import Nest
+from rnnsearch_tf.runtime.backend import Nest
 from rnnsearch_tf.search.beam import Model, length_limits
 
 

@@ -1,4 +1,1 @@
-"""Text to tokens to ids and back, in TensorFlow operations, for both training and serving.
-
-May import errors, files, runtime, config and runs.
-"""
+"""Text to tokens to ids and back, in TensorFlow operations, for both training and serving."""

@@ -1,7 +1,4 @@
-"""Load a trained model; translate, score, align and sample text with it.
-
-May import errors, files, runtime, config, runs, text, alignment, search and models.
-"""
+"""Load a trained model; translate, score, align and sample text with it."""
 
 from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation
 from rnnsearch_tf.translation.translator import Translator
