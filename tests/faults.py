@@ -323,7 +323,7 @@ FAULTS = [
         "search/test_system_search.py::test_scores_stop_at_padding",
     ),
     Fault(
-        "training/optimizers.py",
+        "runtime/fused_optimizers.py",
         "Adam's bias correction a step behind",
         "steps = tf.cast(self.iterations + 1, dtype)",
         "steps = tf.cast(self.iterations + 2, dtype)",

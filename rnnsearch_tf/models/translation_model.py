@@ -21,7 +21,7 @@ from rnnsearch_tf.layers.output import word_losses
 from rnnsearch_tf.models.loss import TranslationLoss, batch_counts
 from rnnsearch_tf.models.metrics import Perplexity
 from rnnsearch_tf.models.scoring import TargetScores, score_targets
-from rnnsearch_tf.runtime import optimizers  # noqa: F401  registers those of saved models
+from rnnsearch_tf.runtime import fused_optimizers  # noqa: F401  registers those of saved models
 from rnnsearch_tf.runtime.backend import Nest, keras
 from rnnsearch_tf.runtime.keras_internals import BuiltModel
 

@@ -1,3 +1,3 @@
-"""The surroundings of TensorFlow: its quiet import, progress bars, optional packages, and the parts
-of TensorFlow and Keras that are not public.
+"""The surroundings of TensorFlow: its quiet import, progress bars, optional packages, fused
+optimizers, and the parts of Keras that are not public.
 """

@@ -1,5 +1,6 @@
 """Keras on TensorFlow, checked once. Every module that needs Keras imports it from here."""
 
+import ctypes
 import os
 import sys
 from typing import Any, TypeAlias
@@ -15,6 +16,14 @@ if _backend != "tensorflow":  # which may not even be installed
         f"rnnsearch_tf: expected Keras on its TensorFlow backend, got {_backend!r}; "
         "set KERAS_BACKEND=tensorflow before Python starts"
     )
+
+# Let the C library keep freed memory for the next tensors, in one arena for all threads. glibc
+# returns blocks above 32 MB, such as the logits of a batch, to the system; on some virtual
+# machines, getting them anew took half of the time of an update.
+if _mallopt := getattr(ctypes.CDLL(None), "mallopt", None):  # only glibc has it
+    _mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
+    _mallopt(-4, 0)  # M_MMAP_MAX
+    _mallopt(-8, 1)  # M_ARENA_MAX
 
 import keras  # noqa: E402
 

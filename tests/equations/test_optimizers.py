@@ -9,7 +9,7 @@ import tensorflow as tf
 from reference import optimizers
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import TrainingConfig
-from rnnsearch_tf.runtime import optimizers as rules
+from rnnsearch_tf.runtime import fused_optimizers as rules
 from rnnsearch_tf.training.optimizers import build_optimizer
 
 SHAPES = [(2, 3), (4,), (1, 1)]
