@@ -137,9 +137,9 @@ class RecurrentUnit(PaperLayer):
         n = self.hidden_size
         h = state["state"]
         if self.unit == "gru":
-            total = inputs + context_term
-            z, r = tf.split(tf.sigmoid(total[..., n:] + self.matmul(h, self.U[1:])), 2, axis=-1)
-            candidate = tf.tanh(total[..., :n] + self.matmul(r * h, self.U[0]))
+            candidate, gates = tf.split(inputs + context_term, [n, 2 * n], axis=-1)
+            z, r = tf.split(tf.sigmoid(gates + self.matmul(h, self.U[1:])), 2, axis=-1)
+            candidate = tf.tanh(candidate + self.matmul(r * h, self.U[0]))
             return {"state": h + z * (candidate - h)}
         products = self.matmul(h, self.U) + context_term
         if self.unit == "cho":
