@@ -42,7 +42,7 @@ def pack(run, name, **words):
     save_weights(packed.eight_bit_weights, model.trainable_variables)
     config = load_config(run.config, overrides=["data.folder=null"])
     save_config(config, packed.config)
-    for path in run.text_files():
+    for path in filter(pathlib.Path.exists, [*run.text_files(), run.examples]):
         shutil.copy(path, packed.path / path.name)
     words |= dict(
         model=type(model).__name__,
