@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rnnsearch_tf.config import SPECIAL_TOKENS
-from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.text.characters import WORD_START
 
@@ -39,15 +38,10 @@ def alignment_figure(
         a Figure, which needs no display; a notebook shows it as a picture.
 
     Raises:
-        UserError: matplotlib is missing, or the sizes do not fit.
+        UserError: matplotlib is missing.
     """
     height = len(target_tokens)
     width = len(source_tokens)
-    if np.shape(alignment) != (height, width):
-        raise UserError(
-            f"expected an alignment of {height} target by {width} source tokens, got"
-            f" {np.shape(alignment)}"
-        )
     require("pictures", "matplotlib")
     from matplotlib import rcParams
     from matplotlib.figure import Figure

@@ -32,11 +32,7 @@ def links(alignment: ArrayLike) -> list[Link]:
         >>> links([[0.1, 0.8, 0.1], [0.7, 0.2, 0.1], [0.0, 0.1, 0.9]])
         [(0, 1), (1, 0)]
     """
-    words = np.asarray(alignment, dtype=np.float64)  # [I, J]
-    # [words of target, words of source]
-    words = words[:-1, :-1] if words.ndim == 2 else np.zeros((0, 0))
-    if 0 in words.shape:
-        return []
+    words = np.asarray(alignment, np.float64)[:-1, :-1]  # [words of target, words of source]
     return sorted((int(row.argmax()), i) for i, row in enumerate(words) if row.any())
 
 
@@ -49,12 +45,9 @@ def word_links(
     """The links between the words of a sentence pair.
 
     Args:
-        alignment: float [target tokens + 1, source tokens + 1]; an unfinished hypothesis has no
-            last row.
+        alignment: float [target tokens + 1, source tokens + 1].
         pieces: whether the tokens of the source and of the target are SentencePiece pieces.
     """
-    if len(alignment) == len(target_tokens):
-        alignment = np.pad(alignment, [(0, 1), (0, 0)])
     shares = [
         word_shares(tokens) if is_pieces else None
         for tokens, is_pieces in zip((source_tokens, target_tokens), pieces)
@@ -86,9 +79,9 @@ def word_alignment(
         [(1, 0)]
     """
     weights = np.asarray(alignment, np.float64)
-    if weights.size and source is not None:
+    if source is not None:
         weights = weights @ _with_end(source)
-    if weights.size and target is not None:
+    if target is not None:
         shares = _with_end(target)  # [I, words + 1]
         weights = (shares / shares.sum(axis=0)).T @ weights
     return weights

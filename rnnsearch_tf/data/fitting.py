@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import array
-import json
 import math
 import pathlib
 import re
@@ -76,14 +75,7 @@ def config_for_pairs(
     minutes = check_value("training.maximum_minutes", minutes, "minutes")
     options = fitting_options(as_pairs(pairs), (source_language, target_language), minutes)
     options["data"] |= {"train_source": None, "train_target": None}
-    return load_config(
-        "your-own-text",
-        [
-            f"{section}.{name}={json.dumps(value)}"
-            for section, values in options.items()
-            for name, value in values.items()
-        ],
-    )
+    return load_config("your-own-text", values=options)
 
 
 def configuration(

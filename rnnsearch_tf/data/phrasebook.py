@@ -29,21 +29,11 @@ def phrasebook(size: int, part: str) -> tuple[list[str], list[str]]:
         >>> phrasebook(1, "train")
         (['You wait for her.'], ["Vous l'attendez."])
     """
-    english, french = phrasebook_tokens(size, part)
+    rows = _rows(size, part)
     return (
-        [
-            " ".join(tokens).replace(" 's", "'s").replace(" .", ".").replace(" ?", "?")
-            for tokens in english
-        ],
-        [" ".join(tokens).replace("' ", "'").replace(" .", ".") for tokens in french],
+        [row[0].replace(" 's", "'s").replace(" .", ".").replace(" ?", "?") for row in rows],
+        [row[1].replace("' ", "'").replace(" .", ".") for row in rows],
     )
-
-
-def phrasebook_tokens(size: int, part: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    """The Moses tokens of the English and the French sentences of :func:`phrasebook`."""
-    sides = zip(*(row[:2] for row in _rows(size, part)))
-    english, french = ([tuple(text.split(" ")) for text in side] for side in sides)
-    return english, french
 
 
 def phrasebook_alignments(size: int, part: str) -> list[tuple[Link, ...]]:

@@ -14,7 +14,7 @@ import numpy as np
 from rnnsearch_tf.data.pairs import Pair
 
 _FINAL = re.compile(r"[\s\u00a0\u202f]*[.!?…。！？]+\s*$")
-_NUMBER = re.compile(r"(?<![\d.,])\d+(?![\d.,]*\d)")
+_NUMBER = re.compile(r"(?<![\d.,])[0-9]+(?![\d.,]*\d)")
 
 
 def variants_of(pairs: Sequence[Pair], share: float, random: np.random.Generator) -> list[Pair]:

@@ -84,20 +84,6 @@ def streams(references: References) -> list[list[str]]:
     return [list(lines) for lines in lists]
 
 
-def bleu_of_model(
-    translations: Sequence[str], references: Sequence[str], config: TextConfig
-) -> Score:
-    """BLEU of a model's translations.
-
-    The tokenizer fits the target language. Case is ignored if the model is lowercase.
-
-    Args:
-        translations, references: one line for each sentence.
-        config: options of the target side.
-    """
-    return bleu(translations, references, tokenizer_for(config), config.lowercase)
-
-
 def bleu(
     hypotheses: Sequence[str],
     references: References,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import tensorflow as tf
 
@@ -12,61 +13,41 @@ from rnnsearch_tf.runtime.progress import progress
 
 Line = str | bytes
 
+Tokenizer = Callable[[tf.Tensor], tf.RaggedTensor]
+"""A function string [B] -> RaggedTensor string [B, None]."""
 
-class TokenCounts:
-    """Counts how often each token of a text occurs.
+
+def count_tokens(
+    tokenizers: Sequence[Tokenizer | None], rows: Iterable[Sequence[Line]]
+) -> list[dict[str, int]]:
+    """How often each token of a text occurs: {token: count} for each of its columns.
 
     Args:
-        tokenize: function string [B] -> RaggedTensor string [B, None].
-        most_lines: number of lines to count; None: all.
-
-    Attributes:
-        is_cut: whether the text had more lines.
+        tokenizers: one for each column; None: it is not counted.
+        rows: lines, one for each column; read to the end unless no column is counted.
 
     Example:
-        >>> counts = TokenCounts(tf.strings.split)
-        >>> counts.add(["a b", "b"])
-        >>> counts.total()
-        {'a': 1, 'b': 2}
+        >>> count_tokens([tf.strings.split], [["a b"], ["b"]])
+        [{'a': 1, 'b': 2}]
     """
-
-    def __init__(
-        self, tokenize: Callable[[tf.Tensor], tf.RaggedTensor], most_lines: int | None = None
-    ) -> None:
-        @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.string)])
-        def distinct(texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            words, _, counts = tf.unique_with_counts(tokenize(texts).flat_values, tf.int64)
-            return words, counts
-
-        self._distinct = distinct
-        self._counts: collections.Counter[bytes] = collections.Counter()
-        self.most_lines = most_lines
-        self.is_cut = False
-        self._lines_left = most_lines
-
-    def add(self, lines: Sequence[Line]) -> None:
-        """Count the tokens of some lines."""
-        if self._lines_left is not None:
-            self.is_cut |= len(lines) > self._lines_left
-            lines = lines[: self._lines_left]
-            self._lines_left -= len(lines)
-        if lines:
-            words, counts = self._distinct(tf.constant(lines, tf.string))
-            for word, count in zip(words.numpy().tolist(), counts.numpy().tolist()):
-                self._counts[word] += count
-
-    def total(self) -> dict[str, int]:
-        """The counts by token."""
-        return {word.decode("utf-8"): count for word, count in self._counts.items()}
+    counters: list[collections.Counter[bytes]] = [collections.Counter() for _ in tokenizers]
+    columns = [tokenize and _distinct(tokenize) for tokenize in tokenizers]
+    if any(columns):
+        for batch in batches(progress(rows, doing="reading the training text", unit="lines")):
+            for distinct, counter, lines in zip(columns, counters, zip(*batch)):
+                if distinct:
+                    words, numbers = distinct(tf.constant(lines, tf.string))
+                    for word, number in zip(words.numpy().tolist(), numbers.numpy().tolist()):
+                        counter[word] += number
+    return [{word.decode("utf-8"): n for word, n in counter.items()} for counter in counters]
 
 
-def count_tokens(counts: Sequence[TokenCounts | None], pairs: Iterable[tuple[Line, Line]]) -> None:
-    """Count the tokens of (source, target) lines: of each side, or of one whose counts are not
-    None. The pairs are read to their end, unless no side is counted.
-    """
-    if not any(counts):
-        return
-    for batch in batches(progress(pairs, doing="reading the training text", unit="pairs")):
-        for count, lines in zip(counts, zip(*batch)):
-            if count:
-                count.add(lines)
+def _distinct(tokenize: Tokenizer) -> Callable[[tf.Tensor], tuple[Any, Any]]:
+    """A function string [B] → (distinct tokens, their counts)."""
+
+    @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.string)])
+    def distinct(texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        words, _, counts = tf.unique_with_counts(tokenize(texts).flat_values, tf.int64)
+        return words, counts
+
+    return distinct

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import pathlib
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,13 +12,11 @@ from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, Conf
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
-from rnnsearch_tf.files.reading import batches, read_lines
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.runtime.progress import say
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.casing import lower
 from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, MARK, SPACE
-from rnnsearch_tf.text.counting import Line, TokenCounts, count_tokens
+from rnnsearch_tf.text.counting import Line, Tokenizer, count_tokens
 from rnnsearch_tf.text.languages import check_segmented
 from rnnsearch_tf.text.moses import detokenize, tokenize
 from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -202,7 +199,7 @@ def list_of_texts(texts: Iterable[Line], name: str) -> list[Line]:
     return texts
 
 
-def build_text(config: TextConfig, training: AnyPath | Iterable[str]) -> Text:
+def build_text(config: TextConfig, training: Iterable[Line]) -> Text:
     """Build the text handling of one side from its training text.
 
     With ``config.vocabulary``, a vocabulary file or a SentencePiece model, the training text is not
@@ -210,20 +207,14 @@ def build_text(config: TextConfig, training: AnyPath | Iterable[str]) -> Text:
 
     Args:
         config: TextConfig of the side.
-        training: path of a line file (plain or gzip, streamed), or an iterable of str.
+        training: its lines.
 
     Raises:
         UserError: a file is missing, malformed or empty, or the package sentencepiece is missing.
     """
-    where = "training text"
-    if isinstance(training, (str, os.PathLike)):
-        where = str(training)
-        training = read_lines(training)
-    counts = None if config.vocabulary else _token_counts(config)
-    if counts:
-        for batch in batches(training):
-            counts.add(batch)
-    return _text_of_counts(config, counts, where)
+    tokenizer = None if config.vocabulary else _tokenizer(config)
+    (counts,) = count_tokens([tokenizer], ((line,) for line in training))
+    return _text_of_counts(config, counts, "training text")
 
 
 def build_texts(config: Config, pairs: Iterable[tuple[Line, Line]]) -> list[Text]:
@@ -235,13 +226,10 @@ def build_texts(config: Config, pairs: Iterable[tuple[Line, Line]]) -> list[Text
     Returns:
         [source Text, target Text].
     """
-    configs = config.source, config.target
-    counts = [None if each.vocabulary else _token_counts(each) for each in configs]
-    count_tokens(counts, pairs)
-    return [
-        _text_of_counts(each, count, f"{side} training text")
-        for side, each, count in zip(("source", "target"), configs, counts)
-    ]
+    sides = config.source, config.target
+    counts = count_tokens([None if side.vocabulary else _tokenizer(side) for side in sides], pairs)
+    names = "source training text", "target training text"
+    return [_text_of_counts(*of_side) for of_side in zip(sides, counts, names)]
 
 
 def extend_texts(
@@ -259,9 +247,8 @@ def extend_texts(
         [source Text, target Text]; without the option ``vocabulary``, the option
         ``vocabulary_size`` has grown to the number of entries.
     """
-    counts = [_token_counts(text.config) for text in texts]
-    count_tokens(counts, pairs)
-    return [_extended(text, count.total(), number) for text, count in zip(texts, counts)]
+    counts = count_tokens([_tokenizer(text.config) for text in texts], pairs)
+    return [_extended(text, count, number) for text, count in zip(texts, counts)]
 
 
 def load_text(folder: AnyPath, side: str, config: TextConfig) -> Text:
@@ -334,10 +321,9 @@ def _prepare(texts: tf.Tensor, config: TextConfig) -> tf.Tensor:
     return lower(texts) if config.lowercase else texts
 
 
-def _token_counts(config: TextConfig) -> TokenCounts:
-    """TokenCounts of words; of strings between spaces for SentencePiece."""
-    most_lines = subwords.MOST_LINES if config.tokenization == "sentencepiece" else None
-    return TokenCounts(lambda texts: _tokenize(texts, config), most_lines)
+def _tokenizer(config: TextConfig) -> Tokenizer:
+    """Into words; for SentencePiece into strings between spaces."""
+    return lambda texts: _tokenize(texts, config)
 
 
 def _extended(text: Text, counts: Mapping[str, int], number: int) -> Text:
@@ -355,22 +341,20 @@ def _extended(text: Text, counts: Mapping[str, int], number: int) -> Text:
     return Text(config, vocabulary, model)
 
 
-def _text_of_counts(config: TextConfig, counts: TokenCounts | None, where: str) -> Text:
-    """Build a Text from counts of the training text, or, if they are None, from the vocabulary that
-    the configuration names.
+def _text_of_counts(config: TextConfig, counts: Mapping[str, int], where: str) -> Text:
+    """Build a Text from counts of the training text, or from the vocabulary that the configuration
+    names.
     """
+    ready = config.vocabulary
     if config.tokenization != "sentencepiece":
-        if counts is None:
-            return Text(config, Vocabulary.load(config.vocabulary or ""))
-        return Text(config, Vocabulary.build(counts.total(), config.vocabulary_size, where))
-    if counts is None:
-        where = config.vocabulary or ""
-        model = _read_model(where)
-    else:
-        if counts.is_cut:
-            say(f"{where}: only its first {counts.most_lines:,} lines are used to learn subwords")
-        model = subwords.train(counts.total(), config.vocabulary_size, where)
-    return Text(config, Vocabulary(subwords.Subwords(model, where).pieces), model)
+        return Text(
+            config,
+            Vocabulary.load(ready)
+            if ready
+            else Vocabulary.build(counts, config.vocabulary_size, where),
+        )
+    model = _read_model(ready) if ready else subwords.train(counts, config.vocabulary_size, where)
+    return Text(config, Vocabulary(subwords.Subwords(model, ready or where).pieces), model)
 
 
 def _read_model(path: AnyPath) -> bytes:

@@ -97,7 +97,7 @@ class Vocabulary(tf.Module):
         Order: the special tokens, then by falling frequency, then by code points.
 
         Args:
-            counts: counts of the tokens, see :class:`~rnnsearch_tf.text.counting.TokenCounts`.
+            counts: counts of the tokens.
             size: most entries, including the special tokens.
             where: name of the text in errors.
 

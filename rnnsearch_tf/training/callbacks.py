@@ -34,15 +34,9 @@ BATCHES_BEFORE_TIME_LEFT = 20
 class FiniteGradient(keras.callbacks.Callback):
     """Stops at a loss or a gradient that is not finite: the weights are of no more use."""
 
-    def __init__(self, config: TrainingConfig) -> None:
-        super().__init__()
-        self.config = config
-
     def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
         values = {name: (logs or {})[name] for name in ("loss", "gradient_norm")}
-        if self.config.non_finite_gradient == "error" and not all(
-            map(math.isfinite, values.values())
-        ):
+        if not all(map(math.isfinite, values.values())):
             found = ", ".join(f"{name} {value}" for name, value in values.items())
             raise UserError(
                 f"training: expected a finite gradient, got {found}; set a lower"

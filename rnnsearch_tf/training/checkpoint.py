@@ -14,7 +14,6 @@ import signal
 import threading
 import time
 import zipfile
-from types import TracebackType
 from typing import Any
 
 from rnnsearch_tf.config import Config
@@ -93,12 +92,7 @@ class Checkpoints(keras.callbacks.Callback):
             self._old_handlers = {number: signal.signal(number, self._handle) for number in SIGNALS}
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for number, handler in self._old_handlers.items():
             signal.signal(number, handler)
 

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.evaluation.bleu import bleu_of_model
+from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.backend import keras
@@ -73,13 +73,13 @@ class Development(keras.callbacks.Callback):
         """Score the current weights, and keep them if they are the best so far."""
         state = self.state
         state.evaluated = state.batches
+        if self.sentences is None:
+            self.run.write_weights(self.model)
+            return
         if self.settings.average:
             self.run.write_weights(self.model, self.run.weights_after(state.batches))
             for old in self.run.evaluated_weights()[: -self.settings.average]:
                 old.unlink()
-        if self.sentences is None:
-            self.run.write_weights(self.model)
-            return
         if self.score_weights(f"after {state.batches} batches, {state.seconds / 60:.1f} min"):
             state.evaluations_since_best = 0
         else:
@@ -146,7 +146,8 @@ class Development(keras.callbacks.Callback):
         sources, references = self.sentences or ((), ())
         translations = self.translator.translate(list(sources), beam_size=1)
         config = self.translator.config.target
-        return bleu_of_model([t.text for t in translations], references, config).score
+        texts = [translation.text for translation in translations]
+        return bleu(texts, references, tokenizer_for(config), config.lowercase).score
 
     def _loss(self) -> float:
         """Mean negative log-likelihood per target token in nats, including end symbols, without

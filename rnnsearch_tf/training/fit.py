@@ -233,7 +233,7 @@ def _run(
     development = Development(run, model, state, translator, read_development(run), progress)
     checkpoints = Checkpoints(run, model, state, config)
     all_callbacks = [
-        FiniteGradient(settings),
+        *([FiniteGradient()] if settings.non_finite_gradient == "error" else []),
         TrainingSchedule(settings, state),
         progress,
         development,

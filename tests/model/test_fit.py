@@ -133,7 +133,7 @@ def test_a_model_of_nan_is_evaluated_as_nan():
 
 
 def test_a_gradient_that_is_not_finite_stops_a_training():
-    finite = FiniteGradient(TrainingConfig())
+    finite = FiniteGradient()
     with pytest.raises(UserError, match="training: expected a finite gradient, got loss nan"):
         broken().fit(dataset([PAIRS]), callbacks=[finite], verbose=0)
 

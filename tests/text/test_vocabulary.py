@@ -8,22 +8,20 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.text.counting import TokenCounts
+from rnnsearch_tf.text.counting import count_tokens
 from rnnsearch_tf.text.pipeline import Text, build_text, extend_texts
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
 SPECIALS = ["<pad>", "</s>", "<unk>"]
 
 
-def counted(lines, **options):
-    counts = TokenCounts(tf.strings.split, **options)
-    for begin in range(0, len(lines), 7):
-        counts.add(lines[begin : begin + 7])
+def counted(lines):
+    (counts,) = count_tokens([tf.strings.split], [(line,) for line in lines])
     return counts
 
 
 def build(lines, size=100):
-    return Vocabulary.build(counted(lines).total(), size).tokens
+    return Vocabulary.build(counted(lines), size).tokens
 
 
 def test_counts_are_those_of_a_dictionary():
@@ -31,10 +29,7 @@ def test_counts_are_those_of_a_dictionary():
     lines = [
         " ".join(f"w{number}é" for number in generator.zipf(1.5, 20) % 900) for _ in range(300)
     ]
-    assert counted(lines).total() == collections.Counter(" ".join(lines).split())
-    some = counted(lines, most_lines=100)
-    assert some.total() == collections.Counter(" ".join(lines[:100]).split())
-    assert some.is_cut and not counted(lines, most_lines=300).is_cut
+    assert counted(lines) == collections.Counter(" ".join(lines).split())
 
 
 def test_order_is_specials_then_frequency_then_code_point():
@@ -87,11 +82,9 @@ def test_a_bad_file_is_named_with_its_line(tmp_path, content, place):
 
 
 @pytest.mark.parametrize("tokenization", ["moses", "sentencepiece"])
-def test_text_without_words_is_refused(tmp_path, tokenization):
-    path = tmp_path / "train.txt"
-    path.write_text("\n \n")
-    with pytest.raises(UserError, match="train.txt: expected text, got no words"):
-        build_text(TextConfig(tokenization=tokenization), path)
+def test_text_without_words_is_refused(tokenization):
+    with pytest.raises(UserError, match="training text: expected text, got no words"):
+        build_text(TextConfig(tokenization=tokenization), ["", " "])
 
 
 def test_the_size_that_was_asked_for_grows_with_new_words_but_not_beside_a_ready_vocabulary():

@@ -125,7 +125,7 @@ def scripted_bleu(monkeypatch, untranslated):
 
         monkeypatch.setattr("rnnsearch_tf.training.fit.Development", Spy)
         monkeypatch.setattr(
-            "rnnsearch_tf.evaluation.bleu.bleu",
+            "rnnsearch_tf.training.development.bleu",
             lambda *_: types.SimpleNamespace(score=next(scores)),
         )
         return seen
@@ -198,7 +198,7 @@ def test_the_best_loss_of_a_language_model_is_its_own(tmp_path):
     compile_model(model, settings)
     pairs = list(open_corpus(settings, "development"))[:3]
     ids = [text.encode(tf.constant(side)).to_tensor() for text, side in zip(texts, zip(*pairs))]
-    dataset = tf.data.Dataset.from_tensors(tuple(ids))
+    dataset = tf.data.Dataset.from_tensors(dict(zip(("source_ids", "target_ids"), ids)))
     found = model.evaluate(dataset, verbose=0, return_dict=True)["loss"]
     assert found == pytest.approx(summary["best_loss"], rel=1e-5)
 
