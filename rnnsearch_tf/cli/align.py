@@ -27,7 +27,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     files = (arguments.source, arguments.target)
-    check_inputs(files)
+    check_inputs(files, arguments.output)
     with open_output(arguments.output) as write:
         translator = shared.load_translator(arguments)
         translator.require_attention("align")

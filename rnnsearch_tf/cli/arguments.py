@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.files.reading import check_inputs, read_batches
@@ -57,8 +57,14 @@ def add_number(
     limits = f", at least {minimum}" if maximum == math.inf else f" from {minimum} to {maximum}"
     if default is not None:
         meaning += " (default: %(default)s)"
-    kind = number(f"a whole number{limits}", lambda value: minimum <= value <= maximum, int)
-    parser.add_argument(flag, type=kind, default=default, metavar="N", help=meaning)
+
+    def read(text: str) -> int:
+        value = int(text) if text.isdecimal() else -1
+        if not minimum <= value <= maximum:
+            raise argparse.ArgumentTypeError(f"expected a whole number{limits}, got {text!r}")
+        return value
+
+    parser.add_argument(flag, type=read, default=default, metavar="N", help=meaning)
 
 
 def add_beam_size(parser: argparse.ArgumentParser) -> None:
@@ -86,29 +92,6 @@ def add_pair(parser: argparse.ArgumentParser) -> None:
     """Add two parallel files."""
     parser.add_argument("source", metavar="SOURCE", help="source sentences, UTF-8, plain or gzip")
     parser.add_argument("target", metavar="TARGET", help="target sentences, as many lines")
-
-
-def number(
-    expected: str, is_valid: Callable[[Any], bool], kind: Callable[[str], Any] = float
-) -> Callable[[str], Any]:
-    """The argparse `type` of a number.
-
-    Args:
-        expected: description of a valid number, for error messages.
-        is_valid: tells whether a number is valid.
-        kind: float or int.
-    """
-
-    def read(text: str) -> Any:
-        try:
-            value = kind(text)
-        except ValueError:
-            value = math.nan
-        if not is_valid(value):
-            raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}")
-        return value
-
-    return read
 
 
 def input_batches(files: Sequence[str], size: int) -> Iterator[list[str]]:

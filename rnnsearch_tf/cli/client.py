@@ -12,13 +12,14 @@ another: --server ipv4:10.0.0.5:8500,10.0.0.6:8500, or dns:///NAME:8500 where NA
 of all of them.
 """
 
-import math
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.writing import open_output
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
+
+REQUESTS_AT_ONCE = 4
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -30,21 +31,10 @@ def arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--model-name", required=True, metavar="NAME", help="the served model")
     shared.add_number(parser, "--model-version", "version of the model (default: the latest)")
-    parser.add_argument(
-        "--signature",
-        default="serving_default",
-        metavar="S",
-        help="signature of the model (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--deadline",
-        type=shared.number("seconds above 0", lambda seconds: 0 < seconds < math.inf),
-        default="60",
-        metavar="SECONDS",
-        help="time limit of a request, with its retries (default: %(default)s)",
+    shared.add_number(
+        parser, "--deadline", "time limit of a request, with its retries, in seconds", default=60
     )
     shared.add_number(parser, "--batch-size", "maximum number of lines in a request", default=32)
-    shared.add_number(parser, "--concurrency", "requests in flight at once", default=4)
     parser.add_argument(
         "--tls-ca", metavar="F", help="use TLS; certificate authority of the server, PEM"
     )
@@ -80,10 +70,9 @@ def run(arguments: Namespace) -> None:
         arguments.server,
         arguments.model_name,
         version=arguments.model_version,
-        signature=arguments.signature,
         deadline=arguments.deadline,
         credentials=credentials,
     )
     with open_output(arguments.output) as write, client:
-        for lines in client.translate_batches(texts, arguments.concurrency):
-            write(line.text for line in lines)
+        for translations in client.translate_batches(texts, REQUESTS_AT_ONCE):
+            write(translations)

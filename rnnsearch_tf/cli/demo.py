@@ -6,7 +6,6 @@ model, serves it, and queries it over gRPC. An interrupted demo is resumed. Any 
 DIR is left untouched.
 """
 
-import pathlib
 import shlex
 import socket
 import subprocess
@@ -72,13 +71,16 @@ def _serve(run: Run) -> int:
     words += ["--port", port]
     print(f"\n$ rnnsearch {shlex.join(words)} &", flush=True)
     program = [sys.executable, "-m", "rnnsearch_tf", *words, "--rest-api-port", "0"]
-    with subprocess.Popen(program, stderr=subprocess.DEVNULL) as server:
+    server = subprocess.Popen(program, stderr=subprocess.DEVNULL)
+    try:
         code = _show(
             "client", "--server", f"127.0.0.1:{port}", "--model-name", "demo", run.examples
         )
+    finally:
         server.terminate()
+        server.wait()
     if not code:
-        print(f"\nThe pictures are in {pathlib.Path(run) / 'attention'}. Your turn, for example:")
+        print(f"\nThe pictures are in {run.path / 'attention'}. Your turn, for example:")
         print(f"  echo 'My sister sells an old book.' | rnnsearch translate --model {run}")
         print("  rnnsearch init mine --source F --target F")
     return code

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files.reading import read_lines, read_pairs
+from rnnsearch_tf.files.reading import batches, check_inputs, read_lines, read_pairs
 from rnnsearch_tf.files.writing import open_output
 from rnnsearch_tf.runtime.progress import progress
 
@@ -66,18 +66,28 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
+    check_inputs([arguments.source, *arguments.reference], arguments.output)
     sources, *references = _read(arguments)
     with open_output(arguments.output or os.devnull) as write:  # before the model is loaded
         translator = shared.load_translator(arguments)
-        if arguments.tokenized:
-            _check_words(translator.config.target)
+        from rnnsearch_tf.evaluation.bleu import tokenizer_for
+
+        tokenize = tokenizer_for(translator.target_text.config) if arguments.tokenized else "13a"
+        if tokenize != "13a":
+            raise UsageError(
+                "--tokenized: expected a target with spaces between its words, got"
+                f" {translator.config.target.language!r}; leave it out, the other BLEU is of"
+                " characters"
+            )
         if translator.config.target.lowercase and not arguments.lowercase:
             log.warning(
                 "warning: the model writes lower case and the scores are cased; --lowercase ignores"
                 " case"
             )
         changes = {"beam_size": arguments.beam_size} if arguments.beam_size else {}
-        translations = _translated(translator, sources, changes)
+        at_once = BATCHES_AT_ONCE * translator.config.search.batch_size
+        read = batches(progress(sources, doing="translating"), at_once)
+        translations = [each for texts in read for each in translator.translate(texts, **changes)]
         write(translation.text for translation in translations)
     report = _report(translator, translations, references, arguments)
     with open_output() as write:
@@ -92,33 +102,6 @@ def _read(arguments: Namespace) -> Iterator[list[str]]:
     yield sources
     for path in arguments.reference:
         yield [reference for _, reference in read_pairs(arguments.source, path)]
-
-
-def _check_words(config):
-    """Refuse tokens of SentencePiece text that Moses's rules do not cut into words."""
-    from rnnsearch_tf.evaluation.bleu import tokenizer_for
-
-    if config.tokenization == "sentencepiece" and tokenizer_for(config) != "13a":
-        raise UsageError(
-            "--tokenized: expected a target with spaces between its words, got"
-            f" {config.language!r} with SentencePiece; leave it out, the other BLEU is of"
-            " characters"
-        )
-
-
-def _translated(
-    translator: Translator, sources: Sequence[str], changes: Mapping[str, Any]
-) -> list[Translation]:
-    """Translate all sources, many batches at a time: that shows progress, and batches sentences of
-    similar length.
-    """
-    at_once = BATCHES_AT_ONCE * translator.config.search.batch_size
-    translations: list[Translation] = []
-    with progress(doing="translating", total=len(sources)) as bar:
-        for start in range(0, len(sources), at_once):
-            translations += translator.translate(sources[start : start + at_once], **changes)
-            bar.update(len(translations) - bar.n)
-    return translations
 
 
 def _report(

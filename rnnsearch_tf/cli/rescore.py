@@ -41,7 +41,7 @@ def run(arguments: Namespace) -> None:
             "expected --source SOURCE NBEST, or --phrase-table IN OUT, got"
             f" {'--source and ' if arguments.source else ''}{len(files)} file(s)"
         )
-    check_inputs(files[:1])
+    check_inputs(files[:1], *files[1:])
     with open_output(files[1] if arguments.phrase_table else None) as write:
         for lines in progress(_rescored(arguments), doing="rescoring", unit="blocks"):
             write(lines)

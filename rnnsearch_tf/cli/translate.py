@@ -62,7 +62,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     _check(arguments)
-    check_inputs(arguments.files)
+    check_inputs(arguments.files, arguments.output)
     search = {"nbest": arguments.n_best}
     search |= {"beam_size": arguments.beam_size} if arguments.beam_size else {}
     search |= {"replace_unknown": True} if arguments.replace_unknown else {}

@@ -28,7 +28,7 @@ from typing import Any
 
 import yaml
 
-from rnnsearch_tf.config.option import Section, check_field
+from rnnsearch_tf.config.option import check_field
 from rnnsearch_tf.config.options import Config
 from rnnsearch_tf.errors import UsageError, one_line
 from rnnsearch_tf.files import AnyPath
@@ -73,15 +73,17 @@ def load_section(
 ) -> SectionT:
     """Read a dataclass of options, such as `default`, as :func:`load_config` does."""
     layers = _read_with_bases(path) if path is not None else []
-    layers += [("configuration", dict(_flat(values)))] if values else []
+    given = layers[-1:] + ([("configuration", dict(_flat(values)))] if values else [])
+    layers = layers[:-1] + given
     changes = [(f"--set {text}", dict(_flat(_parsed(text)))) for text in overrides]
     if isinstance(default, Config):
-        _check_system(layers[-1:], layers)
-        _check_system(changes, layers + changes)
+        system = default.model.system
+        _check_system(given, layers, system)
+        _check_system(changes, layers + changes, system)
     return _changed(default, layers + changes)
 
 
-def save_config(config: Section, path: AnyPath) -> None:
+def save_config(config: Any, path: AnyPath) -> None:
     """Write the effective configuration, or another dataclass of options; loading the file gives an
     equal one.
     """
@@ -216,9 +218,9 @@ def _merged(layers: Sequence[Layer]) -> dict[str, tuple[str, Any]]:
     return {name: (where, value) for where, values in layers for name, value in values.items()}
 
 
-def _check_system(given: Sequence[Layer], layers: Sequence[Layer]) -> None:
+def _check_system(given: Sequence[Layer], layers: Sequence[Layer], default: str) -> None:
     """Refuse given values of options that the system, which all layers decide, does not have."""
-    _, system = _merged(layers).get("model.system", ("", Config().model.system))
+    _, system = _merged(layers).get("model.system", ("", default))
     values = _merged(given)
     for name, (_, field) in _options(Config).items():
         systems = field.metadata["systems"]
@@ -234,10 +236,12 @@ def _changed(default: SectionT, layers: Sequence[Layer]) -> SectionT:
     """The dataclass `default` with the values of the layers, every name and value checked."""
     options = _options(typing.cast(type, type(default)))
     sections = {name.partition(".")[0] for name in options if "." in name}
-    checked = {}
+    checked: dict[str, dict[str, Any]] = {}
     for name, (where, value) in _merged(layers).items():
         if name in options:
-            checked[name] = check_field(value, *options[name], f"{where}: {name}")
+            section, _, key = name.rpartition(".")
+            value = check_field(value, *options[name], f"{where}: {name}")
+            checked.setdefault(section, {})[key] = value
         elif name not in sections:
             hint = _hint(name, [*options, *sections])
             raise UsageError(f"{where}: {name}: unknown option; {hint}")
@@ -246,23 +250,12 @@ def _changed(default: SectionT, layers: Sequence[Layer]) -> SectionT:
                 f"{where}: {name}: expected a section of `key: value` lines, got {value!r}"
             )
     try:
-        return _replaced(default, checked)
+        own = checked.pop("", {})
+        for section, values in checked.items():
+            own[section] = dataclasses.replace(getattr(default, section), **values)
+        return typing.cast(SectionT, dataclasses.replace(typing.cast(Any, default), **own))
     except UsageError as error:  # two options that do not go together
         raise UsageError(f"{layers[-1][0]}: {error}") from None
-
-
-def _replaced(default: SectionT, values: Mapping[str, Any]) -> SectionT:
-    """The dataclass with other values, by dotted names."""
-    own: dict[str, Any] = {}
-    below: dict[str, dict[str, Any]] = {}
-    for name, value in values.items():
-        section, dot, rest = name.partition(".")
-        if dot:
-            below.setdefault(section, {})[rest] = value
-        else:
-            own[name] = value
-    own |= {name: _replaced(getattr(default, name), below[name]) for name in below}
-    return typing.cast(SectionT, dataclasses.replace(typing.cast(Any, default), **own))
 
 
 def _hint(name: str, names: Sequence[str]) -> str:

@@ -15,9 +15,6 @@ from typing import Any
 
 from rnnsearch_tf.errors import UsageError
 
-Section = Any
-"""A dataclass of options, or an instance of it."""
-
 LIMITS = {
     "minimum": (operator.ge, "at least"),
     "maximum": (operator.le, "at most"),

@@ -321,10 +321,6 @@ class TrainingConfig:
         1234, "seed of initialization, shuffling and dropout", minimum=0, maximum=2**32 - 1
     )
 
-    def __post_init__(self) -> None:
-        if self.average == 1:
-            raise UsageError("training.average: expected 0, or 2 or more, got 1; raise it")
-
 
 @dataclasses.dataclass(frozen=True)
 class SearchConfig:
@@ -367,14 +363,6 @@ class SearchConfig:
     )
     batch_size: int = option(64, "sentences translated at once", unit="sentences", minimum=1)
 
-    def __post_init__(self) -> None:
-        if self.minimum_length_ratio > self.maximum_length_ratio:
-            raise UsageError(
-                "search.minimum_length_ratio: expected at most search.maximum_length_ratio ="
-                f" {self.maximum_length_ratio:g}, got {self.minimum_length_ratio:g}, which leaves"
-                " no step for the end symbol; lower it"
-            )
-
 
 @dataclasses.dataclass(frozen=True)
 class Config:
@@ -388,6 +376,9 @@ class Config:
     search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
 
     def __post_init__(self) -> None:
+        if self.model.system not in ATTENDING:
+            search = dataclasses.replace(self.search, replace_unknown=False)
+            object.__setattr__(self, "search", search)
         training = self.training
         if training.schedule == "cosine" and not (
             training.maximum_updates or training.maximum_minutes

@@ -7,10 +7,8 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from rnnsearch_tf.config import Config, SearchConfig, TextConfig
-from rnnsearch_tf.errors import UsageError, UserError, one_line
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.profile import read_profile
 from rnnsearch_tf.export.publishing import exported_version, read_about
 from rnnsearch_tf.export.saved_model import SavedModel
@@ -75,13 +73,7 @@ class ExportedTranslator(Translator):
         self.config = Config(source=source, target=target, search=self.profile.search)
         self.has_attention = about["attention"]
         self.maximum_lengths = self.profile.maximum_lengths
-        try:
-            self._model = SavedModel(folder)
-        except Exception as error:  # TensorFlow raises many types
-            raise UserError(
-                f"{folder}: expected a complete SavedModel, got one that does not load"
-                f" ({one_line(error)}); export it again"
-            ) from None
+        self._model = SavedModel(folder)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("model", "source_text", "target_text"):
@@ -116,7 +108,4 @@ class ExportedTranslator(Translator):
                 f"{self.folder}: expected a model exported with signature {name}, got one with"
                 f" {', '.join(self.profile.signatures)}; export it again with --set signatures=[…]"
             )
-        kinds = {"seed": np.int64, "temperature": np.float32}
-        return self._model(
-            name, **{key: np.array(rows, kinds.get(key, object)) for key, rows in inputs.items()}
-        )
+        return self._model(name, **inputs)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from rnnsearch_tf.errors import UserError, one_line
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 Request = tuple[str, Mapping[str, Sequence[Any]]]
@@ -32,6 +33,9 @@ class SavedModel:
     Attributes:
         signatures: {name: SignatureDef}.
 
+    Raises:
+        UserError: it does not load.
+
     Example::
 
         SavedModel("served/1")("translate", text=["the red car"])["translation"]
@@ -45,8 +49,14 @@ class SavedModel:
         # outside of functions there is nothing to optimize, but it takes half a second
         settings.graph_options.rewrite_options.disable_meta_optimizer = True
         self._session = tf.compat.v1.Session(graph=tf.Graph(), config=settings)
-        with self._session.graph.as_default():
-            graph = tf.compat.v1.saved_model.load(self._session, ["serve"], str(folder))
+        try:
+            with self._session.graph.as_default():
+                graph = tf.compat.v1.saved_model.load(self._session, ["serve"], str(folder))
+        except Exception as error:  # TensorFlow raises many types
+            raise UserError(
+                f"{folder}: expected a complete SavedModel, got one that does not load"
+                f" ({one_line(error)}); export it again"
+            ) from None
         self.signatures = dict(graph.signature_def)
 
     def __call__(self, signature: str, **inputs: Any) -> dict[str, np.ndarray]:

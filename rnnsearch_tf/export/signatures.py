@@ -21,12 +21,9 @@ def saved_module(functions: TextFunctions, weights: StoredWeights) -> tf.Module:
     themselves: they hold the Keras model, which must not be saved.)
     """
     module = tf.Module(name="translation")
-    for name, part in (
-        ("weights", weights),
-        ("source_text", functions.source_text),
-        ("target_text", functions.target_text),
-    ):
-        setattr(module, name, part)
+    module.weights = weights
+    module.source_text = functions.source_text
+    module.target_text = functions.target_text
     return module
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import pathlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -89,7 +89,7 @@ def export_model(
         compared = check_export(folder, functions, options.signatures, sentences)
         save_config(options, folder / PROFILE)
         exported = Exported(target, weights.size, compared)
-        write_file(folder / "model_card.md", _card(folders, options, exported))
+        write_card(folder, folders, options, exported)
     return exported
 
 
@@ -118,29 +118,16 @@ def about_model(translator: Translator, run: Run) -> dict[str, Any]:
     }
 
 
-def _card(runs: Sequence[Run], profile: Profile, exported: Exported) -> str:
-    """The model card: the training, from the cards of the runs, and the export."""
+def write_card(
+    folder: pathlib.Path, runs: Sequence[Run], profile: Profile, exported: Exported
+) -> None:
+    """Write the model card: the cards of the runs, and what was exported."""
+    cards = [run.model_card.read_text("utf-8") for run in runs if run.model_card.exists()]
     rows = [
-        (
-            f"signatures: {', '.join(profile.signatures)}; inputs and outputs are those of the"
-            " project's export/contract.json"
-        ),
-        f"weights: {exported.bytes:,} bytes, {profile.weights}; computed in {profile.precision}",
-        f"options: see {PROFILE} in this folder",
-        f"checked before it was published: {exported.compared} answers of a new process",
-        (
-            f"made with rnnsearch_tf {__version__}, tensorflow {tf.__version__}; needs a server"
-            " with tensorflow_text's operations if the text is normalized or cut into subwords"
-            " (the stock server has them)"
-        ),
+        f"- weights: {exported.bytes:,} bytes, {profile.weights}; computed in {profile.precision}",
+        f"- options: see {PROFILE} in this folder",
+        f"- compared with the run before it was published: {exported.compared} answers",
+        f"- made with rnnsearch_tf {__version__}, tensorflow {tf.__version__}",
     ]
-    return card(runs, rows)
-
-
-def card(runs: Sequence[Run], rows: Iterable[str]) -> str:
-    """A model card: the cards of the runs, and rows on the export."""
-    cards = [run.model_card for run in runs if run.model_card.exists()]
-    trained = "\n\n".join(path.read_text(encoding="utf-8").rstrip() for path in cards)
-    return "\n".join(
-        [trained or "# Model card", "", "## Export", "", *(f"- {row}" for row in rows), ""]
-    )
+    text = "\n".join([*cards, "## Export", "", *rows, ""])
+    write_file(folder / "model_card.md", text)

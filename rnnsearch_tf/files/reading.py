@@ -50,22 +50,30 @@ def read_batches(name: AnyPath, size: int) -> Iterator[list[str]]:
     """Yield lists of 1 to `size` lines, as soon as they arrive; otherwise as :func:`read_lines`."""
     number = 1  # of the next line
     rest: list[bytes] = []  # pieces of it
-    with _opened(name) as stream:
-        while chunk := _read(stream, name, number):
-            first, *others = chunk.split(b"\n")
-            rest.append(first)
-            if not others:
-                continue
-            lines = [b"".join(rest), *others[:-1]]
-            rest = [others[-1]]
-            for start in range(0, len(lines), size):
-                yield [
-                    _decoded(line, name, number + index)
-                    for index, line in enumerate(lines[start : start + size], start)
-                ]
-            number += len(lines)
-        if any(rest):
-            yield [_decoded(b"".join(rest), name, number)]
+    try:
+        with _opened(name) as stream:
+            while chunk := stream.read1(CHUNK):
+                first, *others = chunk.split(b"\n")
+                rest.append(first)
+                if not others:
+                    continue
+                lines = [b"".join(rest), *others[:-1]]
+                rest = [others[-1]]
+                for start in range(0, len(lines), size):
+                    yield [
+                        _decoded(line, name, number + index)
+                        for index, line in enumerate(lines[start : start + size], start)
+                    ]
+                number += len(lines)
+            if any(rest):
+                yield [_decoded(b"".join(rest), name, number)]
+    except FileNotFoundError:
+        raise _missing(name) from None
+    except (EOFError, zlib.error, OSError) as error:
+        raise UserError(
+            f"{name}:{number}: expected a text that can be read, got:"
+            f" {getattr(error, 'strerror', None) or error}; check the file, or copy it again"
+        ) from None
 
 
 def read_pairs(source: AnyPath, target: AnyPath) -> Iterator[tuple[str, str]]:
@@ -94,11 +102,18 @@ def batches(items: Iterable[Item], size: int = LINES_AT_ONCE) -> Iterator[list[I
         yield batch
 
 
-def check_inputs(names: Iterable[AnyPath]) -> None:
-    """Raise UserError if a file is missing; called before long work."""
+def check_inputs(names: Iterable[AnyPath], output: AnyPath | None = None) -> None:
+    """Raise UserError if a file is missing, or is also the output; called before long work."""
     for name in names:
-        if name != "-" and not os.path.exists(name):
+        if name == "-":
+            continue
+        if not os.path.exists(name):
             raise _missing(name)
+        if output and os.path.exists(output) and os.path.samefile(name, output):
+            raise UserError(
+                f"{output}: expected another file for the results than for the text, got the same;"
+                " write elsewhere"
+            )
 
 
 def _missing(name: AnyPath) -> UserError:
@@ -108,31 +123,12 @@ def _missing(name: AnyPath) -> UserError:
 @contextlib.contextmanager
 def _opened(name: AnyPath) -> Iterator[Any]:
     """The binary stream of a text."""
-    try:
-        if name == "-":
-            yield sys.stdin.buffer
-        else:
-            with open(name, "rb") as stream:
-                is_gzip = stream.peek(2)[:2] == b"\x1f\x8b"
-                yield gzip.open(stream) if is_gzip else stream
-    except FileNotFoundError:
-        raise _missing(name) from None
-    except OSError as error:
-        raise UserError(
-            f"{name}: expected a text file that can be read, got: {error.strerror}; check the path"
-        ) from None
-
-
-def _read(stream: Any, name: AnyPath, number: int) -> bytes:
-    """The next bytes, as soon as there are any."""
-    try:
-        chunk: bytes = stream.read1(CHUNK)
-        return chunk
-    except (EOFError, zlib.error, OSError) as error:
-        raise UserError(
-            f"{name}:{number}: expected a text that can be read, got:"
-            f" {getattr(error, 'strerror', None) or error}; check the file, or copy it again"
-        ) from None
+    if name == "-":
+        yield sys.stdin.buffer
+    else:
+        with open(name, "rb") as stream:
+            is_gzip = stream.peek(2)[:2] == b"\x1f\x8b"
+            yield gzip.open(stream) if is_gzip else stream
 
 
 def _decoded(line: bytes, name: AnyPath, number: int) -> str:

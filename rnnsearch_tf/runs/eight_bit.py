@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.runs.folder import UNREADABLE
 
 SMALLEST = 4096
 """Entries of the smallest array that is quantized. Smaller ones (biases, v_a) stay in float32:
@@ -54,22 +53,10 @@ def load_weights(path: AnyPath, variables: Sequence[Any]) -> None:
     """Load Keras variables from a file that :func:`save_weights` wrote.
 
     Raises:
-        ValueError: the file is damaged, or contains other variables or Python objects, which are
-            not read.
+        ValueError, KeyError, or one of UNREADABLE: the file is damaged, or has other variables or
+            Python objects, which are not read.
     """
-    try:
-        with np.load(path) as file:
-            arrays = dict(file)
-    except UNREADABLE as error:
-        raise ValueError(str(error)) from None
-    expected = len(variables)
-    found = sum(name.startswith("w") for name in arrays)
-    if found != expected:
-        raise ValueError(f"expected {expected} arrays, got {found}")
-    for number, variable in enumerate(variables):
-        values = arrays[f"w{number}"]
-        if values.shape != tuple(variable.shape):
-            raise ValueError(
-                f"{variable.path}: expected the shape {tuple(variable.shape)}, got {values.shape}"
-            )
-        variable.assign(values.astype(np.float32) * arrays.get(f"s{number}", np.float32(1)))
+    with np.load(path) as file:
+        for number, variable in enumerate(variables):
+            scale = file.get(f"s{number}", np.float32(1))
+            variable.assign(file[f"w{number}"].astype(np.float32) * scale)

@@ -54,12 +54,8 @@ class Run:
     Args:
         path: the folder, which need not exist yet; or a Run.
 
-    Attributes:
-        path: pathlib.Path of the folder.
-        config, ids, development, best_weights, eight_bit_weights, evaluated, checkpoints,
-        checkpoint, metrics, model_card, examples: pathlib.Path of each file or folder in
-            it, which may not exist. `examples` is written by people: sentences to try, one a line,
-            which an export shows on the server's page.
+    Its attributes are the paths of the files and folders above, which may not exist; `examples`,
+    written by people, has sentences to try, one a line, which an export shows on the server's page.
 
     Example:
         >>> Run("runs/demo").vocabulary("source").as_posix()
@@ -183,11 +179,6 @@ class Run:
         """
         packed = path is None and not self.best_weights.exists() and self.eight_bit_weights.exists()
         path = self.eight_bit_weights if packed else path or self.best_weights
-        if not path.exists():
-            raise UserError(
-                f"{path}: expected the weights of a training run, found none; train first, or check"
-                " --model"
-            )
         try:
             if packed:
                 from rnnsearch_tf.runs.eight_bit import load_weights  # imports NumPy, which is slow
@@ -226,9 +217,9 @@ CHECKSUM = "sha256"
 
 
 def _digest(model: keras.Model) -> str:
-    """The SHA-256 of a model's trainable weights, in hexadecimal."""
+    """The SHA-256 of a model's weights, in hexadecimal."""
     digest = hashlib.sha256()
-    for variable in model.trainable_variables:
+    for variable in model.weights:
         digest.update(variable.numpy().tobytes())
     return digest.hexdigest()
 

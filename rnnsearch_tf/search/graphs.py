@@ -20,7 +20,7 @@ def hoist_weights(
     variables: Sequence[keras.Variable], values: Sequence[tf.Tensor] | None = None
 ) -> AbstractContextManager[typing.Any]:
     """A context in which these variables have constant values, read in the graph that is being
-    traced.
+    traced; see :func:`search_graph`.
 
     Search calls the step of a model inside ``tf.while_loop``. Without this context, every step
     would read and cast every weight again. Keras's ``StatelessScope`` passes the values to the
@@ -30,13 +30,6 @@ def hoist_weights(
         variables: list of Keras variables.
         values: list of tensors with the same shapes and dtypes to use instead: an exported model
             stores its weights elsewhere, possibly in fewer bits. None: the values of the variables.
-
-    Example::
-
-        @tf.function
-        def translate(source_ids):
-            with hoist_weights(model.trainable_variables):
-                return beam_search(model, source_ids, config)
     """
     values = [tf.convert_to_tensor(value) for value in (variables if values is None else values)]
     return keras.StatelessScope(list(zip(variables, values)), initialize_variables=False)

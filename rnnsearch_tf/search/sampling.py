@@ -16,10 +16,8 @@ from rnnsearch_tf.search.beam import Model, length_limits
 class Samples(typing.NamedTuple):
     """One output per row."""
 
-    ids: tf.Tensor  # int32 [B, I], END_ID included, then PAD_ID
-    lengths: tf.Tensor  # int32 [B], END_ID counted
+    ids: tf.Tensor  # int32 [B, I], END_ID included unless it was cut, then PAD_ID
     log_probabilities: tf.Tensor  # float32 [B], natural log under the model at temperature 1
-    finished: tf.Tensor  # bool [B], False: cut at the maximum length, without END_ID
 
 
 def sample(
@@ -78,8 +76,7 @@ def sample(
         shape_invariants=(row, tf.TensorShape([None, None]), shapes, row),
         parallel_iterations=1,
     )
-    lengths = tf.math.count_nonzero(ids, axis=1, dtype=tf.int32)
-    return Samples(ids[:, 1:], lengths, totals, tf.reduce_any(ids == END_ID, axis=1))
+    return Samples(ids[:, 1:], totals)
 
 
 def check_temperature(temperature: float) -> None:

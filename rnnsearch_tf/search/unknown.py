@@ -6,8 +6,6 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
 
-UNKNOWN_TOKEN = SPECIAL_TOKENS[UNKNOWN_ID]
-
 
 def replace_unknown(
     tokens: tf.RaggedTensor, alignments: tf.Tensor, source_tokens: tf.RaggedTensor
@@ -40,5 +38,5 @@ def replace_unknown(
     words = tf.concat([source_tokens, end], axis=1).to_tensor()
     attended = tf.gather(words, tf.argmax(weights, axis=2), batch_dims=1)  # [B, I]
     attended = tf.RaggedTensor.from_tensor(attended, lengths=tokens.row_lengths()).values
-    is_replaced = (tokens.values == UNKNOWN_TOKEN) & (attended != "")
+    is_replaced = (tokens.values == SPECIAL_TOKENS[UNKNOWN_ID]) & (attended != "")
     return tokens.with_values(tf.where(is_replaced, attended, tokens.values))

@@ -80,6 +80,7 @@ KINDS = [
         ["translate", "--model", "HOLLOW", "text", "--output", "no/f"],
         "no/f: expected a place that",
     ),
+    (1, ["translate", "--model", "HOLLOW", "text", "--output", "text"], "text: expected another f"),
     (1, ["evaluate", *MODEL, "--source", "text", "--reference", "three"], "three:3: expected as"),
     (1, ["evaluate", *MODEL, "--source", "empty", "--reference", "empty"], "empty: expected sent"),
     (1, ["evaluate", *MODEL, "--source", "text", "--reference", "nope"], "nope: expected a text"),
@@ -116,7 +117,7 @@ KINDS = [
     # what a model cannot do
     (2, "align --model FIXED text text", "align: expected a model with attention, got one"),
     (2, "translate --model FIXED --alignment text", "--alignment: expected a model with attention"),
-    (2, "translate --model FIXED --replace-unknown text", "expected a model with attention"),
+    (2, "translate --model FIXED --replace-unknown text", "replace_unknown: expected model.system"),
     (2, "plot-attention --model FIXED text", "plot-attention: expected a model with attention"),
 ]
 

@@ -74,7 +74,7 @@ def test_what_has_arrived_on_a_pipe_is_handed_on(monkeypatch):
         ("a", gzip.compress(b"text\n" * 9999)[:-9], r"a:\d+: expected a text that can be"),
         ("a", gzip.compress(b"text\n")[:-8] + bytes(8), r"a:2: .*CRC check failed"),
         ("missing", None, "missing: expected a text file, found none; check the path"),
-        (".", None, "expected a text file that can be read, got: Is a directory"),
+        (".", None, "expected a text that can be read, got: Is a directory"),
     ],
     ids=["latin-1", "cut gzip", "damaged gzip", "missing", "folder"],
 )
@@ -108,6 +108,17 @@ def test_results_are_one_line_each_and_there_at_once(tmp_path, capsys):
     with open_output() as write_lines:
         write_lines(["x"])
     assert capsys.readouterr().out == "x\n"
+
+
+def test_a_failure_before_the_first_result_keeps_what_was_there(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"old\n")
+    with pytest.raises(UserError), open_output(path):
+        raise UserError("no such model")
+    assert path.read_bytes() == b"old\n"
+    with open_output(path):
+        pass  # no lines are a result, too
+    assert path.read_bytes() == b""
 
 
 @contextlib.contextmanager

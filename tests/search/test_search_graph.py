@@ -75,7 +75,7 @@ def test_no_sentence_gives_no_answer(module):
     source_ids = module.toy.source_ids([0, 1])[:0]
     found = module.search(source_ids)
     assert found["ids"].shape[:2] == (0, 2) and found["alignments"].shape[:2] == (0, 2)
-    assert module.draw(source_ids, tf.zeros([0], tf.int64))["lengths"].shape == (0,)
+    assert module.draw(source_ids, tf.zeros([0], tf.int64))["log_probabilities"].shape == (0,)
 
 
 LOAD = """

@@ -125,7 +125,7 @@ def test_the_command_answers_what_it_has_accepted_when_it_is_told_to_end(toy_bas
                 rest_port = int(match[1])
                 break
         with Client(f"127.0.0.1:{port}", "toy", deadline=60) as client:
-            assert [each.text for each in client.translate(["a"])] == ["v2:a"]
+            assert client.translate(["a"]) == ["v2:a"]
         future, channel = slow(port, 1.0)
         with channel, concurrent.futures.ThreadPoolExecutor(1) as threads:
             path = "/v1/models/toy:predict"

@@ -113,14 +113,3 @@ def test_a_bad_line_of_a_table_is_named(tmp_path):
     path = write(tmp_path / "table", [*TABLE, "a ||| b"])
     with pytest.raises(UserError, match=r"table:5: expected `source .* got 2 field\(s\)"):
         list(phrase_table.scored(Model(), path))
-
-
-def test_as_many_unknown_words_as_two_long_phrases_have(tmp_path):
-    """e to their number is no longer a finite number."""
-
-    class Long:
-        def score_targets(self, *_, tokenized):
-            return [Forced(-1.0, 1000)]
-
-    [line] = lines(phrase_table.scored(Long(), write(tmp_path / "table", ["a ||| b ||| 1"])))
-    assert 1e300 < float(line.split()[-1]) < math.inf

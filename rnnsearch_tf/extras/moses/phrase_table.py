@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 SCORES = 2
 """Place of the scores among the fields."""
-MOST_UNKNOWN = 700
-"""e to a larger number of unknown words is no longer finite."""
 LINES_AT_ONCE = 8192
 """Lines that are read, sorted by length and scored in one block; this limits the memory."""
 
@@ -63,5 +61,4 @@ def _fields(path: str | os.PathLike[str], number: int, line: str) -> list[str]:
 
 
 def _columns(pair: ScoredPair) -> str:
-    unknown_words = min(pair.unknown_words, MOST_UNKNOWN)
-    return f" {math.exp(pair.log_probability):.6g} {math.exp(unknown_words):.6g}"
+    return f" {math.exp(pair.log_probability):.6g} {math.exp(pair.unknown_words):.6g}"

@@ -18,7 +18,6 @@ import numpy as np
 import onnx
 import tensorflow as tf
 
-from rnnsearch_tf import __version__
 from rnnsearch_tf.config import END_ID, save_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.check import LONG, TRICKY
@@ -26,7 +25,7 @@ from rnnsearch_tf.export.profile import FILE as PROFILE
 from rnnsearch_tf.export.profile import Profile
 from rnnsearch_tf.export.publishing import version_folder
 from rnnsearch_tf.export.warmup import sentences_of
-from rnnsearch_tf.export.writer import Exported, card, load_for_export
+from rnnsearch_tf.export.writer import Exported, load_for_export, write_card
 from rnnsearch_tf.extras.onnx.check import answers, compare
 from rnnsearch_tf.extras.onnx.graph import search_onnx
 from rnnsearch_tf.extras.onnx.weights import store_weights
@@ -52,15 +51,6 @@ SETTINGS_FORMAT = 1
 TEXT_OPTIONS = ("language", "tokenization", "lowercase")
 SEARCH_OPTIONS = ("beam_size", "length_penalty", "replace_unknown")
 
-WITHOUT_EFFECT = {
-    "precision",
-    "warmup_requests",
-    "maximum_target_length",
-    "signatures",
-    "search.batch_size",
-}
-"""Options of a profile that count for SavedModels alone."""
-
 BATCH_SIZE = 8
 """Sentences in a batch of the check."""
 
@@ -81,10 +71,14 @@ def export_onnx(
     Raises:
         UserError: a RUN is incomplete, the model has no form as one file, or the answers of ONNX
             Runtime differ from the Python model's; nothing is published then.
-        UsageError: an override has no effect here.
+        UsageError: the weights cannot be had so.
     """
-    folders, options, translator = load_for_export(runs, profile, overrides)
-    _check_profile(options, overrides)
+    # computed in float32; a profile may describe SavedModels too
+    folders, options, translator = load_for_export(runs, profile, [*overrides, "precision=float32"])
+    if options.weights not in ("float32", "int8"):
+        raise UsageError(
+            f"weights: expected float32 or int8 in an ONNX file, got {options.weights}; choose one"
+        )
     target = version_folder(output, version)
     with new_folder(target) as folder:
         file = folder / ONNX_FILE
@@ -92,8 +86,7 @@ def export_onnx(
         compared = _checked(file, translator, options)
         save_config(options, folder / PROFILE)
         exported = Exported(target, file.stat().st_size, compared)
-        text = _card(folders, options, exported)
-        (folder / "model_card.md").write_text(text, encoding="utf-8")
+        write_card(folder, folders, options, exported)
     return exported
 
 
@@ -156,31 +149,3 @@ def _batches(translator: Translator, lines: Sequence[Line], limit: int) -> list[
     rows = [row for row in ids if len(row) > 1]
     rows = [row if len(row) <= limit + 1 else [*row[:limit], END_ID] for row in rows]
     return [padded(batch) for batch in batches(rows, BATCH_SIZE)]
-
-
-def _card(runs: Sequence[Run], options: Profile, exported: Exported) -> str:
-    """The model card: the training, from the cards of the RUNs, and the export."""
-    rows = [
-        f"{ONNX_FILE}: {exported.bytes:,} bytes, weights in {options.weights}",
-        f"options: see {PROFILE} in this folder",
-        f"compared with the Python model before it was published: {exported.compared} sentences",
-        f"made with rnnsearch_tf {__version__}; rnnsearch-translate --model {ONNX_FILE} translates",
-    ]
-    return card(runs, rows)
-
-
-def _check_profile(profile: Profile, overrides: Sequence[str]) -> None:
-    """Raise UsageError if an override has no effect on an ONNX file, or the weights cannot be had.
-    A profile's file may have such options all the same: it may describe SavedModels too.
-    """
-    for option in (text.partition("=")[0] for text in overrides):
-        if option in WITHOUT_EFFECT:
-            raise UsageError(
-                f"{option}: it has no effect on an ONNX file, which is computed in float32 and only"
-                " translates; leave it out, or export a SavedModel"
-            )
-    if profile.weights == "bfloat16":
-        raise UsageError(
-            "weights: expected float32, float16 or int8 in an ONNX file, got bfloat16, which ONNX"
-            " Runtime does not compute on a CPU"
-        )

@@ -1,10 +1,9 @@
-"""Store the weights of an ONNX graph in float16 or int8.
+"""Store the weights of an ONNX graph in int8.
 
-float16: each is converted to float32 when the file is loaded. int8: for the product A W by a
-weight, A is rounded to eight bits, with a scale for each row, the product is computed in integers,
-and the scales of the rows of A and of the columns of W restore it. A row does not depend on the
-others, and so a translation does not depend on its batch; with one scale for all of A, as ONNX
-Runtime's own dynamic quantization has it, it would.
+For the product A W by a weight, A is rounded to eight bits, with a scale for each row, the product
+is computed in integers, and the scales of the rows of A and of the columns of W restore it. A row
+does not depend on the others, and so a translation does not depend on its batch; with one scale for
+all of A, as ONNX Runtime's own dynamic quantization has it, it would.
 """
 
 from __future__ import annotations
@@ -32,28 +31,11 @@ def store_weights(model: onnx.ModelProto, storage: str) -> None:
 
     Args:
         model: ModelProto of :func:`~rnnsearch_tf.extras.onnx.graph.search_onnx`.
-        storage: ``float32``, ``float16`` or ``int8``.
+        storage: ``float32`` or ``int8``.
     """
-    if storage == "float16":
-        _halve(model.graph)
-    elif storage == "int8":
+    if storage == "int8":
         _quantize(model.graph)
         model.opset_import.append(onnx.helper.make_opsetid(RUNTIME, 1))
-
-
-def _halve(graph: onnx.GraphProto) -> None:
-    casts = []
-    for weight in list(graph.initializer):
-        array = onnx.numpy_helper.to_array(weight)
-        if array.dtype != np.float32 or is_small(array):
-            continue
-        half = add_constant(graph, f"{weight.name}.float16", array.astype(np.float16))
-        casts.append(
-            onnx.helper.make_node("Cast", [half], [weight.name], to=onnx.TensorProto.FLOAT)
-        )
-        graph.initializer.remove(weight)
-    for cast in reversed(casts):
-        graph.node.insert(0, cast)
 
 
 def _quantize(graph: onnx.GraphProto) -> None:

@@ -15,7 +15,6 @@ import pathlib
 import queue
 import threading
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import grpc
 import tensorflow as tf
@@ -45,13 +44,6 @@ CHANNEL_OPTIONS = [
 ]
 
 
-class Translated(NamedTuple):
-    """The translation of one text; score is None where the model's signature has none."""
-
-    text: str
-    score: float | None
-
-
 class Client:
     """Translates lists of texts with a served model; safe to use from many threads.
 
@@ -61,14 +53,13 @@ class Client:
             them all.
         model_name: the served model.
         version: of the model; None: the latest.
-        signature: one with an input `text` and an output `translation`.
         deadline: seconds for one request, its retries included.
         credentials: grpc.ChannelCredentials for TLS, or None for plain text.
 
     Example::
 
         with Client("127.0.0.1:8500", "mt") as client:
-            client.translate(["a cat"])[0].text
+            client.translate(["a cat"])
     """
 
     def __init__(
@@ -77,13 +68,12 @@ class Client:
         model_name: str,
         *,
         version: int | None = None,
-        signature: str = "serving_default",
         deadline: float = 60.0,
         credentials: grpc.ChannelCredentials | None = None,
     ) -> None:
         self._where = f"{address}: model {model_name}"
         self._deadline = deadline
-        self._spec = model_pb2.ModelSpec(name=model_name, signature_name=signature)
+        self._spec = model_pb2.ModelSpec(name=model_name, signature_name="serving_default")
         if version is not None:
             self._spec.version.value = version
         self._channel = (
@@ -93,7 +83,7 @@ class Client:
         )
         self._predict = prediction_service_pb2_grpc.PredictionServiceStub(self._channel).Predict
 
-    def translate(self, texts: Iterable[str | bytes]) -> list[Translated]:
+    def translate(self, texts: Iterable[str | bytes]) -> list[str]:
         """The translations of a list of texts, as one request; bytes that are not UTF-8 become
         U+FFFD.
 
@@ -125,22 +115,18 @@ class Client:
                 cut,
                 len(values),
             )
-        scores = answer.outputs["score"].float_val or [None] * len(values)
-        return [
-            Translated(text.decode("utf-8", "replace"), score)
-            for text, score in zip(translations, scores)
-        ]
+        return [text.decode("utf-8", "replace") for text in translations]
 
     def translate_batches(
         self, batches: Iterable[Iterable[str | bytes]], concurrency: int = 1
-    ) -> Iterator[list[Translated]]:
+    ) -> Iterator[list[str]]:
         """Translate an iterable of lists of texts, `concurrency` at a time; yields the results in
         its order, each as soon as it is there: `batches` is read in a thread of its own.
 
         Raises:
             UserError: as :meth:`translate`, at the first batch that has no result.
         """
-        arrived: queue.Queue[concurrent.futures.Future[list[Translated]] | Exception | None]
+        arrived: queue.Queue[concurrent.futures.Future[list[str]] | Exception | None]
         arrived = queue.Queue(2 * concurrency)
         pool = concurrent.futures.ThreadPoolExecutor(concurrency)
 
