@@ -54,9 +54,9 @@ def start_from(
     check_continues(config, before, run)
     source, target = load_texts(run, config)
     sizes = [text.vocabulary.size for text in (source, target)]
-    pairs = new_pairs(config, before) if given is None else given
     if new_words:
         print("looking for new words", file=sys.stderr)
+        pairs = new_pairs(config, before) if given is None else given
         source, target = extend_texts((source, target), pairs, new_words)
         config = dataclasses.replace(config, source=source.config, target=target.config)
     added = [text.vocabulary.size - size for text, size in zip((source, target), sizes)]

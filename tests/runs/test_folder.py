@@ -42,6 +42,13 @@ def test_a_changed_number_in_the_weights_is_found(tmp_path):
         Translator.load(run)
 
 
+def test_the_weights_of_a_model_with_frozen_parts_are_its_own(tmp_path):
+    translator = Translator.load(write_run(tmp_path / "run"))
+    translator.model.encoder.trainable = False
+    translator.save(tmp_path / "frozen")
+    assert Translator.load(tmp_path / "frozen").model.encoder.trainable
+
+
 def test_evaluated_weights_are_in_the_order_of_their_batches(tmp_path):
     """Averaging takes the last of them, and training deletes the first."""
     folder = Run(tmp_path)
