@@ -177,11 +177,10 @@ def _run_command(name, words) -> int | None:
     """Parse the words and call the module's run(); --quiet leaves out all but errors."""
     command = _module(name)
     arguments = parser_of(name).parse(words)
-    log = logging.getLogger("rnnsearch_tf")
-    log.setLevel(getattr(command, "LOG_LEVEL", logging.WARNING))
+    level = logging.ERROR if arguments.quiet else logging.WARNING
+    logging.getLogger("rnnsearch_tf").setLevel(level)
     if not arguments.quiet:
         return command.run(arguments)
-    log.setLevel(logging.ERROR)
     with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stderr(nowhere):
         return command.run(arguments)
 

@@ -8,16 +8,13 @@ when the accepted requests are answered, after at most 30 s.
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import arguments as shared
+from rnnsearch_tf.runtime.progress import say
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
-
-LOG_LEVEL = logging.INFO
-"""A server logs what it serves."""
 
 SIGNALS = signal.SIGTERM, signal.SIGINT
 
@@ -55,9 +52,8 @@ def run(arguments: Namespace) -> None:
         arguments.host,
     )
     server.start()
-    log = logging.getLogger("rnnsearch_tf")
-    log.info("gRPC on %s:%d", arguments.host, server.port)
-    log.info("REST and a web page on http://%s:%d/", arguments.host, server.rest_api_port)
+    say(f"gRPC on {arguments.host}:{server.port}")
+    say(f"REST and a web page on http://{arguments.host}:{server.rest_api_port}/")
     signal.sigwait(SIGNALS)
-    log.info("stopping: finishing requests in flight first")
+    say("stopping: finishing requests in flight first")
     server.stop()

@@ -153,12 +153,9 @@ def _read_with_bases(path: AnyPath) -> list[Layer]:
 
 def _file(name: Any, folder: pathlib.Path) -> tuple[str, pathlib.Path]:
     """(name in messages, path) of a configuration: a file of a folder, or a shipped one."""
-    if not isinstance(name, str):
-        raise UsageError(
-            f"expected the name of a shipped configuration or the path of a YAML file, got {name!r}"
-        )
+    name = str(name)
     path = folder / name
-    if path.is_file() or path.suffix or path.name != name:
+    if path.exists() and not path.is_dir():
         return str(path), path
     shipped = shipped_configs()
     if name not in shipped:
@@ -175,10 +172,6 @@ def _read(path: pathlib.Path) -> Tree:
     """A YAML file as nested dictionaries."""
     try:
         tree = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UsageError(
-            f"{path}: expected a YAML configuration file, found none; check the path"
-        ) from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise UsageError(

@@ -57,7 +57,7 @@ KINDS = [
     (2, "train --output x", "expected --config F.yaml, got none"),
     (1, [*TRAIN, "empty.yaml"], "empty, empty: expected at least one pair of sentences"),
     (1, [*TRAIN, "unequal.yaml"], "three:3: expected as many lines as in text, which has 2, got 3"),
-    (2, [*TRAIN, "no.yaml"], "no.yaml: expected a YAML configuration file, found none"),
+    (2, [*TRAIN, "no.yaml"], "no.yaml: expected a YAML configuration file or the name"),
     (2, [*TRAIN, "bad.yaml"], "bad.yaml: model.hiden_size: unknown option; did you mean"),
     (2, [*TRAIN, "phrasebook", "--set", "model.layers=2"], "--set model.layers=2: .* leave it out"),
     (2, ["doctor", "--config", "phrasebook", "--set", "data"], "expected section.key=value"),
