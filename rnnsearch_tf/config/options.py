@@ -24,15 +24,7 @@ SPECIAL_TOKENS = ("<pad>", "</s>", "<unk>")
 
 LANGUAGE_CODE = r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*"
 
-SYSTEMS = (
-    "rnnsearch",
-    "rnnencdec",
-    "encoder_decoder",
-    "deep_lstm",
-    "luong",
-    "stacked",
-    "cslm",
-)
+SYSTEMS = "rnnsearch", "rnnencdec", "encoder_decoder", "deep_lstm", "luong", "stacked", "cslm"
 MAXOUT = ("rnnsearch", "rnnencdec", "encoder_decoder")
 LAYERED = ("deep_lstm", "luong", "stacked")
 ATTENDING = ("rnnsearch", "luong")

@@ -28,14 +28,6 @@ def replacing(path: AnyPath) -> Iterator[pathlib.Path]:
 
     Raises:
         UserError: the file cannot be written, for example because the disk is full.
-
-    Example:
-        >>> import tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "names.txt")
-        >>> with replacing(path) as partial:
-        ...     _ = partial.write_text("one")
-        >>> path.read_text(), partial.name, partial.exists()
-        ('one', 'partial-names.txt', False)
     """
     path = pathlib.Path(path)
     partial = path.with_name(PARTIAL + path.name)

@@ -105,11 +105,9 @@ def batches(items: Iterable[Item], size: int = LINES_AT_ONCE) -> Iterator[list[I
 def check_inputs(names: Iterable[AnyPath], output: AnyPath | None = None) -> None:
     """Raise UserError if a file is missing, or is also the output; called before long work."""
     for name in names:
-        if name == "-":
-            continue
-        if not os.path.exists(name):
+        if name != "-" and not os.path.exists(name):
             raise _missing(name)
-        if output and os.path.exists(output) and os.path.samefile(name, output):
+        if output and name != "-" and os.path.exists(output) and os.path.samefile(name, output):
             raise UserError(
                 f"{output}: expected another file for the results than for the text, got the same;"
                 " write elsewhere"

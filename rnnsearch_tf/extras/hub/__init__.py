@@ -1,5 +1,4 @@
-"""The systems as models of keras-nlp (keras-hub), with raw strings as input and output, and
-presets.
+"""The systems as models of keras-nlp (keras-hub): raw strings in and out, and presets.
 
 Example:
     from rnnsearch_tf.extras.hub import RNNSearchSeq2SeqLM
