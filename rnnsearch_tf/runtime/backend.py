@@ -17,9 +17,9 @@ if _backend != "tensorflow":  # which may not even be installed
         "set KERAS_BACKEND=tensorflow before Python starts"
     )
 
-# Let the C library keep freed memory for the next tensors. glibc returns blocks above 32 MB, such as
-# the logits of a batch, to the system; on some virtual machines, getting them anew took half of the
-# time of an update. One arena would take 5 % less memory, but threads wait for each other in it.
+# Let the C library keep freed memory for the next tensors. glibc returns blocks above 32 MB, such
+# as the logits of a batch, to the system; on some virtual machines, getting them anew took half of
+# the time of an update. One arena takes 5 % less memory, but threads wait for each other in it.
 if _mallopt := getattr(ctypes.CDLL(None), "mallopt", None):  # only glibc has it
     _mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
     _mallopt(-4, 0)  # M_MMAP_MAX
