@@ -14,7 +14,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 def pytest_collection_finish():
     """What TensorFlow, Keras and the test files hold stays to the end: to look through it for
     garbage again and again takes a tenth of the time. Old graphs are not searched either, which
-    takes half a minute at once; a process grows to 2.3 GB.
+    takes half a minute at once; a process grows to 3.2 GB.
     """
     gc.collect()
     gc.freeze()

@@ -16,6 +16,7 @@ from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.files.reading import check_inputs
 from rnnsearch_tf.files.writing import open_output
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
@@ -55,6 +56,7 @@ def run(arguments: Namespace) -> None:
         raise UsageError("expected --tls-certificate and --tls-key together, got one of them")
     if arguments.tls_key and not arguments.tls_ca:
         raise UsageError("--tls-key: expected --tls-ca with it, got none")
+    check_inputs(arguments.files, arguments.output)
     # the reading thread may still wait when the command ends, and Python then waits for sys.stdin
     files = ["/dev/stdin" if name == "-" else name for name in arguments.files]
     texts = shared.input_batches(files, arguments.batch_size)

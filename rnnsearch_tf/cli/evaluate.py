@@ -72,8 +72,7 @@ def run(arguments: Namespace) -> None:
         translator = shared.load_translator(arguments)
         from rnnsearch_tf.evaluation.bleu import tokenizer_for
 
-        tokenize = tokenizer_for(translator.target_text.config) if arguments.tokenized else "13a"
-        if tokenize != "13a":
+        if arguments.tokenized and tokenizer_for(translator.target_text.config) != "13a":
             raise UsageError(
                 "--tokenized: expected a target with spaces between its words, got"
                 f" {translator.config.target.language!r}; leave it out, the other BLEU is of"

@@ -346,14 +346,11 @@ def _text_of_counts(config: TextConfig, counts: Mapping[str, int], where: str) -
     names.
     """
     ready = config.vocabulary
+    size = config.vocabulary_size
     if config.tokenization != "sentencepiece":
-        return Text(
-            config,
-            Vocabulary.load(ready)
-            if ready
-            else Vocabulary.build(counts, config.vocabulary_size, where),
-        )
-    model = _read_model(ready) if ready else subwords.train(counts, config.vocabulary_size, where)
+        words = Vocabulary.load(ready) if ready else Vocabulary.build(counts, size, where)
+        return Text(config, words)
+    model = _read_model(ready) if ready else subwords.train(counts, size, where)
     return Text(config, Vocabulary(subwords.Subwords(model, ready or where).pieces), model)
 
 

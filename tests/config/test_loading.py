@@ -145,13 +145,13 @@ def test_an_option_of_another_system_is_refused_where_it_is_given_and_reset_wher
     assert "c.yaml: model.windows: " in refused(
         files(c="base: low.yaml\nmodel: {system: luong, windows: 4}\n"), ["model.system=rnnsearch"]
     )
+    copying = files(d="search: {replace_unknown: true}\n")
+    assert not load_config(copying, ["model.system=rnnencdec"]).search.replace_unknown
     saved = dataclasses.asdict(ModelConfig(system="luong", windows=4))
     assert load_config(values={"model": saved}).model == ModelConfig(system="luong")
 
 
 def test_what_is_saved_is_complete_and_loads_equal(files):
-    copying = files(d="search: {replace_unknown: true}\n")
-    assert not load_config(copying, ["model.system=rnnencdec"]).search.replace_unknown
     config = load_config(files(c="base: phrasebook\nmodel: {system: rnnencdec}\n"))
     path = files(config="")
     assert load_config(path) == Config()
