@@ -21,7 +21,7 @@ compare with them), k of them:
     φ_ij = Σ_k α_k exp(−β_k (κ_ik − j)²),  j = 1 … T_x
     c_i = Σ_j φ_ij h_j
 
-No attention (RNNencdec, Bahdanau et al. 2015, §4.2): c_i = →h_{T_x} for every i.
+No attention (RNNencdec, Bahdanau et al. 2015, Appendix A.2.2): c_i = →h_{T_x} for every i.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class LuongAttention(Attention):
     ) -> None:
         super().__init__(**keywords)
         self.hidden_size = hidden_size
-        self.score = score
+        self.score = self.one_of("score", score, ("dot", "general", "concat"))
         self.alignment_size = alignment_size
 
     def build(self, state_shape: Shape, annotations_shape: Shape) -> None:
@@ -252,17 +252,16 @@ class FixedContext(Attention):
         """AttentionMemory of the forward states [B, J, n], with the last one alone as value: the
         state does not change at padding on the right, so it is →h_{T_x}.
         """
-        last = annotations[:, -1:]
+        last = annotations[:, -1][:, tf.newaxis]
         return AttentionMemory(last, last, mask)
 
     def attend(
         self, query: tf.Tensor, memory: AttentionMemory
     ) -> tuple[tf.Tensor, tf.Tensor, State]:
         """(c_i [B, K, n], zeros [B, K, J], {})."""
-        hypotheses = tf.shape(query)[1]
-        alignment = tf.zeros_like(memory.mask, query.dtype)[:, tf.newaxis]
-        context = tf.repeat(tf.cast(memory.values, query.dtype), hypotheses, axis=1)
-        return context, tf.repeat(alignment, hypotheses, axis=1), {}
+        zeros = tf.zeros_like(query[..., :1])  # [B, K, 1]
+        alignment = zeros + tf.zeros_like(memory.mask, query.dtype)[:, tf.newaxis]
+        return zeros + tf.cast(memory.values, query.dtype), alignment, {}
 
 
 def additive_energies(query: tf.Tensor, keys: tf.Tensor, v_a: keras.Variable) -> tf.Tensor:

@@ -60,6 +60,20 @@ def test_forced_scores_are_the_beams(system):
         np.testing.assert_allclose(there, total, rtol=0, atol=2e-5)
 
 
+@pytest.mark.parametrize("name", ONE_OF_EACH)
+def test_greedy_search_takes_the_best_word_of_each_step(name):
+    """Beam 1, as every evaluation of a training; the forced scores are the reference."""
+    model = tiny_system(name, "float32")
+    source_ids = padded([source for source, _ in PAIRS])
+    config = SearchConfig(beam_size=1, length_penalty=0.0)
+    found = search_graph(model, config, alignments=False)(source_ids).ids[:, 0]
+    logits = model((source_ids, found)).numpy()
+    logits[..., PAD_ID] = -np.inf  # never chosen
+    real = found.numpy() != PAD_ID
+    assert real.any(axis=1).all()
+    np.testing.assert_array_equal(logits.argmax(-1)[real], found.numpy()[real])
+
+
 def test_no_sentence_has_no_answer(system):
     """A batch of nothing, as a server may be sent one."""
     _, search, _ = system
