@@ -22,13 +22,16 @@ ENOUGH = 200
 CHANCE, RUN = 0.05, 1.5
 """A neighbour must fit a run of lines better than their partners by CHANCE a line, and by RUN in
 all. No run of 260,000 sound pairs reaches 1.3, in their order or sorted by length. Of 30 shifted
-lines of Tatoeba, Multi30k or Python's documentation nearly all are found, of 12 a third or more.
+lines of Tatoeba, Multi30k or Python's documentation nearly all are found.
 """
+
+SHORTEST = 20
+"""Shifted lines in a row that are reported."""
 
 
 class Finding(NamedTuple):
-    """One finding: its severity, "error" (training would stop), "warning" or "note"; the part of
-    the text, "train" or "development"; and a sentence.
+    """One finding: its severity, "error" (training would stop or be useless), "warning" or "note";
+    the part of the text, "train" or "development"; and a sentence.
     """
 
     severity: str
@@ -134,16 +137,18 @@ class Counts:
         repeated = np.ones(len(longer), bool)
         repeated[np.unique(self.hashes[1], return_index=True)[1]] = False
         yield from self._pairs(repeated, 0.05, "are duplicates")
-        if np.sum(longer <= limit) >= ENOUGH:  # one line of thousands of words would decide
-            correlation = _correlation(*self.lengths[:, longer <= limit])
+        fitting = np.flatnonzero(longer <= limit)  # one line of thousands of words would decide
+        if len(fitting) >= ENOUGH:
+            correlation = _correlation(*self.lengths[:, fitting])
             severity = "warning" if correlation < 0.3 else "note"
             hint = "below 0.3, lines are often shifted or shuffled"
             yield severity, f"correlation of the lengths of both sides: {correlation:.2f} ({hint})"
-        yield from self._pairs(
-            _shifted(*np.minimum(self.lengths, limit)),
-            0.0,
-            "fit the line before or after theirs better: shifted",
-        )
+        count, first, step = _shift(*self.lengths[:, fitting])
+        if count >= SHORTEST:
+            place, side = self._place(fitting[first]), "before" if step > 0 else "after"
+            shifted = f"{_share(count, len(fitting))} of the pairs fit the target line {side} theirs"
+            severity = "error" if count > 0.05 * len(fitting) else "warning"
+            yield severity, f"lines are shifted: from {place} on, {shifted} better"
 
     def _pairs(self, found: np.ndarray, many: float, what: str) -> Iterator[tuple[str, str]]:
         """How many pairs are found, and where the first three are."""
@@ -159,9 +164,9 @@ class Counts:
         return f"{name}:{self.numbers[pair]}"
 
 
-def _shifted(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Whether each pair is in a run of lines whose source lengths fit the targets of the line
-    before, or after, better than their own.
+def _shift(source: np.ndarray, target: np.ndarray) -> tuple[int, int, int]:
+    """The longest run of lines whose source lengths fit the target of a neighbour better than their
+    own: (pairs of the run, the first of them, 1 for the line before or −1 for the line after).
 
     The misfit of a pair is the squared logarithm of the ratio of its lengths, less the usual one.
     What a neighbour fits better is summed up, from zero again whenever the sum would be negative.
@@ -171,7 +176,7 @@ def _shifted(source: np.ndarray, target: np.ndarray) -> np.ndarray:
     def misfit(other: np.ndarray) -> np.ndarray:
         return np.minimum((np.log((source + 1) / (other + 1)) - usual) ** 2, 1)
 
-    shifted = np.zeros(len(source), bool)
+    longest = (0, 0, 0)
     for step in (-1, 1):
         gain = misfit(target) - misfit(np.roll(target, step)) - CHANCE
         total = np.concatenate([[0], np.cumsum(gain)])
@@ -179,8 +184,8 @@ def _shifted(source: np.ndarray, target: np.ndarray) -> np.ndarray:
         heights = np.maximum.reduceat(total, zeros) - total[zeros]
         for run in np.flatnonzero(heights > RUN):
             part = total[zeros[run] : zeros[run + 1] if run + 1 < len(zeros) else None]
-            shifted[zeros[run] : zeros[run] + part.argmax()] = True
-    return shifted
+            longest = max(longest, (int(part.argmax()), int(zeros[run]), step))
+    return longest
 
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> float:

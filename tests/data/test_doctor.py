@@ -95,25 +95,30 @@ def test_which_lengths_are_unequal(found, shorter, longer, unequal):
 
 
 def test_shifted_lines(found, sound):
-    """Of a whole text; from the line on that lacks its partner; of 100 lines in the middle. One
+    """Of a whole text; from the line on that lacks its partner; of 100 lines in the middle. An
     endless line does not hide or feign them.
     """
 
     def shifted(source, target):
-        """(number of shifted pairs, line of the first)."""
-        findings = "\n".join(found(source, target))
-        match = re.search(r" ([\d,]+) of .* fit the line before or after .*?:(\d+)", findings)
-        return tuple(int(number.replace(",", "")) for number in match.groups()) if match else None
+        """(severity, line of the first, shifted pairs, the line that they fit)."""
+        pattern = r"(\w+): train: lines are shifted: from .*?:(\d+) on, ([\d,]+) of .* line (\w+)"
+        match = re.search(pattern, "\n".join(found(source, target)))
+        if match:
+            severity, first, number, side = match.groups()
+            return severity, int(first), int(number.replace(",", "")), side
 
     source, target = map(list, sound[0])
     source[200] = "word " * 9000
     assert shifted(source, target) is None
-    assert shifted(source, target[1:] + target[:1])[0] > 380  # of 400
+    severity, first, number, side = shifted(source, target[1:] + target[:1])
+    assert (severity, side) == ("error", "before") and number > 380  # of 400
     source, target = map(list, phrasebook(2000, "train"))
-    number, first = shifted(source, [*target[:1000], *target[1001:], "Oui ."])
-    assert number > 980 and 1000 < first < 1012
-    number, first = shifted(source, [*target[:500], *target[501:601], target[500], *target[601:]])
-    assert 80 < number < 120 and 495 < first < 512
+    severity, first, number, side = shifted(source, [*target[:1000], *target[1001:], "Oui ."])
+    assert (severity, side) == ("error", "before") and number > 980 and 1000 < first < 1012
+    inserted = [*target[:500], target[600], *target[500:600], *target[601:]]
+    source[10] = target[10] = "word " * 9000  # it is no shift, and left out
+    severity, first, number, side = shifted(source, inserted)
+    assert (severity, side) == ("warning", "after") and 80 < number < 120 and 495 < first < 512
 
 
 def test_development_sentences_in_training(found, sound):
