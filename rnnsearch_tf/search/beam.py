@@ -77,27 +77,18 @@ class Hypotheses(typing.NamedTuple):
     """The live or the finished hypotheses of every sentence, best first."""
 
     log_probabilities: tf.Tensor  # float32 [b, K]; NO_HYPOTHESIS: an empty place
-    ids: tf.Tensor  # int32 [b, K, t]; PAD_ID before the first word and after the last
-    token_log_probabilities: tf.Tensor  # float32 [b, K, t]
-    alignments: tf.Tensor  # float32 [b, K, t, J]
+    # float32 [b, K, t, 2 + J]: id, log-probability and alignment of each word; zeros before the
+    # first word and after the last. One tensor, since a step costs by the number of operations.
+    words: tf.Tensor
 
-    def extended(self, log_probabilities: tf.Tensor, *column: tf.Tensor) -> Hypotheses:
-        """The hypotheses with one word more, which has ids, log-probabilities [b, K] and alignments
-        [b, K, J].
-        """
-        pairs = zip(self[1:], column)
-        longer = (tf.concat([old, new[:, :, tf.newaxis]], axis=2) for old, new in pairs)
-        return Hypotheses(log_probabilities, *longer)
-
-    def padded(self, columns: tf.Tensor) -> Hypotheses:
-        """The hypotheses with zeros after the last word, up to this number of columns."""
-        paddings = [[0, 0], [0, 0], [0, columns - tf.shape(self.ids)[2]], [0, 0]]
-        longer = (tf.pad(values, paddings[: values.shape.rank]) for values in self[1:])
-        return Hypotheses(self.log_probabilities, *longer)
+    @property
+    def ids(self) -> tf.Tensor:
+        """int32 [b, K, t]."""
+        return tf.cast(self.words[..., 0], tf.int32)
 
     def scores(self, config: SearchConfig) -> tf.Tensor:
         """The scores by which they are ranked: float32 [b, K]."""
-        lengths = tf.math.count_nonzero(self.ids, axis=2, dtype=tf.int32)
+        lengths = tf.math.count_nonzero(self.words[..., 0], axis=2, dtype=tf.int32)
         return penalize(self.log_probabilities, tf.maximum(lengths, 1), config)
 
 
@@ -186,9 +177,11 @@ def beam_search(
         # these sentences come after all, of which they replace their rows
         after = tf.size(all_rows) + tf.range(tf.size(sentences.rows))
         rows = tf.tensor_scatter_nd_update(all_rows, sentences.rows[:, tf.newaxis], after)
+        longer = tf.shape(beam.finished.words)[2] - tf.shape(results.words)[2]
+        padded = tf.pad(results.words, [[0, 0], [0, 0], [0, longer], [0, 0]])
         results = tf.nest.map_structure(
             lambda old, new: tf.gather(tf.concat([old, new[:, :nbest]], axis=0), rows),
-            results.padded(tf.shape(beam.finished.ids)[2]),
+            results._replace(words=padded),
             beam.finished,
         )
         left = tf.reshape(tf.where(_goes_on(beam)), [-1])
@@ -230,17 +223,16 @@ def length_limits(source_ids: tf.Tensor, config: SearchConfig) -> tuple[tf.Tenso
 
 def _first_beam(state: Nest, source_ids: tf.Tensor, beam_size: int, alignments: bool) -> Beam:
     """One empty live hypothesis of each sentence; the other places of the beam are empty."""
-    ids = tf.repeat(tf.zeros_like(source_ids)[:, tf.newaxis, :1], beam_size, axis=1)  # [B, K, 1]
-    zeros = tf.cast(ids, tf.float32)
-    positions = tf.shape(source_ids)[1] if alignments else 0
-    alignment = tf.repeat(zeros[..., tf.newaxis], positions, axis=3)
-    none = zeros[..., 0] + NO_HYPOTHESIS
-    finished = Hypotheses(none, ids, zeros, alignment)
-    live = finished._replace(log_probabilities=tf.concat([zeros[:, :1, 0], none[:, 1:]], axis=1))
+    batch_size, positions = tf.unstack(tf.shape(source_ids))
+    none = tf.fill([batch_size, beam_size], NO_HYPOTHESIS)
+    column = tf.minimum(positions, 1)  # one; a size that the graph does not fix, since it grows
+    words = tf.zeros([batch_size, beam_size, column, 2 + positions * alignments])
+    finished = Hypotheses(none, words)
+    first = tf.concat([tf.zeros_like(none[:, :1]), none[:, 1:]], axis=1)
     repeated = tf.nest.map_structure(
         lambda x: tf.repeat(x[:, tf.newaxis], beam_size, axis=1), state
     )
-    return Beam(repeated, live, finished)
+    return Beam(repeated, finished._replace(log_probabilities=first), finished)
 
 
 def _goes_on(beam: Beam) -> tf.Tensor:
@@ -258,27 +250,25 @@ def _advance(
 ) -> Beam:
     """Take one step of these sentences."""
     live, size = beam.live, config.beam_size
-    length = tf.shape(live.ids)[2]  # words after this step
+    length = tf.shape(live.words)[2]  # words after this step
     logits, alignment, state = model.step(live.ids[:, :, -1], beam.state, sentences.memory)
     alignment = tf.cast(alignment if alignments else alignment[..., :0], tf.float32)
 
     log_sum = _log_sum_exp(logits)
     end = _log_probability(logits[:, :, END_ID], log_sum)
     may_end = (length > sentences.minimum)[:, tf.newaxis]
-    totals = tf.where(may_end, or_none(live.log_probabilities + end), NO_HYPOTHESIS)
-    ending = live.extended(totals, tf.fill(tf.shape(end), END_ID), end, alignment)
-    totals, parents, words, chosen = best_continuations(
+    ending = tf.where(may_end, or_none(live.log_probabilities + end), NO_HYPOTHESIS)
+    continuing, parents, ids, chosen = best_continuations(
         logits, log_sum, live.log_probabilities, UNKNOWN_ID + (not config.allow_unknown)
     )
-    continuing = _take(live, parents).extended(totals, words, chosen, _take(alignment, parents))
 
     # three times K hypotheses: finished before, finished now, live
-    all_hypotheses = tf.nest.map_structure(
-        lambda *values: tf.concat(values, axis=1),
-        beam.finished.padded(length + 1),
-        ending,
-        continuing,
-    )
+    now = _words(tf.fill(tf.shape(end), END_ID), end, alignment)
+    added = [tf.zeros_like(now), now, _words(ids, chosen, _take(alignment, parents))]
+    words = [beam.finished.words, live.words, _take(live.words, parents)]
+    words = [tf.concat(words, axis=1), tf.concat(added, axis=1)[:, :, tf.newaxis]]
+    totals = tf.concat([beam.finished.log_probabilities, ending, continuing], axis=1)
+    all_hypotheses = Hypotheses(totals, tf.concat(words, axis=2))
     scores = all_hypotheses.scores(config)
     before = tf.range(3 * size) < size
     ranks = scores
@@ -286,7 +276,7 @@ def _advance(
         ranks = tf.where(before & exists(scores), -NO_HYPOTHESIS, scores)
     in_beam = tf.math.top_k(ranks, size).indices  # on a tie the earlier one wins
     kept = before | tf.reduce_any(in_beam[:, :, tf.newaxis] == tf.range(3 * size), axis=1)
-    totals = tf.where(kept, all_hypotheses.log_probabilities, NO_HYPOTHESIS)
+    totals = tf.where(kept, totals, NO_HYPOTHESIS)
     all_hypotheses = all_hypotheses._replace(log_probabilities=totals)
 
     scores, places = tf.math.top_k(tf.where(kept, scores, NO_HYPOTHESIS)[:, : 2 * size], size)
@@ -298,7 +288,14 @@ def _advance(
     totals = totals[:, 2 * size :]
     settled = is_settled(totals[:, 0], scores[:, nbest - 1], sentences.maximum, config)
     totals = tf.where((at_limit | settled)[:, tf.newaxis], NO_HYPOTHESIS, totals)
-    return Beam(_take(state, parents), continuing._replace(log_probabilities=totals), finished)
+    live = Hypotheses(totals, all_hypotheses.words[:, 2 * size :])
+    return Beam(_take(state, parents), live, finished)
+
+
+def _words(ids: tf.Tensor, log_probabilities: tf.Tensor, alignment: tf.Tensor) -> tf.Tensor:
+    """One word of each hypothesis, as in :class:`Hypotheses`: float32 [b, K, 2 + J]."""
+    both = tf.stack([tf.cast(ids, tf.float32), log_probabilities], axis=-1)
+    return tf.concat([both, alignment], axis=-1)
 
 
 def is_settled(
@@ -404,18 +401,17 @@ def _take(values: Nest, places: tf.Tensor) -> Nest:
 
 def _result(results: Hypotheses, config: SearchConfig) -> BeamResult:
     """The n-best lists, without the column before the first word."""
-    found = exists(results.log_probabilities)[..., tf.newaxis]  # [B, N, 1]
-    ids = tf.where(found, results.ids[:, :, 1:], PAD_ID)
+    found = exists(results.log_probabilities)[..., tf.newaxis, tf.newaxis]
+    words = tf.where(found, results.words[:, :, 1:], 0.0)
+    ids = tf.cast(words[..., 0], tf.int32)
     lengths = tf.math.count_nonzero(ids, axis=2, dtype=tf.int32)
-    longest = tf.maximum(tf.reduce_max(lengths), 0)  # 0 of no sentence
-    token_log_probabilities = tf.where(found, results.token_log_probabilities[:, :, 1:], 0.0)
-    alignments = tf.where(found[..., tf.newaxis], results.alignments[:, :, 1:], 0.0)
+    words = words[:, :, : tf.maximum(tf.reduce_max(lengths), 0)]  # 0 of no sentence
     return BeamResult(
-        ids[:, :, :longest],
+        tf.cast(words[..., 0], tf.int32),
         lengths,
         results.log_probabilities,
         results.scores(config),
-        alignments[:, :, :longest],
+        words[..., 2:],
         tf.reduce_any(ids == END_ID, axis=2),
-        token_log_probabilities[:, :, :longest],
+        words[..., 1],
     )
