@@ -38,7 +38,8 @@ setup: .venv/installed
 .venv/installed: setup.py pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	@# compat: a script that stands beside this folder imports the package, not the folder
+	$(BIN)/python -m pip install --quiet --config-settings editable_mode=compat --editable ".[dev]"
 	touch $@
 
 clean:

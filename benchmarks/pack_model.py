@@ -29,7 +29,7 @@ CARD = """# {name}
 - model: {model}, {parameters:,} parameters, in eight bits; text: {tokenization}, \
 {vocabulary:,} symbols a side
 
-All settings are in `config.yaml`.
+All settings are in `config.yaml` of the run.
 """
 
 

@@ -38,6 +38,7 @@ _MODULE_OF = {
     "TrainingSchedule": "training.schedule",
     "TranslationLoss": "models.loss",
     "Translator": "translation.translator",
+    "build_loss": "training.optimizers",
     "build_model": "models.build",
     "build_optimizer": "training.optimizers",
     "build_text": "text.pipeline",

@@ -6,7 +6,9 @@ model, serves it, and queries it over gRPC. An interrupted demo is resumed. Any 
 DIR is left untouched.
 """
 
+import pathlib
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -81,6 +83,8 @@ def _serve(run: Run) -> int:
         server.wait()
     if not code:
         print(f"\nThe pictures are in {run.path / 'attention'}. Your turn, for example:")
+        if not shutil.which("rnnsearch"):
+            print(f"  . {pathlib.Path(sys.executable).with_name('activate')}")
         print(f"  echo 'My sister sells an old book.' | rnnsearch translate --model {run}")
-        print("  rnnsearch init mine --source F --target F")
+        print("  rnnsearch init mine --source train.en --target train.fr  # two files of your own")
     return code

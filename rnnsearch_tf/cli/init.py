@@ -47,7 +47,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     from rnnsearch_tf.config import check_value
     from rnnsearch_tf.data.fitting import UNKNOWN_LANGUAGE, configuration, language_of
-    from rnnsearch_tf.data.table import write_columns
+    from rnnsearch_tf.data.table import table_files, write_columns
 
     _check_sides(arguments)
     languages = {"source": arguments.source_language, "target": arguments.target_language}
@@ -56,9 +56,11 @@ def run(arguments: Namespace) -> None:
             check_value("source.language", code, f"--{side}-language")
     folder = pathlib.Path(arguments.folder)
     path = folder / "config.yaml"
-    for taken in (path, folder):
+    for taken in (folder, path, *(table_files(folder) if arguments.pairs else ())):
         if taken.is_file():
-            raise UserError(f"{taken}: expected nothing there, found a file; choose another DIR")
+            raise UserError(
+                f"{taken}: expected nothing there, found a file; choose another DIR, or delete it"
+            )
     if arguments.pairs:
         names = (arguments.columns or "1,2").split(",")
         files = write_columns(arguments.pairs, names, make_folder(folder))
@@ -83,17 +85,19 @@ def run(arguments: Namespace) -> None:
                 f" as en, into {path}, as {side}.language, or name it with --{side}-language"
             )
     codes = languages["source"], languages["target"]
-    text, report = configuration(files[0], files[1], codes, arguments.minutes)
+    text, report, first = configuration(files[0], files[1], codes, arguments.minutes)
     make_folder(folder)
     write_file(path, text)
     print(report)
+    for code, text in zip(codes, first):
+        print(f"{code}: {text[:100]}")
     print(f"written: {path}; edit it as you like")
     for note in notes:
         _say(note)
     config, trained = (shlex.quote(str(each)) for each in (path, folder / "run"))
     _say(f"next, check the text:  rnnsearch doctor --config {config}")
     _say(
-        f"then train for {arguments.minutes} minutes:  rnnsearch train --config {config} --output"
+        f"then train for {arguments.minutes} min:  rnnsearch train --config {config} --output"
         f" {trained}"
     )
 
@@ -114,7 +118,7 @@ def _check_sides(arguments: Namespace) -> None:
             f"expected --source F and --target F, or --pairs F, got {' '.join(named) or 'neither'}"
         )
     if arguments.columns is not None and not (
-        arguments.pairs and re.fullmatch("[^,]+,[^,]+", arguments.columns)
+        arguments.pairs and re.fullmatch(r"([^,]+),(?!\1$)[^,]+", arguments.columns)
     ):
         raise UsageError(
             f"--columns {arguments.columns}: expected two of the table --pairs, such as 1,2 or"

@@ -30,11 +30,11 @@ from rnnsearch_tf.errors import UsageError, UserError, one_line
 GROUPS = {
     "first steps": {
         "demo": "train, translate and serve on the built-in corpus, in a few minutes",
-        "init": "write a configuration for your own two text files",
+        "init": "write a configuration for your own text",
         "doctor": "check training data for problems",
     },
     "training": {
-        "train": "train a model and keep its best checkpoint",
+        "train": "train a model and keep its best weights",
     },
     "translating": {
         "translate": "translate text, one sentence a line",

@@ -1,4 +1,4 @@
-"""Train a model: builds the vocabularies, trains with model.fit, and keeps the best checkpoint on
+"""Train a model: builds the vocabularies, trains with model.fit, and keeps the best weights on
 the development set in RUN/best. Vocabularies of your own are named by source.vocabulary and
 target.vocabulary; --resume and --from keep the RUN's.
 
@@ -28,6 +28,9 @@ from argparse import ArgumentParser, Namespace
 from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
+
+FEW = 1000
+"""Updates below which little is to be expected of a model."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -89,5 +92,8 @@ def run(arguments: Namespace) -> None:
     command += f" --model {output} --source F --reference F"
     if config.model.system == "cslm":
         command = f"rnnsearch rescore --model {output} --source F NBEST"
+    if summary["batches"] < FEW:
+        command = f"{summary['batches']:,} updates teach a model little: train --output {output}"
+        command += " --resume, with a larger --set training.maximum_minutes or maximum_updates"
     print(f"done. Next: {command}", file=sys.stderr)
     print(json.dumps(summary, ensure_ascii=False, default=float))

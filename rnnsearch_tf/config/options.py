@@ -51,7 +51,7 @@ class TextConfig:
     lowercase: bool = option(False, "lower-case the text; the papers keep case")
     vocabulary_size: int = option(
         30_001,
-        "entries, including the special tokens (the paper's shortlist: 30,001 symbols)",
+        "entries, including the three special tokens: 30,001 are 29,998 words",
         unit="tokens",
         minimum=4,
     )

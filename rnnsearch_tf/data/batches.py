@@ -20,8 +20,9 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text.pipeline import Text
 
 WINDOW = {"paper": 20, "bucketed": 256, "unsorted": 1}
-"""Batches that are sorted by length together. 20: "We sorted 1600 pairs by length and split them
-into 20 minibatches" (Bahdanau et al. 2015, Appendix B.2).
+"""Batches that are sorted by length together. 20: Bahdanau et al. 2015, Appendix B.2, where 1,600
+pairs make 20 batches. Departure: the paper shuffles once before training, here every epoch is
+shuffled.
 """
 
 Batch = dict[str, tf.Tensor]
@@ -83,7 +84,8 @@ class Batches:
     def dataset(self) -> tf.data.Dataset:
         """One whole epoch of :data:`Batch` an iteration, one after the other."""
         epochs = itertools.count()
-        return self._read(lambda: iter([(next(epochs), 0)]))
+        batches = self._read(lambda: iter([(next(epochs), 0)]))
+        return batches.apply(tf.data.experimental.assert_cardinality(self.per_epoch))
 
     def stream(self, epoch: int, number: int) -> tf.data.Dataset:
         """All batches from batch `number` of an epoch on, one epoch after the other, without
@@ -163,7 +165,8 @@ def training_dataset(
     Args:
         source_text, target_text: Text of each side.
         pairs: Pairs, or an iterable of (source, target) strings; encoded before this returns.
-        data: options of the data.
+        data: options of the data; `held_out` is of ``rt.train`` alone. For development pairs set
+            ``variants`` to 0.
         seed: seed of the order and of the variants.
 
     Returns:

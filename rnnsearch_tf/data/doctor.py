@@ -146,7 +146,9 @@ class Counts:
         count, first, step = _shift(*self.lengths[:, fitting])
         if count >= SHORTEST:
             place, side = self._place(fitting[first]), "before" if step > 0 else "after"
-            shifted = f"{_share(count, len(fitting))} of the pairs fit the target line {side} theirs"
+            shifted = (
+                f"{_share(count, len(fitting))} of the pairs fit the target line {side} theirs"
+            )
             severity = "error" if count > 0.05 * len(fitting) else "warning"
             yield severity, f"lines are shifted: from {place} on, {shifted} better"
 
@@ -189,8 +191,8 @@ def _shift(source: np.ndarray, target: np.ndarray) -> tuple[int, int, int]:
 
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> float:
-    """Pearson's correlation; 1 if a side does not vary."""
-    return float(np.corrcoef(x, y)[0, 1]) if x.std() and y.std() else 1.0
+    """Pearson's correlation; 0 if a side does not vary."""
+    return float(np.corrcoef(x, y)[0, 1]) if x.std() and y.std() else 0.0
 
 
 def _share(count: Any, total: Any) -> str:

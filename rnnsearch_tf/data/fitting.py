@@ -9,13 +9,14 @@ import math
 import pathlib
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import yaml
 
 from rnnsearch_tf.config import Config, check_value, load_config
-from rnnsearch_tf.data.pairs import Pairs, Report, as_pairs
+from rnnsearch_tf.data.pairs import Pair, Pairs, Report, as_pairs
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.runtime.progress import progress
@@ -50,7 +51,11 @@ UPDATES_A_MINUTE = 300
 
 
 def config_for_pairs(
-    pairs: Any, source_language: str, target_language: str, minutes: float = 60.0
+    pairs: Any,
+    source_language: str,
+    target_language: str,
+    minutes: float = 60.0,
+    overrides: Sequence[str] = (),
 ) -> Config:
     """The configuration that ``rnnsearch init`` would write, for pairs held in Python: its sizes,
     limits and dropout fit their number and their lengths.
@@ -60,6 +65,7 @@ def config_for_pairs(
             of it first.
         source_language, target_language: codes, such as "en" or "pt-BR".
         minutes: duration of the training.
+        overrides: options to change, such as ``["model.hidden_size=256"]``.
 
     Raises:
         UsageError: a language code is malformed, or `minutes` is not a number above 0.
@@ -75,13 +81,13 @@ def config_for_pairs(
     minutes = check_value("training.maximum_minutes", minutes, "minutes")
     options = fitting_options(as_pairs(pairs), (source_language, target_language), minutes)
     options["data"] |= {"train_source": None, "train_target": None}
-    return load_config("your-own-text", values=options)
+    return load_config("your-own-text", overrides=overrides, values=options)
 
 
 def configuration(
     source: AnyPath, target: AnyPath, codes: tuple[str, str], minutes: float
-) -> tuple[str, Report]:
-    """(the text of a YAML configuration for two files, what was left out of them).
+) -> tuple[str, Report, Pair]:
+    """(the text of a YAML configuration for two files, what was left out of them, the first pair).
 
     Args:
         source, target: paths of the files.
@@ -102,7 +108,7 @@ def configuration(
             values, default_flow_style=True, sort_keys=False, allow_unicode=True, width=math.inf
         )
         lines.append(f"{section}: {text.strip()}")
-    return "\n".join(lines) + "\n", pairs.report
+    return "\n".join(lines) + "\n", pairs.report, next(iter(pairs))
 
 
 def fitting_options(
@@ -141,6 +147,7 @@ def fitting_options(
     sides = {
         side: {
             "language": code,
+            "tokenization": "sentencepiece",  # written, since other texts need another
             # at least one for each character, and 100 more
             "vocabulary_size": max(subwords, 100 * math.ceil((len(letters) + 100) / 100)),
         }

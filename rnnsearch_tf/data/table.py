@@ -14,6 +14,11 @@ from rnnsearch_tf.files.atomic import replacing
 from rnnsearch_tf.files.reading import read_lines
 
 
+def table_files(folder: AnyPath) -> list[pathlib.Path]:
+    """Paths of the two line files that a table becomes."""
+    return [pathlib.Path(folder) / f"train.{side}" for side in SIDES]
+
+
 def write_columns(table: AnyPath, columns: Sequence[str], folder: AnyPath) -> list[pathlib.Path]:
     """Write two columns to DIR/train.source and DIR/train.target, a cell a line.
 
@@ -35,7 +40,7 @@ def write_columns(table: AnyPath, columns: Sequence[str], folder: AnyPath) -> li
         quoting=csv.QUOTE_MINIMAL if commas else csv.QUOTE_NONE,
         strict=True,
     )
-    paths = [pathlib.Path(folder) / f"train.{side}" for side in SIDES]
+    paths = table_files(folder)
     try:
         if all(re.fullmatch("[1-9][0-9]*", column) for column in columns):
             places = [int(column) - 1 for column in columns]

@@ -39,8 +39,8 @@ def variants_of(pairs: Sequence[Pair], share: float, random: np.random.Generator
 
 
 def variant(pair: Pair, random: np.random.Generator) -> Pair:
-    """A random choice of changes: no final punctuation on both sides; the source in lower case,
-    with a capital alone, or in capitals; other digits in numbers that both sides have.
+    """A random choice of changes: no final punctuation on both sides; the source in lower case, or
+    with the first letter or all of them in capitals; other digits in numbers that both sides have.
 
     Example:
         >>> variant(("Room 12.", "Chambre 12."), np.random.default_rng(2))

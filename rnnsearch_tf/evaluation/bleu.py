@@ -48,8 +48,7 @@ def tokenizer_for(config: TextConfig) -> str:
     13a splits at spaces and punctuation, so it cannot be used for scripts without spaces.
 
     Args:
-        config: options of the side. With ``tokenization: space`` the text consists of tokens, which
-            13a keeps.
+        config: options of the side.
 
     Returns:
         ``13a``; for languages without spaces between words ``zh`` (Chinese) or ``char``, which
@@ -60,7 +59,7 @@ def tokenizer_for(config: TextConfig) -> str:
         'char'
     """
     language = languages.base(config.language)
-    if config.tokenization == "space" or language not in languages.UNSEGMENTED:
+    if language not in languages.UNSEGMENTED:
         return "13a"
     return "zh" if language in languages.CHINESE else "char"
 

@@ -89,8 +89,8 @@ def read_pairs(source: AnyPath, target: AnyPath) -> Iterator[tuple[str, str]]:
             lines = number + sum(1 for _ in sides)
             raise UserError(
                 f"{longer}:{number}: expected as many lines as in {shorter}, which has"
-                f" {number - 1:,}, got {lines:,}; find the line from which on they do not belong"
-                " together, and correct it"
+                f" {number - 1:,}, got {lines:,}; a line is missing, or was cut in two: cut both"
+                f" to {number - 1:,} lines, and `rnnsearch doctor` says where"
             )
         yield pair
 
@@ -136,7 +136,7 @@ def _decoded(line: bytes, name: AnyPath, number: int) -> str:
         where = "standard input" if name == "-" else name
         raise UserError(
             f"{where}:{number}: expected UTF-8, got byte 0x{line[error.start]:02x} at column"
-            f" {error.start + 1}; convert the file: `file -i` guesses its encoding E, and"
-            " `iconv -f E -t utf-8` writes another"
+            f" {error.start + 1}; correct the line, or, if the whole file has another encoding E,"
+            " convert it: `iconv -f E -t utf-8`"
         ) from None
     return text.removeprefix("\ufeff") if number == 1 else text

@@ -75,7 +75,8 @@ class BahdanauAttention(Attention):
 
     Args:
         alignment_size: n', hidden units of the alignment model.
-        keywords: see :class:`PaperLayer`.
+        keywords: biases (``groundhog``: those of the authors' program, or ``none``), initialization
+            (``paper``, ``variance_preserving`` or ``uniform``), and Keras's name, dtype, trainable.
 
     Call arguments:
         state: float [B, K, n]: s_{i−1}.

@@ -36,7 +36,7 @@ class PaperLayer(keras.layers.Layer):
 
     Args:
         biases: ``groundhog`` (those of the authors' program) or ``none``.
-        initialization: see ``initializers.py``.
+        initialization: one of KINDS, see ``initializers.py``.
         keywords: arguments of ``keras.layers.Layer``: ``name``, ``dtype``, ``trainable``.
 
     Raises:

@@ -10,6 +10,8 @@ The order determines which word the update reads, and which state the output rea
     paper                 s_i = f(s_{i−1}, y_{i−1}, c_i)  s_{i−1}, y_{i−1}, c_i  Appendix A.2.2
     look_update_generate  s_i = f(s_{i−1}, y_{i−1}, c_i)  s_i, y_{i−1}, c_i      eq. (4)
 
+(Some copies of the paper print the first one in A.2.2.)
+
 Every position starts with the word y_{i−1}. So with look_generate_update it first makes the update
 that the position before has left, s_{i−1} = f(s_{i−2}, y_{i−1}, c_{i−1}), except the first.
 
@@ -106,10 +108,10 @@ class Decoder(PaperLayer):
             update that is left, and whether there is none yet.
         """
         if self.attention is None:
-            first = annotations[:, -1]
+            read_last = annotations[:, -1]
         else:
-            first = annotations[:, 0, annotations.shape[-1] // 2 :]
-        s_0 = tf.tanh(self.matmul(first, self.W_s, self.b_s))
+            read_last = annotations[:, 0, annotations.shape[-1] // 2 :]
+        s_0 = tf.tanh(self.matmul(read_last, self.W_s, self.b_s))
         state = self.recurrent_unit.initial_state(s_0) | self.alignment_model.initial_state(memory)
         if self.order == "look_generate_update":
             terms = len(self.recurrent_unit.C)

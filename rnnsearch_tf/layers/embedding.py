@@ -1,6 +1,6 @@
 """Word embeddings E (Bahdanau et al. 2015, Appendix A.2): one row of m numbers per word.
 
-The authors' program adds a bias vector to every embedding; the paper has none.
+The authors' program adds a bias vector to every embedding; the paper's formulas leave out biases.
 """
 
 from __future__ import annotations

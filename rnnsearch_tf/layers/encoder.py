@@ -26,7 +26,8 @@ class Encoder(PaperLayer):
         bidirectional: also read backward; RNNencdec does not.
         unit: ``gru`` or ``lstm``.
         forget_bias: option of the units, see :class:`RecurrentUnit`.
-        keywords: see :class:`PaperLayer`.
+        keywords: biases (``groundhog``: those of the authors' program, or ``none``), initialization
+            (``paper``, ``variance_preserving`` or ``uniform``), and Keras's name, dtype, trainable.
 
     Call arguments:
         embeddings: float [B, J, m]: source words.

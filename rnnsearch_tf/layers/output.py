@@ -3,7 +3,7 @@
 The paper has a deep output with maxout (Bahdanau et al. 2015, Appendix A.2.2):
 
     t̃_i = U_o s + V_o E y_{i−1} + C_o c_i          2l values
-    t_i = max(t̃_{i,2k}, t̃_{i,2k+1})               l values
+    t_i = max(t̃_{i,2k−1}, t̃_{i,2k})               l values
     p(y_i) ∝ exp(y_iᵀ W_o t_i)
 
 The authors' program factors W_o through a smaller space, l → rank → V: option ``output_rank``.
@@ -23,7 +23,7 @@ from rnnsearch_tf.runtime.backend import keras
 
 
 class OutputMatrix(PaperLayer):
-    """The output matrix: logits = W_oᵀ features + b_softmax.
+    """The output matrix, stored input size first: logits = features W_o + b_softmax.
 
     Args:
         vocabulary_size: V.
@@ -76,8 +76,9 @@ class DeepOutput(OutputMatrix):
         tied: the output matrix is not a weight of this layer but the target embedding, which is
             given to :meth:`logits`.
         terms: products in the sum t̃_i, if the model adds others to these three.
-        keywords: see :class:`PaperLayer`; biases ``none`` leaves out b_o (on the hidden term) and
-            b_softmax.
+        keywords: biases (``groundhog``: those of the authors' program, or ``none``: no b_o, no
+            b_softmax), initialization (``paper``, ``variance_preserving`` or ``uniform``),
+            and Keras's name, dtype, trainable.
 
     Call arguments:
         state: float [..., n].
@@ -144,7 +145,7 @@ class DeepOutput(OutputMatrix):
         context_term: tf.Tensor,
         training: bool = False,
     ) -> tf.Tensor:
-        """The factor of the output matrix: t_i [..., l], or W_o1ᵀ t_i [..., rank].
+        """The factor of the output matrix: t_i [..., l], or t_i W_o1 [..., rank].
 
         Args:
             state: float [..., n].

@@ -2,27 +2,28 @@
 
 ``gru``, the gated hidden unit (Bahdanau et al. 2015, Appendix A.1.1); in the decoder c is c_i:
 
-    z = σ(W_z e + U_z h' + C_z c)
-    r = σ(W_r e + U_r h' + C_r c)
-    h̃ = tanh(W e + U (r ∘ h') + C c)
-    h = (1 − z) ∘ h' + z ∘ h̃
+    z = σ(W_z e + U_z h_{t−1} + C_z c)
+    r = σ(W_r e + U_r h_{t−1} + C_r c)
+    h̃ = tanh(W e + U (r ∘ h_{t−1}) + C c)
+    h_t = (1 − z) ∘ h_{t−1} + z ∘ h̃
 
 ``cho``, that of Cho et al. 2014a, Appendix A, in the system encoder_decoder only:
 
-    h̃ = tanh(W e + r ∘ (U h' + C c))
-    h = z ∘ h' + (1 − z) ∘ h̃
+    h̃ = tanh(W e + r ∘ (U h_{t−1} + C c))
+    h_t = z ∘ h_{t−1} + (1 − z) ∘ h̃
 
 ``lstm`` (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000), which A.1.1
 names as an alternative without a formula:
 
-    i, f, o = σ(W_g e + U_g h' + C_g c + b_g),  g = tanh(W e + U h' + C c + b)
-    cell = f ∘ cell' + i ∘ g
-    h = o ∘ tanh(cell)
+    i, f, o = σ(W_g e + U_g h_{t−1} + C_g c + b_g),  g = tanh(W e + U h_{t−1} + C c + b)
+    cell_t = f ∘ cell_{t−1} + i ∘ g
+    h_t = o ∘ tanh(cell_t)
 
-With peepholes (Graves 2013, eqs. 7-11), i and f also read p ∘ cell', and o reads p_output ∘ cell.
+With peepholes (Graves 2013, eqs. 7-11), i and f also read p ∘ cell_{t−1}, and o reads
+p_output ∘ cell_t.
 
-The gated unit is not the GRU of Keras or cuDNN: with ``reset_after=True`` they compute r ∘ (U h'),
-and their z has the opposite meaning.
+The gated unit is not the GRU of Keras or cuDNN: with ``reset_after=True`` they compute
+r ∘ (U h_{t−1}), and their z has the opposite meaning.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from rnnsearch_tf.runtime.backend import Nest, keras
 
 
 class RectifiedLayers(PaperLayer):
-    """max(0, W_2ᵀ max(0, W_1ᵀ x + b_1) + b_2): float [..., input_size] → [..., second_size]."""
+    """max(0, max(0, x W_1 + b_1) W_2 + b_2): float [..., input_size] → [..., second_size]."""
 
     def build(self, input_size: int, first_size: int, second_size: int) -> None:
         self.W_1 = self.matrix("W_1", input_size, first_size)

@@ -4,9 +4,8 @@
     h'_0 = tanh(V' c);  h'_t from e(y_{t−1}), h'_{t−1} and c;  e(y_0) = 0
     s_t = maxout of O_h h'_t + O_y e(y_{t−1}) + O_c c + O_w m_x;   p(y_t) = softmax(G_l G_r s_t)
 
-Departures: the appendix writes O_y y_{t−1} for a one-hot word; §4.1.1 approximates every such
-matrix by an embedding, and so does this model. Like every system here, it reads the end symbol of
-the source as the last word.
+Departure: the appendix writes O_y y_{t−1} for a one-hot word; §4.1.1 approximates every such
+matrix by an embedding, and so does this model.
 """
 
 from __future__ import annotations

@@ -129,10 +129,10 @@ class RNNSearch(TranslationModel):
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RNNEncDec(RNNSearch):
-    """RNNencdec (§4.2 and A.2): RNNsearch with one context for the whole sentence; it has the same
+    """RNNencdec (A.2.2): RNNsearch with one context for the whole sentence; it has the same
     arguments and results.
 
-        c_i = →h_{T_x} for every i,   s_0 = tanh(W_s →h_{T_x})
+        c_i = →h_{T_x} for every i,   s_0 = tanh(W_s →h_{T_x}), as in the authors' program
 
     It has no backward encoder and no alignment model; its alignments are zeros. The RNN
     Encoder–Decoder of Cho et al. 2014a, which Bahdanau et al. name as the model, has another unit,

@@ -23,14 +23,15 @@ def build_optimizer(config: TrainingConfig) -> keras.optimizers.Optimizer:
     return keras.optimizers.SGD(**common)
 
 
+def build_loss(config: TrainingConfig) -> TranslationLoss:
+    """Build the loss that the ``training`` section of a configuration describes."""
+    return TranslationLoss(
+        config.loss_reduction, config.label_smoothing, config.non_finite_gradient
+    )
+
+
 def compile_model(model: TranslationModel, config: Config) -> None:
     """``model.compile`` with the optimizer and the loss of the configuration."""
-    training = config.training
-    model.compile(
-        optimizer=build_optimizer(training),
-        loss=TranslationLoss(
-            training.loss_reduction, training.label_smoothing, training.non_finite_gradient
-        ),
-    )
+    model.compile(build_optimizer(config.training), loss=build_loss(config.training))
     # optimizer variables created during the first update would cause a second trace
     model.optimizer.build(model.trainable_variables)

@@ -93,5 +93,5 @@ def made_with() -> dict[str, str]:
 def write_card(run: Run, rows: Mapping[str, str]) -> None:
     """Write RUN/model_card.md with {name: value}."""
     lines = [f"- {name}: {value}" for name, value in rows.items()]
-    text = ["# Model card", "", *lines, "", "All settings are in `config.yaml`.", ""]
+    text = ["# Model card", "", *lines, "", "All settings are in `config.yaml` of the run.", ""]
     write_file(run.model_card, "\n".join(text))

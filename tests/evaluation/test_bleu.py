@@ -36,7 +36,7 @@ def corpus():
         ("yue", "sentencepiece", "zh"),
         ("ja", "sentencepiece", "char"),
         ("th", "moses", "char"),
-        ("ja", "space", "13a"),
+        ("ja", "space", "char"),
     ],
 )
 def test_the_tokenizer_of_a_language(language, tokenization, expected):

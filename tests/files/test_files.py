@@ -70,7 +70,7 @@ def test_what_has_arrived_on_a_pipe_is_handed_on(monkeypatch):
 @pytest.mark.parametrize(
     "name, data, message",
     [
-        ("a", b"ok\ncaf\xe9\n", r"a:2: expected UTF-8, got byte 0xe9 at column 4; convert"),
+        ("a", b"ok\ncaf\xe9\n", r"a:2: expected UTF-8, got byte 0xe9 at column 4; correct"),
         ("a", gzip.compress(b"text\n" * 9999)[:-9], r"a:\d+: expected a text that can be"),
         ("a", gzip.compress(b"text\n")[:-8] + bytes(8), r"a:2: .*CRC check failed"),
         ("missing", None, "missing: expected a text file, found none; check the path"),
