@@ -22,24 +22,3 @@ from rnnsearch_tf.config.options import (
     TextConfig,
     TrainingConfig,
 )
-
-__all__ = [
-    "ATTENDING",
-    "Config",
-    "DataConfig",
-    "END_ID",
-    "ModelConfig",
-    "PAD_ID",
-    "SPECIAL_TOKENS",
-    "SearchConfig",
-    "TextConfig",
-    "TrainingConfig",
-    "UNKNOWN_ID",
-    "check_value",
-    "load_config",
-    "load_section",
-    "option",
-    "option_fields",
-    "save_config",
-    "shipped_configs",
-]

@@ -40,6 +40,7 @@ KINDS = [
     (2, "translate --model x --n-best 2 --split-sentences", "--split-sentences: expected no"),
     (2, "translate --model x --alignment --split-sentences", "--alignment: expected --json with"),
     (2, "init mine --pairs x --columns 1", "--columns 1: expected two of the table --pairs"),
+    (2, "init mine --pairs x --columns 2,2", "--columns 2,2: expected two of the table --pairs"),
     (2, "init mine --pairs x --source x", "--pairs: expected no --source beside it, got both"),
     (2, "init mine --source x", "expected --source F and --target F, or --pairs F, got --source"),
     (2, "init mine --source x --target y --source-language e!", "--source-language: expected a"),

@@ -77,6 +77,11 @@ def test_a_table_becomes_two_files(tmp_path, capsys, ending, columns):
     paths = config.data.train_source, config.data.train_target
     assert paths == tuple(f"{tmp_path}/mine/train.{side}" for side in ("source", "target"))
     assert list(Pairs(*paths)) == pairs
+    # a wrong column shows at once
+    shown = "en: {}\nfr: {}\n" if header else "und: {}\nund: {}\n"
+    assert shown.format(*pairs[0]) in capsys.readouterr().out
+    (tmp_path / "mine" / "config.yaml").unlink()  # the files of the text are protected too
+    assert run(["init", str(tmp_path / "mine"), *words]) == 1
 
 
 def test_unequal_numbers_of_lines_are_an_error(files, tmp_path, capsys):

@@ -121,6 +121,12 @@ def test_shifted_lines(found, sound):
     assert (severity, side) == ("warning", "after") and 80 < number < 120 and 495 < first < 512
 
 
+def test_a_column_of_numbers_has_no_correlation(found, sound):
+    _, target = sound[0]
+    findings = problems(found([f"{number:06}" for number in range(400)], target))
+    assert any("correlation of the lengths of both sides: 0.00" in each for each in findings)
+
+
 def test_development_sentences_in_training(found, sound):
     source, target = sound[0]
     development = (source[:30] + sound[1][0][:30], target[:30] + sound[1][1][:30])
