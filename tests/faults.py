@@ -283,15 +283,15 @@ FAULTS = [
     Fault(
         "search/beam.py",
         "the length penalty leaves the end symbol out",
-        "lengths = tf.math.count_nonzero(self.ids, axis=2, dtype=tf.int32)",
-        "lengths = tf.math.count_nonzero(self.ids > END_ID, axis=2, dtype=tf.int32)",
+        "lengths = tf.math.count_nonzero(self.words[..., 0], axis=2, dtype=tf.int32)",
+        "lengths = tf.math.count_nonzero(self.words[..., 0] > END_ID, axis=2, dtype=tf.int32)",
         "search/test_beam.py::test_exhaustive_beam_is_brute_force",
     ),
     Fault(
         "search/beam.py",
         "a finished hypothesis loses probability at later steps",
-        "        beam.finished.padded(length + 1),",
-        "        beam.finished._replace(log_probabilities=beam.finished.log_probabilities - 0.5).padded(length + 1),",
+        "tf.concat([beam.finished.log_probabilities, ending",
+        "tf.concat([beam.finished.log_probabilities - 0.5, ending",
         "search/test_beam.py::test_a_finished_hypothesis_keeps_its_score",
     ),
     Fault(
@@ -304,8 +304,8 @@ FAULTS = [
     Fault(
         "search/beam.py",
         "alignments of another hypothesis",
-        "words, chosen, _take(alignment, parents))",
-        "words, chosen, alignment)",
+        "ids, chosen, _take(alignment, parents))",
+        "ids, chosen, _take(alignment, tf.zeros_like(parents)))",
         "search/test_beam.py::test_the_words_alignments_and_probabilities_follow_the_survivors",
     ),
     Fault(
