@@ -38,8 +38,7 @@ setup: .venv/installed
 .venv/installed: setup.py pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	@# compat: a script that stands beside this folder imports the package, not the folder
-	$(BIN)/python -m pip install --quiet --config-settings editable_mode=compat --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@
 
 clean:
