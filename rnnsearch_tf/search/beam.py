@@ -155,7 +155,6 @@ def beam_search(
     state, memory = model.start(source_ids)
     sentences = Sentences(all_rows, memory, *length_limits(source_ids, config))
     beam = _first_beam(state, source_ids, config.beam_size, alignments)
-    beam = _advance(model, sentences, beam, config, nbest, alignments)
     results = tf.nest.map_structure(lambda values: values[:, :nbest], beam.finished)
 
     def shapes(values: Nest) -> Nest:
@@ -223,14 +222,17 @@ def length_limits(source_ids: tf.Tensor, config: SearchConfig) -> tuple[tf.Tenso
 
 
 def _first_beam(state: Nest, source_ids: tf.Tensor, beam_size: int, alignments: bool) -> Beam:
-    """One empty live hypothesis of each sentence, and no finished one."""
+    """One empty live hypothesis of each sentence; the other places of the beam are empty."""
     batch_size, positions = tf.unstack(tf.shape(source_ids))
+    none = tf.fill([batch_size, beam_size], NO_HYPOTHESIS)
     column = tf.minimum(positions, 1)  # one; a size that the graph does not fix, since it grows
     words = tf.zeros([batch_size, beam_size, column, 2 + positions * alignments])
-    live = Hypotheses(tf.zeros([batch_size, 1]), words[:, :1])
-    none = tf.fill([batch_size, beam_size], NO_HYPOTHESIS)
-    state = tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], state)
-    return Beam(state, live, Hypotheses(none, words))
+    finished = Hypotheses(none, words)
+    first = tf.concat([tf.zeros_like(none[:, :1]), none[:, 1:]], axis=1)
+    repeated = tf.nest.map_structure(
+        lambda x: tf.repeat(x[:, tf.newaxis], beam_size, axis=1), state
+    )
+    return Beam(repeated, finished._replace(log_probabilities=first), finished)
 
 
 def _goes_on(beam: Beam) -> tf.Tensor:
@@ -248,7 +250,6 @@ def _advance(
 ) -> Beam:
     """Take one step of these sentences."""
     live, size = beam.live, config.beam_size
-    ended = size + live.log_probabilities.shape[1]  # places of hypotheses that may have ended
     length = tf.shape(live.words)[2]  # words after this step
     logits, alignment, state = model.step(live.ids[:, :, -1], beam.state, sentences.memory)
     alignment = tf.cast(alignment if alignments else alignment[..., :0], tf.float32)
@@ -258,38 +259,36 @@ def _advance(
     may_end = (length > sentences.minimum)[:, tf.newaxis]
     ending = tf.where(may_end, or_none(live.log_probabilities + end), NO_HYPOTHESIS)
     continuing, parents, ids, chosen = best_continuations(
-        logits, log_sum, live.log_probabilities, size, UNKNOWN_ID + (not config.allow_unknown)
+        logits, log_sum, live.log_probabilities, UNKNOWN_ID + (not config.allow_unknown)
     )
 
-    # finished before, K hypotheses; finished now, as many as were live; live, K
+    # three times K hypotheses: finished before, finished now, live
     now = _words(tf.fill(tf.shape(end), END_ID), end, alignment)
-    later = _words(ids, chosen, _take(alignment, parents))
-    added = [tf.zeros_like(later), now, later]
+    added = [tf.zeros_like(now), now, _words(ids, chosen, _take(alignment, parents))]
     words = [beam.finished.words, live.words, _take(live.words, parents)]
     words = [tf.concat(words, axis=1), tf.concat(added, axis=1)[:, :, tf.newaxis]]
     totals = tf.concat([beam.finished.log_probabilities, ending, continuing], axis=1)
     all_hypotheses = Hypotheses(totals, tf.concat(words, axis=2))
     scores = all_hypotheses.scores(config)
-    places = tf.range(ended + size)
-    before = places < size
+    before = tf.range(3 * size) < size
     ranks = scores
     if config.shrinking_beam:  # a finished hypothesis keeps its place for good
         ranks = tf.where(before & exists(scores), -NO_HYPOTHESIS, scores)
     in_beam = tf.math.top_k(ranks, size).indices  # on a tie the earlier one wins
-    kept = before | tf.reduce_any(in_beam[:, :, tf.newaxis] == places, axis=1)
+    kept = before | tf.reduce_any(in_beam[:, :, tf.newaxis] == tf.range(3 * size), axis=1)
     totals = tf.where(kept, totals, NO_HYPOTHESIS)
     all_hypotheses = all_hypotheses._replace(log_probabilities=totals)
 
-    scores, places = tf.math.top_k(tf.where(kept, scores, NO_HYPOTHESIS)[:, :ended], size)
+    scores, places = tf.math.top_k(tf.where(kept, scores, NO_HYPOTHESIS)[:, : 2 * size], size)
     at_limit = length >= sentences.maximum  # [b]
     is_cut = at_limit & ~exists(scores[:, 0])
-    places = tf.where(is_cut[:, tf.newaxis], tf.range(ended, ended + size), places)
+    places = tf.where(is_cut[:, tf.newaxis], tf.range(2 * size, 3 * size), places)
     finished = _take(all_hypotheses, places)
 
-    totals = totals[:, ended:]
+    totals = totals[:, 2 * size :]
     settled = is_settled(totals[:, 0], scores[:, nbest - 1], sentences.maximum, config)
     totals = tf.where((at_limit | settled)[:, tf.newaxis], NO_HYPOTHESIS, totals)
-    live = Hypotheses(totals, all_hypotheses.words[:, ended:])
+    live = Hypotheses(totals, all_hypotheses.words[:, 2 * size :])
     return Beam(_take(state, parents), live, finished)
 
 
@@ -339,7 +338,7 @@ def or_none(log_probabilities: tf.Tensor) -> tf.Tensor:
 
 
 def best_continuations(
-    logits: tf.Tensor, log_sum: tf.Tensor, live: tf.Tensor, size: int, first_word: int
+    logits: tf.Tensor, log_sum: tf.Tensor, live: tf.Tensor, first_word: int
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
     """The K best (hypothesis, word) pairs of each sentence, as of one top-k over all K·V pairs.
 
@@ -348,37 +347,34 @@ def best_continuations(
     best pairs: a pair of another block is worse than at least K of these maxima.
 
     Args:
-        logits: float [b, k, V]; log_sum [b, k] is their log Σ exp.
-        live: float32 [b, k], log-probabilities so far.
-        size: K.
+        logits: float [b, K, V]; log_sum [b, K] is their log Σ exp.
+        live: float32 [b, K], log-probabilities so far.
         first_word: lower ids are excluded.
 
     Returns:
         (log-probabilities, descending, NO_HYPOTHESIS where there are fewer pairs; continued
         hypotheses; words; their log-probabilities), each [b, K].
     """
-    live_size, vocabulary_size = logits.shape[1:]
+    size, vocabulary_size = logits.shape[1:]
     # a divisor needs no padding, which is a copy; the special tokens are in block 0
-    divisors = (block for block in range(256, 31, -1) if vocabulary_size % block == 0)
-    block = max(next(divisors, 128), size)
+    block = next((size for size in range(256, 31, -1) if vocabulary_size % size == 0), 128)
     if padding := -vocabulary_size % block:
         logits = tf.pad(logits, [[0, 0], [0, 0], [0, padding]], constant_values=NO_HYPOTHESIS)
     n = logits.shape[2] // block
-    blocks = tf.reshape(logits, [-1, live_size, n, block])
+    blocks = tf.reshape(logits, [-1, size, n, block])
     first_maximum = tf.reduce_max(blocks[:, :, :1, first_word:], axis=-1)
     maxima = tf.concat([first_maximum, tf.reduce_max(blocks, axis=-1)[:, :, 1:]], axis=2)
     maxima = _log_probability(maxima, log_sum[..., tf.newaxis]) + live[..., tf.newaxis]
-    taken = min(size, live_size * n)
-    places = tf.math.top_k(tf.reshape(or_none(maxima), [-1, live_size * n]), taken).indices
+    places = tf.math.top_k(tf.reshape(or_none(maxima), [-1, size * n]), size).indices  # [b, K]
     parents = places // n
 
-    blocks = _take(tf.reshape(blocks, [-1, live_size * n, block]), places)  # [b, taken, block]
+    blocks = _take(tf.reshape(blocks, [-1, size * n, block]), places)  # [b, K, block]
     values = _log_probability(blocks, _take(log_sum, parents)[..., tf.newaxis])
     words = (places % n * block)[..., tf.newaxis] + tf.range(block)
     totals = or_none(values + _take(live, parents)[..., tf.newaxis])
     totals = tf.where(words < first_word, NO_HYPOTHESIS, totals)
-    totals, index = tf.math.top_k(tf.reshape(totals, [-1, taken * block]), size)
-    words, values = (_take(tf.reshape(x, [-1, taken * block]), index) for x in (words, values))
+    totals, index = tf.math.top_k(tf.reshape(totals, [-1, size * block]), size)
+    words, values = (_take(tf.reshape(x, [-1, size * block]), index) for x in (words, values))
     words = tf.where(exists(totals), words, PAD_ID)  # not a word of the padding
     return totals, _take(parents, index // block), words, values
 
