@@ -35,7 +35,7 @@ def run(folder, words):
         words, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=1200
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    return done.stderr
+    return done
 
 
 def readme(verb, *more):
@@ -52,7 +52,7 @@ def test_the_commands_lead_to_a_model_that_fits_a_small_corpus(tmp_path):
 
     for language, lines in zip(("en", "fr"), phrasebook(8000, "train")):
         (tmp_path / f"train.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    said = run(tmp_path, readme("init"))
+    said = run(tmp_path, readme("init")).stderr
     assert (
         "rnnsearch doctor --config mine/config.yaml" in said
         and "rnnsearch train --config mine/config.yaml" in said
@@ -77,5 +77,6 @@ def test_eight_thousand_pairs_learn_in_three_minutes(tmp_path):
     run(tmp_path, [*readme("init"), "--minutes", "3"])
     run(tmp_path, readme("train"))
     sides = ("--source", TATOEBA / "val.en.gz", "--reference", TATOEBA / "val.fr.gz")
-    scores = json.loads(run(tmp_path, ["evaluate", "--model", "mine/run", *sides, "--json"]))
+    done = run(tmp_path, ["evaluate", "--model", "mine/run", *sides, "--json"])
+    scores = json.loads(done.stdout)
     assert scores["bleu"]["score"] > 10, scores
