@@ -83,8 +83,9 @@ def _serve(run: Run) -> int:
         server.wait()
     if not code:
         print(f"\nThe pictures are in {run.path / 'attention'}. Your turn, for example:")
-        if not shutil.which("rnnsearch"):
-            print(f"  . {pathlib.Path(sys.executable).with_name('activate')}")
-        print(f"  echo 'My sister sells an old book.' | rnnsearch translate --model {run}")
-        print("  rnnsearch init mine --source train.en --target train.fr  # two files of your own")
+        command = "rnnsearch"
+        if not shutil.which(command):  # its environment is not active
+            command = str(pathlib.Path(sys.executable).with_name(command))
+        print(f"  echo 'My sister sells an old book.' | {command} translate --model {run}")
+        print(f"  {command} init mine --source train.en --target train.fr  # two files of your own")
     return code

@@ -72,10 +72,12 @@ def run(arguments: Namespace) -> None:
         translator = shared.load_translator(arguments)
         from rnnsearch_tf.evaluation.bleu import tokenizer_for
 
-        if arguments.tokenized and tokenizer_for(translator.target_text.config) != "13a":
+        target = translator.config.target
+        spaces = target.tokenization == "space" or tokenizer_for(target.language) == "13a"
+        if arguments.tokenized and not spaces:
             raise UsageError(
                 "--tokenized: expected a target with spaces between its words, got"
-                f" {translator.config.target.language!r}; leave it out, the other BLEU is of"
+                f" {target.language!r}; leave it out, the other BLEU is of"
                 " characters"
             )
         if translator.config.target.lowercase and not arguments.lowercase:
@@ -115,7 +117,7 @@ def _report(
 
     target = translator.config.target
     texts = [translation.text for translation in translations]
-    tokenize = tokenizer_for(target)
+    tokenize = tokenizer_for(target.language)
     report: dict[str, Any] = {
         "sentences": len(texts),
         "bleu": vars(bleu(texts, references, tokenize, arguments.lowercase)),

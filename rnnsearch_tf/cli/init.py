@@ -85,12 +85,17 @@ def run(arguments: Namespace) -> None:
                 f" as en, into {path}, as {side}.language, or name it with --{side}-language"
             )
     codes = languages["source"], languages["target"]
-    text, report, first = configuration(files[0], files[1], codes, arguments.minutes)
+    try:
+        text, report, first = configuration(files[0], files[1], codes, arguments.minutes)
+    except UserError:
+        for written in files if arguments.pairs else ():  # so that the next try finds nothing there
+            written.unlink(missing_ok=True)
+        raise
     make_folder(folder)
     write_file(path, text)
     print(report)
-    for code, text in zip(codes, first):
-        print(f"{code}: {text[:100]}")
+    for code, sentence in zip(codes, first):
+        print(f"{code}: {sentence[:100]}")
     print(f"written: {path}; edit it as you like")
     for note in notes:
         _say(note)

@@ -88,12 +88,15 @@ def run(arguments: Namespace) -> None:
             arguments.distribute,
         )
     output = shlex.quote(arguments.output)
+    if summary["batches"] < FEW:
+        few = (
+            f"{summary['batches']:,} updates teach a model little; to go on, give {output} a larger"
+        )
+        few += " training.maximum_minutes or training.maximum_updates:"
+        print(few, Run(arguments.output).resume_command, "--set …", file=sys.stderr)
     command = f"rnnsearch translate --model {output} < TEXT; to measure it: rnnsearch evaluate"
     command += f" --model {output} --source F --reference F"
     if config.model.system == "cslm":
         command = f"rnnsearch rescore --model {output} --source F NBEST"
-    if summary["batches"] < FEW:
-        command = f"{summary['batches']:,} updates teach a model little: train --output {output}"
-        command += " --resume, with a larger --set training.maximum_minutes or maximum_updates"
     print(f"done. Next: {command}", file=sys.stderr)
     print(json.dumps(summary, ensure_ascii=False, default=float))

@@ -17,7 +17,7 @@ from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text.pipeline import Text, build_texts
 
 ENOUGH = 200
-"""Pairs from which on a correlation says something."""
+"""Pairs from which on correlation and shifts say something."""
 
 CHANCE, RUN = 0.05, 1.5
 """A neighbour must fit a run of lines better than their partners by CHANCE a line, and by RUN in
@@ -143,14 +143,13 @@ class Counts:
             severity = "warning" if correlation < 0.3 else "note"
             hint = "below 0.3, lines are often shifted or shuffled"
             yield severity, f"correlation of the lengths of both sides: {correlation:.2f} ({hint})"
-        count, first, step = _shift(*self.lengths[:, fitting])
-        if count >= SHORTEST:
-            place, side = self._place(fitting[first]), "before" if step > 0 else "after"
-            shifted = (
-                f"{_share(count, len(fitting))} of the pairs fit the target line {side} theirs"
-            )
-            severity = "error" if count > 0.05 * len(fitting) else "warning"
-            yield severity, f"lines are shifted: from {place} on, {shifted} better"
+            count, first, step = _shift(*self.lengths[:, fitting])
+            if count >= SHORTEST:
+                place, side = self._place(fitting[first]), "before" if step > 0 else "after"
+                pairs = f"{_share(count, len(fitting))} of the pairs"
+                shifted = f"from {place} on, {pairs} fit the target line {side} theirs better"
+                severity = "error" if count > 0.05 * len(fitting) else "warning"
+                yield severity, f"lines are shifted: {shifted}"
 
     def _pairs(self, found: np.ndarray, many: float, what: str) -> Iterator[tuple[str, str]]:
         """How many pairs are found, and where the first three are."""

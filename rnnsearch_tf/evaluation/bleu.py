@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import sacrebleu
 
-from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text import languages
 
@@ -42,23 +41,20 @@ class Score:
         return f"{self.name} {self.score:.2f}"
 
 
-def tokenizer_for(config: TextConfig) -> str:
-    """sacreBLEU's tokenizer for detokenized text of a side.
+def tokenizer_for(language: str) -> str:
+    """sacreBLEU's tokenizer for text in a language, by its code.
 
     13a splits at spaces and punctuation, so it cannot be used for scripts without spaces.
-
-    Args:
-        config: options of the side.
 
     Returns:
         ``13a``; for languages without spaces between words ``zh`` (Chinese) or ``char``, which
         makes each character a token (others).
 
     Example:
-        >>> tokenizer_for(TextConfig(language="ja", tokenization="sentencepiece"))
+        >>> tokenizer_for("ja")
         'char'
     """
-    language = languages.base(config.language)
+    language = languages.base(language)
     if language not in languages.UNSEGMENTED:
         return "13a"
     return "zh" if language in languages.CHINESE else "char"

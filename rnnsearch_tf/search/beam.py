@@ -81,11 +81,6 @@ class Hypotheses(typing.NamedTuple):
     # first word and after the last. One tensor, since a step costs by the number of operations.
     words: tf.Tensor
 
-    @property
-    def ids(self) -> tf.Tensor:
-        """int32 [b, K, t]."""
-        return tf.cast(self.words[..., 0], tf.int32)
-
     def scores(self, config: SearchConfig) -> tf.Tensor:
         """The scores by which they are ranked: float32 [b, K]."""
         lengths = tf.math.count_nonzero(self.words[..., 0], axis=2, dtype=tf.int32)
@@ -251,7 +246,8 @@ def _advance(
     """Take one step of these sentences."""
     live, size = beam.live, config.beam_size
     length = tf.shape(live.words)[2]  # words after this step
-    logits, alignment, state = model.step(live.ids[:, :, -1], beam.state, sentences.memory)
+    previous_ids = tf.cast(live.words[:, :, -1, 0], tf.int32)
+    logits, alignment, state = model.step(previous_ids, beam.state, sentences.memory)
     alignment = tf.cast(alignment if alignments else alignment[..., :0], tf.float32)
 
     log_sum = _log_sum_exp(logits)
@@ -403,11 +399,11 @@ def _result(results: Hypotheses, config: SearchConfig) -> BeamResult:
     """The n-best lists, without the column before the first word."""
     found = exists(results.log_probabilities)[..., tf.newaxis, tf.newaxis]
     words = tf.where(found, results.words[:, :, 1:], 0.0)
-    ids = tf.cast(words[..., 0], tf.int32)
-    lengths = tf.math.count_nonzero(ids, axis=2, dtype=tf.int32)
+    lengths = tf.math.count_nonzero(words[..., 0], axis=2, dtype=tf.int32)
     words = words[:, :, : tf.maximum(tf.reduce_max(lengths), 0)]  # 0 of no sentence
+    ids = tf.cast(words[..., 0], tf.int32)
     return BeamResult(
-        tf.cast(words[..., 0], tf.int32),
+        ids,
         lengths,
         results.log_probabilities,
         results.scores(config),

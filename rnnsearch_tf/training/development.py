@@ -147,7 +147,7 @@ class Development(keras.callbacks.Callback):
         translations = self.translator.translate(list(sources), beam_size=1)
         config = self.translator.config.target
         texts = [translation.text for translation in translations]
-        return bleu(texts, references, tokenizer_for(config), config.lowercase).score
+        return bleu(texts, references, tokenizer_for(config.language), config.lowercase).score
 
     def _loss(self) -> float:
         """Mean negative log-likelihood per target token in nats, including end symbols, without

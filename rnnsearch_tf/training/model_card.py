@@ -32,8 +32,8 @@ def write_model_card(
     if state.best is not None and model.reads_source:
         case = ", without case" if config.target.lowercase else ""
         best = (
-            f"BLEU {state.best:.2f} (sacreBLEU {tokenizer_for(config.target)}{case}, the first"
-            f" {training.evaluate_sentences:,} sentences at most, greedy search)"
+            f"BLEU {state.best:.2f} (sacreBLEU {tokenizer_for(config.target.language)}{case}, the"
+            f" first {training.evaluate_sentences:,} sentences at most, greedy search)"
         )
     elif state.best is not None:
         best = f"loss {state.best:.4f} nats a target token"

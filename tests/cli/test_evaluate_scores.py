@@ -198,3 +198,19 @@ def test_text_without_spaces_is_scored_by_characters(rnnsearch, tmp_path):
     assert only["bleu"] == wanted
     out, err = rnnsearch("evaluate", "--model", run, *files, "--tokenized", code=2)
     assert out == [] and "expected a target with spaces between its words, got 'ja'" in err
+
+
+def test_segmented_text_without_spaces_is_scored_by_characters_and_by_its_tokens(
+    rnnsearch, tmp_path
+):
+    run = write_run(tmp_path / "run", ["target.language=ja", "target.tokenization=space"])
+    files = [
+        "--source",
+        write(tmp_path / "s", ["The cat"]),
+        "--reference",
+        write(tmp_path / "r", ["猫 は"]),
+    ]
+    [out], _ = rnnsearch("evaluate", "--model", run, *files, "--tokenized", "--json")
+    report = json.loads(out)
+    assert "tok:char" in report["bleu"]["signature"]
+    assert "tok:none" in report["tokenized_bleu"]["signature"]

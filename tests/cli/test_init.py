@@ -84,6 +84,15 @@ def test_a_table_becomes_two_files(tmp_path, capsys, ending, columns):
     assert run(["init", str(tmp_path / "mine"), *words]) == 1
 
 
+def test_a_table_whose_column_is_empty_may_be_tried_again(tmp_path, capsys):
+    table = tmp_path / "fra.tsv"
+    table.write_text("".join(f"{a}\t\t{b}\n" for a, b in zip(*phrasebook(PAIRS, "train"))))
+    for columns, code in (("1,2", 1), ("1,3", 0)):
+        assert (
+            run(["init", f"{tmp_path}/mine", "--pairs", f"{table}", "--columns", columns]) == code
+        )
+
+
 def test_unequal_numbers_of_lines_are_an_error(files, tmp_path, capsys):
     (tmp_path / "short.fr").write_text("un mot\n" * 150)
     assert init(tmp_path / "mine", [files[0], str(tmp_path / "short.fr")]) == 1

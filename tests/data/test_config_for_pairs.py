@@ -38,6 +38,13 @@ def test_it_is_that_of_init(sentences, tmp_path):
     assert found == dataclasses.replace(expected, data=without)
 
 
+def test_options_may_be_changed(sentences):
+    pairs = list(zip(*sentences))
+    found = rt.config_for_pairs(pairs, "en", "fr", overrides=["model.hidden_size=7"])
+    model = rt.config_for_pairs(pairs, "en", "fr").model
+    assert found.model == dataclasses.replace(model, hidden_size=7)
+
+
 def test_words_are_characters_where_there_are_no_spaces():
     pairs = [("日" * 60, "word " * 60)] * 100
     assert rt.config_for_pairs(pairs, "ja", "en").data.maximum_length == 180

@@ -62,7 +62,7 @@ def test_forced_scores_are_the_beams(system):
 
 @pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_greedy_search_takes_the_best_word_of_each_step(name):
-    """Beam 1, as every evaluation of a training; the forced scores are the reference."""
+    """Beam 1, as in every evaluation of a training; the logits of training are the reference."""
     model = tiny_system(name, "float32")
     source_ids = padded([source for source, _ in PAIRS])
     config = SearchConfig(beam_size=1, length_penalty=0.0)
