@@ -87,11 +87,14 @@ def test_a_page_of_another_name_cannot_ask_a_server_on_the_loopback(server):
         assert ask(server.rest_api_port, "GET", "/v1/models/toy", headers={"Host": host})[0] == 200
 
 
-def test_a_body_that_is_too_large(server):
-    status, _, body = ask(
-        server.rest_api_port, "POST", "/v1/models/toy:predict", b" " * (LONGEST_BODY + 1)
-    )
-    assert status == 413 and "expected a body of at most" in json.loads(body)["error"]
+@pytest.mark.parametrize(
+    "body, status",
+    [(b" " * (LONGEST_BODY + 1), 413), (iter([b"{}"]), 411)],
+    ids=["large", "chunked"],
+)
+def test_a_body_that_is_too_large_or_of_unknown_length(server, body, status):
+    answer = ask(server.rest_api_port, "POST", "/v1/models/toy:predict", body)
+    assert answer[0] == status and "expected a body" in json.loads(answer[2])["error"]
 
 
 def test_a_request_over_rest_that_takes_too_long(server, monkeypatch):

@@ -67,7 +67,10 @@ def application(model: Servable, hosts: list[str]) -> Starlette:
 
     async def predict(request: Request) -> Response:
         model.check(**request.path_params)
-        if int(request.headers.get("content-length", LONGEST_BODY + 1)) > LONGEST_BODY:
+        length = request.headers.get("content-length")
+        if length is None:
+            return _body({"error": "expected a body with a Content-Length, got none; send it"}, 411)
+        if int(length) > LONGEST_BODY:
             return _body({"error": f"expected a body of at most {LONGEST_BODY:,} bytes"}, 413)
         document = json_tensors.parse(await request.body())
         name = document.get("signature_name", "")
