@@ -63,7 +63,15 @@ def load_checkpoint(run: Run, model: TranslationModel) -> TrainingState:
             f" got another or a damaged one ({one_line(error)}); restore it from a good copy, or"
             " start a new training with another --output"
         ) from None
+    set_means(model, state)
     return state
+
+
+def set_means(model: TranslationModel, state: TrainingState) -> None:
+    """Continue the means of the epoch: Keras resets the metrics where ``fit`` begins."""
+    for metric in model.metrics:
+        for variable, value in zip(metric.variables, state.means[metric.name]):
+            variable.assign(value)
 
 
 class Checkpoints(keras.callbacks.Callback):
@@ -97,10 +105,8 @@ class Checkpoints(keras.callbacks.Callback):
             signal.signal(number, handler)
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
-        if self.state.batches_of_epoch:  # continue the means over its first part
-            for metric in self.model.metrics:
-                for variable, value in zip(metric.variables, self.state.means[metric.name]):
-                    variable.assign(value)
+        if self.state.batches_of_epoch:
+            set_means(self.model, self.state)
 
     def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
         self.stop_if_asked()

@@ -206,12 +206,7 @@ def test_curves_are_drawn_where_they_belong():
     assert ends == [pytest.approx([30 - 8**0.5, 30 + 8**0.5]), [20, 20]]
 
 
-TINY = (
-    "model.embedding_size=8",
-    "model.hidden_size=8",
-    "model.alignment_size=8",
-    "model.maxout_size=8",
-)
+TINY = ("model.embedding_size=8", "model.hidden_size=8", "model.maxout_size=8")
 
 
 @pytest.mark.slow
