@@ -38,8 +38,8 @@ MOST_JOINED = 5
 SEED = 1
 
 QUICK = (
-    "source.vocabulary_size=120",
-    "target.vocabulary_size=120",
+    "source.vocabulary_size=250",
+    "target.vocabulary_size=250",
     "data.batch_size=8",
     "training.maximum_updates=8",
     "training.evaluate_every=4",
