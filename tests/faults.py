@@ -381,8 +381,8 @@ FAULTS = [
     Fault(
         "training/checkpoint.py",
         "the means of a resumed epoch begin anew",
-        "                    variable.assign(value)",
-        "                    pass",
+        "            variable.assign(value)",
+        "            pass",
         "training/test_nothing_lost.py::test_kills_in_phases_and_between_files",
     ),
     Fault(

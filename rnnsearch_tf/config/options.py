@@ -221,6 +221,12 @@ class ModelConfig:
                 object.__setattr__(self, field.name, field.default)
         if self.tie_target_embeddings:
             self._check_tied()
+        is_lstm = "lstm" in (self.unit, self.system.removeprefix("deep_"))
+        if self.forget_bias and (not is_lstm or self.biases == "none"):
+            raise UsageError(
+                f"model.forget_bias: expected 0 without the biases of an LSTM, got"
+                f" {self.forget_bias} beside unit={self.unit}, biases={self.biases}; leave it out"
+            )
 
     def _check_tied(self) -> None:
         """Refuse a tied target embedding that does not fit the input size of the output."""

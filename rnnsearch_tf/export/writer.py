@@ -101,7 +101,8 @@ def load_for_export(
     options = load_profile(load_config(folders[0].config).search, profile, overrides)
     translator = Translator.load(folders, [f"training.precision={options.precision}"])
     translator.config = dataclasses.replace(translator.config, search=options.search)
-    translator.search_config()  # checks that the model has what it needs
+    if options.search.replace_unknown:
+        translator.require_attention("search.replace_unknown")
     return folders, options, translator
 
 

@@ -90,7 +90,6 @@ class BahdanauAttention(Attention):
 
     def __init__(self, alignment_size: int, **keywords: Any) -> None:
         super().__init__(**keywords)
-        self.supports_masking = True
         self.alignment_size = self.size("alignment_size", alignment_size)
 
     def get_config(self) -> dict[str, Any]:

@@ -43,14 +43,6 @@ class CSLM(TranslationModel):
 
     Source ids are accepted, as in all systems, but not used. The end symbol is predicted like a
     word.
-
-    Example:
-        >>> from rnnsearch_tf.config import ModelConfig
-        >>> sizes = dict(embedding_size=4, hidden_size=5, second_hidden_size=6, ngram_order=3)
-        >>> model = CSLM(ModelConfig(system="cslm", **sizes), 10, 12)
-        >>> ids = tf.constant([[3, 4, 1], [5, 1, 0]])
-        >>> model((ids, ids)).shape
-        TensorShape([2, 3, 12])
     """
 
     system = "cslm"
@@ -70,15 +62,16 @@ class CSLM(TranslationModel):
 
     def attended_features(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
-    ) -> tuple[tf.Tensor, None]:
-        """(the factor of the output matrix at every target position, float [B, I, l]; None)."""
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """(the factor of the output matrix at every target position, float [B, I, l]; zeros)."""
         words = self.drop_words(self.target_embedding(target_ids), training=training)  # [B, I, m]
         before = self.config.ngram_order - 1
         padded = tf.pad(words, [[0, 0], [before, 0], [0, 0]])  # [B, before + I, m]
         length = tf.shape(target_ids)[1]
         # [B, I, before · m], y_{i−1} last
         history = tf.concat([padded[:, k : k + length] for k in range(before)], axis=-1)
-        return self.drop_hidden(self.rectified(history), training=training), None
+        features = self.drop_hidden(self.rectified(history), training=training)
+        return features, no_alignment(target_ids, source_ids)
 
     def start(self, source_ids: tf.Tensor) -> tuple[Nest, tf.Tensor]:
         """No previous words; the mask [B, J] is used only for the source length."""

@@ -69,16 +69,7 @@ class SummaryMatrices(PaperLayer):
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class EncoderDecoder(TranslationModel):
-    """The phrase model of Cho et al.; for arguments and results see :class:`TranslationModel`.
-
-    Example:
-        >>> from rnnsearch_tf.config import ModelConfig
-        >>> sizes = dict(embedding_size=4, hidden_size=5, maxout_size=3, output_rank=4)
-        >>> model = EncoderDecoder(ModelConfig(system="encoder_decoder", **sizes), 10, 12)
-        >>> ids = tf.constant([[3, 4, 1], [5, 1, 0]])
-        >>> model((ids, ids)).shape
-        TensorShape([2, 3, 12])
-    """
+    """The phrase model of Cho et al.; for arguments and results see :class:`TranslationModel`."""
 
     system = "encoder_decoder"
 
@@ -105,8 +96,8 @@ class EncoderDecoder(TranslationModel):
 
     def attended_features(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
-    ) -> tuple[tf.Tensor, None]:
-        """(the factor of G_l at every target position, float [B, I, rank] or [B, I, l]; None)."""
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """(the factor of G_l at every target position, float [B, I, rank] or [B, I, l]; zeros)."""
         state, summary = self.start(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
 
@@ -118,7 +109,8 @@ class EncoderDecoder(TranslationModel):
         states, _ = scan(step, inputs, state, state["state"], self.decoder.weights)
         states = self.drop_hidden(states, training=training)
         output_term = summary.output_term[:, tf.newaxis]
-        return self.output_layer.features(states, words, output_term, training), None
+        features = self.output_layer.features(states, words, output_term, training)
+        return features, no_alignment(target_ids, source_ids)
 
     def start(self, source_ids: tf.Tensor, training: bool = False) -> tuple[State, Summary]:
         """(h'_0 as {"state": [B, n]}, Summary)."""

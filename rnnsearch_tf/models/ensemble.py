@@ -32,9 +32,6 @@ class Ensemble:
 
     Raises:
         UsageError: there is no model.
-
-    Example:
-        Ensemble([model, other_model]).start(source_ids)
     """
 
     def __init__(self, models: Sequence[TranslationModel]) -> None:
@@ -50,25 +47,15 @@ class Ensemble:
         return [variable for model in self.models for variable in model.trainable_variables]
 
     def start(self, source_ids: tf.Tensor) -> tuple[Nest, Nest]:
-        """Encode the source with every member.
-
-        Args:
-            source_ids: int32 [B, J].
-
-        Returns:
-            (state, memory): tuples with an entry for each member.
-        """
+        """(state, memory): tuples with an entry for each member."""
         states, memories = zip(*(model.start(source_ids) for model in self.models))
         return states, memories
 
     def step(
         self, previous_ids: tf.Tensor, state: Nest, memory: Nest
     ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
-        """The combined logits of the members; see ``search.beam.Model``.
-
-        Returns:
-            (logits float32 [B, K, V], alignment float32 [B, K, J], state). The alignment is the
-            mean over the members that have attention; zeros if none has.
+        """See ``search.beam.Model``. The alignment is the mean over the members that have
+        attention; zeros if none has.
         """
         steps = [
             model.step(previous_ids, model_state, model_memory)

@@ -55,20 +55,19 @@ class LayeredModel(TranslationModel):
             **common,
         )
         self.encoder.build(config.embedding_size)
-        self.decoder.build(self._decoder_input_size())
+        fed = config.hidden_size if config.input_feeding else 0  # of Luong's attention
+        self.decoder.build(config.embedding_size + fed)
         self.output_layer.build(self.decoder.output_sizes)
-
-    def _decoder_input_size(self) -> int:
-        return self.config.embedding_size
 
     def attended_features(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
-    ) -> tuple[tf.Tensor, tf.Tensor | None]:
-        """(the output of the decoder at every target position, float [B, I, l]; None)."""
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """(the output of the decoder at every target position, float [B, I, l]; zeros)."""
         _, last, _ = self.read(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
         outputs, _ = self.decoder(words, last, training=training)
-        return self.drop_hidden(outputs, training=training), None
+        features = self.drop_hidden(outputs, training=training)
+        return features, no_alignment(target_ids, source_ids)
 
     def start(self, source_ids: tf.Tensor) -> tuple[Nest, Nest]:
         """(last states of the encoder, mask [B, J], used only for the source length)."""
@@ -109,14 +108,6 @@ class LayeredModel(TranslationModel):
 class DeepLSTM(LayeredModel):
     """The deep LSTM of Sutskever, Vinyals, Le 2014: the top layer of the decoder predicts. The
     paper has 4 layers of 1000 cells.
-
-    Example:
-        >>> from rnnsearch_tf.config import ModelConfig
-        >>> sizes = dict(embedding_size=4, hidden_size=5, layers=2, reverse_source=True)
-        >>> model = DeepLSTM(ModelConfig(system="deep_lstm", **sizes), 10, 12)
-        >>> ids = tf.constant([[3, 4, 1], [5, 1, 0]])
-        >>> model((ids, ids)).shape
-        TensorShape([2, 3, 12])
     """
 
     system = "deep_lstm"
@@ -136,9 +127,11 @@ class StackedNetwork(LayeredModel):
     symbol = "W_hy"
 
 
-def no_alignment(previous_ids: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Zeros [B, K, J] in place of an alignment: previous_ids [B, K], mask [B, J]."""
-    return tf.zeros(tf.concat([tf.shape(previous_ids), tf.shape(mask)[1:]], axis=0))
+def no_alignment(target_ids: tf.Tensor, source: tf.Tensor) -> tf.Tensor:
+    """Zeros [B, K, J] in place of an alignment: target_ids [B, K], ids or mask of the source
+    [B, J].
+    """
+    return tf.zeros(tf.concat([tf.shape(target_ids), tf.shape(source)[1:]], axis=0))
 
 
 def reverse_words(values: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:

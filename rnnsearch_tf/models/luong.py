@@ -26,16 +26,6 @@ class LuongModel(LayeredModel):
 
     The decoder starts from the last states of the encoder; ŝ_0 is zero. Dropout (readout_dropout)
     applies to ŝ_t before the output layer, not to the ŝ_t that is fed back.
-
-    Example:
-        >>> from rnnsearch_tf.config import ModelConfig
-        >>> config = ModelConfig(
-        ...     system="luong", embedding_size=4, hidden_size=5, input_feeding=True
-        ... )
-        >>> model = LuongModel(config, 10, 12)
-        >>> ids = tf.constant([[3, 4, 1], [5, 1, 0]])
-        >>> model((ids, ids)).shape
-        TensorShape([2, 3, 12])
     """
 
     system = "luong"
@@ -50,11 +40,7 @@ class LuongModel(LayeredModel):
             n, config.attention_score, config.alignment_size, name="attention", **common
         )
         self.attention.build((None, None, n), (None, None, n))
-        self.drop_readout = self._dropout("drop_readout", config.readout_dropout, n)
-
-    def _decoder_input_size(self) -> int:
-        fed = self.config.hidden_size if self.config.input_feeding else 0
-        return self.config.embedding_size + fed
+        self.drop_readout = self._dropout("drop_readout", config.readout_dropout)
 
     def attended_features(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False

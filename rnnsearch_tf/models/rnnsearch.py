@@ -84,18 +84,7 @@ class RNNSearch(TranslationModel):
         return features, alignments
 
     def start(self, source_ids: tf.Tensor) -> tuple[State, AttentionMemory]:
-        """Encode the source: the state before the first word and the memory of the attention.
-
-        Instead of multiplying the context of every hypothesis by C and C_o at every word, the
-        annotations are multiplied once, and attention sums the results.
-
-        Args:
-            source_ids: int32 [B, J].
-
-        Returns:
-            (state, memory): a dictionary of tensors [B, ...], see ``Decoder.initial_state``; the
-            memory with the values [C h_j | C_o h_j].
-        """
+        """(first state, memory with the values [C h_j | C_o h_j]; see ``layers/decoder.py``)."""
         state, memory = self._encode(source_ids)
         h = memory.values
         terms = self.decoder.recurrent_unit.context_term(h), self.output_layer.context_term(h)
@@ -137,13 +126,6 @@ class RNNEncDec(RNNSearch):
     It has no backward encoder and no alignment model; its alignments are zeros. The RNN
     Encoder–Decoder of Cho et al. 2014a, which Bahdanau et al. name as the model, has another unit,
     c = tanh(V h) and another output layer: see the system ``encoder_decoder``.
-
-    Example:
-        >>> from rnnsearch_tf.config import ModelConfig
-        >>> sizes = dict(embedding_size=4, hidden_size=5, maxout_size=3, output_rank=None)
-        >>> model = RNNEncDec(ModelConfig(system="rnnencdec", **sizes), 10, 12)
-        >>> model.encoder.bidirectional, model.has_attention
-        (False, False)
     """
 
     system = "rnnencdec"

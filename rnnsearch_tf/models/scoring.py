@@ -60,10 +60,7 @@ def score_targets(
         fn_output_signature=tf.TensorSpec([None], tf.float32),
     )
     real = target_ids != PAD_ID  # [B, I]
-    if any(model.has_attention for model in models):
-        alignment = tf.cast(mean_alignment(models, alignments), tf.float32)
-    else:
-        alignment = tf.zeros([*tf.unstack(tf.shape(target_ids)), tf.shape(source_ids)[1]])
+    alignment = tf.cast(mean_alignment(models, alignments), tf.float32)
     return TargetScores(
         tf.where(real, tf.transpose(log_probabilities), 0.0),
         tf.where(real[..., tf.newaxis], alignment, 0.0),

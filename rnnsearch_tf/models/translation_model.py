@@ -19,7 +19,6 @@ from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.output import word_losses
 from rnnsearch_tf.models.loss import TranslationLoss, batch_counts
-from rnnsearch_tf.models.metrics import Perplexity
 from rnnsearch_tf.models.scoring import TargetScores, score_targets
 from rnnsearch_tf.runtime import fused_optimizers  # noqa: F401  registers those of saved models
 from rnnsearch_tf.runtime.backend import Nest, keras
@@ -55,7 +54,7 @@ class TranslationModel(BuiltModel):
 
         _add_layers(common)    build the layers, one of them an OutputMatrix as ``output_layer``
         attended_features(source_ids, target_ids, training)    (the factor of the output matrix at
-            every target position, float [B, I, l]; alignments [B, I, J], or None)
+            every target position, float [B, I, l]; alignments [B, I, J])
         start(source_ids)    (state, memory); see ``search.beam.Model``
         step_features(previous_ids, state, memory)    like :meth:`step`, with the factor of the
             output matrix instead of logits
@@ -82,7 +81,6 @@ class TranslationModel(BuiltModel):
     ) -> None:
         super().__init__(name=name, dtype=dtype)
         self.autocast = False  # see layers/base.py
-        self.supports_masking = True
         self.config = config = self._checked(config, options)
         if source_vocabulary_size is None or target_vocabulary_size is None:
             raise UsageError(
@@ -94,7 +92,6 @@ class TranslationModel(BuiltModel):
         self.target_vocabulary_size = target_vocabulary_size
         # means over the target tokens, in nats, without label smoothing
         self.loss_metric = keras.metrics.Mean(name="loss", dtype="float64")
-        self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.norm_metric = keras.metrics.Mean(name="gradient_norm", dtype="float64")
         self.tokens_metric = keras.metrics.Sum(name="target_tokens", dtype="float64")
         common: dict[str, Any] = dict(
@@ -125,8 +122,8 @@ class TranslationModel(BuiltModel):
         )
         self.target_embedding.build()
         self._add_layers(common)
-        self.drop_words = self._dropout("drop_words", config.embedding_dropout, m)
-        self.drop_hidden = self._dropout("drop_hidden", config.hidden_dropout, config.hidden_size)
+        self.drop_words = self._dropout("drop_words", config.embedding_dropout)
+        self.drop_hidden = self._dropout("drop_hidden", config.hidden_dropout)
         self.built = True
         self.trainable = trainable  # now that there are layers, of these too
 
@@ -144,17 +141,19 @@ class TranslationModel(BuiltModel):
             )
         return config
 
-    def _dropout(self, name: str, rate: float, size: int) -> Dropout:
-        """A dropout layer for values float [B, T, size]."""
-        layer = Dropout(rate, dtype=self.variable_dtype, name=name)
-        layer.build((None, None, size))
-        return layer
+    def _dropout(self, name: str, rate: float) -> Dropout:
+        return Dropout(rate, dtype=self.variable_dtype, name=name)
 
     # Training.
 
     @property
     def metrics(self) -> list[keras.metrics.Metric]:
-        return [self.loss_metric, self.perplexity_metric, self.norm_metric, self.tokens_metric]
+        return [self.loss_metric, self.norm_metric, self.tokens_metric]
+
+    def get_metrics_result(self) -> dict[str, tf.Tensor]:
+        """The metrics by name, and the perplexity of a word."""
+        result = super().get_metrics_result()
+        return result | {"perplexity": tf.exp(result["loss"])}
 
     def train_step(self, data: Any) -> dict[str, tf.Tensor]:
         """One update from one batch, or from a replica's share of it."""
@@ -212,13 +211,13 @@ class TranslationModel(BuiltModel):
         _, nll = self.token_losses((source_ids, target_ids))
         # Keras takes the mean of what the replicas return
         self._count(*_sums([tf.reduce_sum(nll), tf.cast(tf.size(nll), nll.dtype)]))
-        return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
+        loss = self.loss_metric.result()
+        return {"loss": loss, "perplexity": tf.exp(loss)}
 
     def _count(self, nll: tf.Tensor, tokens: tf.Tensor) -> None:
         """Update the metrics of the words by the sum of their negative log-likelihoods."""
         mean = tf.math.divide_no_nan(nll, tf.cast(tokens, nll.dtype))
         self.loss_metric.update_state(mean, sample_weight=tokens)
-        self.perplexity_metric.update_state(mean, sample_weight=tokens)
         self.tokens_metric.update_state(tokens)
 
     def _batch(self, data: Any) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor | None]:
@@ -285,15 +284,8 @@ class TranslationModel(BuiltModel):
     def step(
         self, previous_ids: tf.Tensor, state: Nest, memory: Nest
     ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
-        """Logits of the next word of K hypotheses of each sentence; see ``search.beam.Model``.
-
-        Args:
-            previous_ids: int32 [B, K]: y_{i−1}; 0 before the first word.
-            state: from :meth:`start` or a step, [B, K, ...].
-            memory: from :meth:`start`, [B, ...].
-
-        Returns:
-            (logits float32 [B, K, V], alignment float32 [B, K, J], state).
+        """(logits float32 [B, K, V] of the next word, alignment float32 [B, K, J], state); for the
+        arguments see ``search.beam.Model``.
         """
         features, alignment, state = self.step_features(previous_ids, state, memory)
         return tf.cast(self.logits(features), tf.float32), tf.cast(alignment, tf.float32), state

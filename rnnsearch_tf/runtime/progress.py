@@ -11,7 +11,6 @@ def progress(
     items: Iterable[Any] | None = None,
     *,
     doing: str,
-    total: int | None = None,
     unit: str = "sentences",
     hidden: bool = False,
 ) -> Any:
@@ -21,7 +20,6 @@ def progress(
         items: iterable to yield from while counting; None for ``with progress(...) as bar:
             bar.update(number)``.
         doing: text in front of the bar.
-        total: number of items; None: unknown.
         unit: what is counted.
         hidden: True: show nothing.
 
@@ -31,7 +29,7 @@ def progress(
     """
     from tqdm import tqdm
 
-    return tqdm(items, doing, total, unit=f" {unit}", dynamic_ncols=True, disable=hidden or None)
+    return tqdm(items, doing, unit=f" {unit}", dynamic_ncols=True, disable=hidden or None)
 
 
 def say(message: str) -> None:

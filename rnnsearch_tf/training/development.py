@@ -100,7 +100,8 @@ class Development(keras.callbacks.Callback):
             self.evaluate()
         if state.best is None:
             self.run.write_weights(self.model)
-        if self.settings.average and self.sentences and state.averaged != state.batches:
+        done = state.averaged == state.batches
+        if self.settings.average and not done and self.run.evaluated_weights():
             state.averaged = state.batches
             self._average()
 

@@ -173,7 +173,7 @@ def _start(
     write_development(run, development_pairs, config.training.evaluate_sentences)
     ids = training_ids(run, config, texts, training_pairs)
     if model is None:
-        model = _build(config, texts)
+        model = build_model(config, *(text.vocabulary.size for text in texts))
     compile_model(model, config)
     return _Training(config, texts, ids, model, state)
 
@@ -191,16 +191,11 @@ def _resume(run: Run, config: Config) -> _Training:
             )
     texts = load_texts(run, config)
     ids = training_ids(run, config, texts)
-    model = _build(config, texts)
+    model = build_model(config, *(text.vocabulary.size for text in texts))
     compile_model(model, config)
     state = load_checkpoint(run, model)
     save_config(config, run.config)
     return _Training(config, texts, ids, model, state)
-
-
-def _build(config: Config, texts: tuple[Text, Text]) -> TranslationModel:
-    source, target = texts
-    return build_model(config, source.vocabulary.size, target.vocabulary.size)
 
 
 def _fixed_settings(config: Config) -> dict[str, Any]:

@@ -192,10 +192,7 @@ class Translator:
 
     def search_config(self, **changes: Any) -> SearchConfig:
         """The run's search section with some options changed, checked as in a file."""
-        search = load_section(self.config, values={"search": changes}).search
-        if search.replace_unknown:
-            self.require_attention("replace_unknown")
-        return search
+        return load_section(self.config, values={"search": changes}).search
 
     def require_attention(self, purpose: str) -> None:
         """Raise a UsageError that names the purpose unless the model has attention."""

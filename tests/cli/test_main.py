@@ -145,7 +145,7 @@ def test_how_much_a_command_says(monkeypatch, capsys, words, shown):
 def test_progress_is_for_terminals_and_not_for_logs(monkeypatch, capsys):
     for is_terminal in (True, False):
         monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
-        assert list(progress(range(4), doing="counting", total=4, unit="numbers")) == [0, 1, 2, 3]
+        assert list(progress(range(4), doing="counting", unit="numbers")) == [0, 1, 2, 3]
         assert ("counting: 100%" in capsys.readouterr().err) == is_terminal
 
 
