@@ -1,3 +1,1 @@
-"""Reproduce the papers' tables and figures: each item trains its models, measures them and writes a
-page. items.py lists the items, page.py writes the pages.
-"""
+"""Reproduce the papers' tables and figures, one program a paper."""

@@ -10,7 +10,6 @@ are joined, up to four for training and up to five for the test. BLEU is of lowe
 
 from __future__ import annotations
 
-import functools
 import random
 
 import numpy as np
@@ -22,7 +21,6 @@ from papers.common import (
     curves_figure,
     main,
     over_seeds,
-    scored,
     tokens,
 )
 
@@ -177,27 +175,23 @@ def _training(work, name, seed):
     }
 
 
-def by_length(texts, references, lengths, width: int = 10) -> list[dict]:
-    """[{"shortest", "longest": source tokens, "sentences", "bleu"}], shortest first."""
-    places: dict[int, list[int]] = {}
-    for place, length in enumerate(lengths):
-        places.setdefault(max(length - 1, 0) // width, []).append(place)
-    return [
-        {"shortest": width * n + 1, "longest": width * (n + 1)} | scored(texts, references, group)
-        for n, group in sorted(places.items())
-    ]
-
-
 def figure_2(work) -> Page:
     """BLEU by the length of the source sentence."""
+    from rnnsearch_tf.evaluation.bleu import by_length
+
     gold = references(work)
     lengths = [len(line.split()) for line in tokens(work.lines(TEXT, "test", "en"), "en")]
     groups = {
-        name: [by_length(translations(work, name, seed), gold, lengths) for seed in work.seeds]
+        name: [
+            by_length(translations(work, name, seed), gold, lengths, tokenize="none")
+            for seed in work.seeds
+        ]
         for name in MODELS
     }
     if phrase_based.is_available(work):
-        groups[phrase_based.NAME] = [by_length(phrase_based.translated_test(work), gold, lengths)]
+        groups[phrase_based.NAME] = [
+            by_length(phrase_based.translated_test(work), gold, lengths, tokenize="none")
+        ]
     rows, curves = [], {}
     for name, found in groups.items():
         values = [[each[k]["bleu"] for each in found] for k in range(len(found[0]))]
@@ -252,19 +246,17 @@ def table_3(work) -> Page:
     """Long sentences, translated by each model."""
     sources, gold = work.pairs(TEXT, "test")
     longest = sorted(range(len(sources)), key=lambda i: -len(sources[i].split()))[:3]
-    translate = functools.partial(_translated, work, [sources[i] for i in longest])
-    found = {name: translate(name) for name in ("rnnencdec-50", "rnnsearch-50")}
+    lines = [sources[i] for i in longest]
+    found = {
+        name: work.translator(name, work.seeds[0]).translate(lines, beam_size=BEAM)
+        for name in ("rnnencdec-50", "rnnsearch-50")
+    }
     rows = [
         {"source": sources[i], "reference": gold[i]}
-        | {name: texts[number] for name, texts in found.items()}
+        | {name: each[number].text for name, each in found.items()}
         for number, i in enumerate(longest)
     ]
     return Page("Bahdanau et al. 2015, Table 3: long sentences", rows)
-
-
-def _translated(work, sources, name):
-    found = work.translator(name, work.seeds[0]).translate(sources, beam_size=BEAM)
-    return [each.text for each in found]
 
 
 ITEMS = {

@@ -239,16 +239,14 @@ def table_2(work) -> Page:
 
 def table_3(work) -> Page:
     """Samples of the model for the phrases of Table 2."""
+    from rnnsearch_tf.translation.results import distinct
+
     rows = []
     for kind, chosen in chosen_phrases(work).items():
         sources = [source for source, _ in chosen]
         for source, samples in zip(sources, scorer(work, work.seeds[0]).sample(sources, SAMPLES)):
-            counts: dict = {}
-            for sample in samples:
-                known = counts.get(sample.text, (sample.log_probability, 0))
-                counts[sample.text] = known[0], known[1] + 1
-            best = sorted(counts, key=lambda text: -counts[text][0])[:TOP]
-            shown = (f"{t} (×{counts[t][1]})" if counts[t][1] > 1 else t for t in best)
+            best = distinct(samples)[:TOP]
+            shown = (f"{text} (×{count})" if count > 1 else text for text, _, count in best)
             rows.append({"phrases": kind, "source": source, "samples": listed(shown)})
     text = [f"The {TOP} most probable of {SAMPLES} samples, with their counts."]
     return Page("Cho et al. 2014a, Table 3: samples", rows, text=text)

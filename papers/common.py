@@ -211,10 +211,9 @@ def tokens(lines: Sequence[str], language: str) -> list[str]:
 
 def bleu(texts: Sequence[str], references: Sequence[str], tokenize: str = "none") -> float | None:
     """sacreBLEU's, in percent; None without a sentence."""
-    import sacrebleu
+    from rnnsearch_tf.evaluation.bleu import bleu as corpus_bleu
 
-    metric = sacrebleu.BLEU(tokenize=tokenize, force=True)
-    return metric.corpus_score(list(texts), [list(references)]).score if texts else None
+    return corpus_bleu(list(texts), list(references), tokenize).score if texts else None
 
 
 def scored(texts, references, places) -> dict:

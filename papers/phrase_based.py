@@ -251,18 +251,17 @@ class PhraseBased:
         """Tune the weights for BLEU and save them; returns the n-best lists with them."""
         known: list[dict] = [{} for _ in sources]
         best: tuple = (-1.0, None, None)
-        weights = self.weights
         for round_ in range(ROUNDS + 1):
-            lists = self._nbest(sources, NBEST, weights)
+            lists = self.nbest(sources)
             entries = [[(each.text, each.features) for each in one] for one in lists]
-            score = Candidates.from_lists(entries, references).bleu(weights)
-            best = max(best, (score, weights, lists), key=lambda each: each[0])
+            score = Candidates.from_lists(entries, references).bleu(self.weights)
+            best = max(best, (score, self.weights, lists), key=lambda each: each[0])
             if round_ == ROUNDS:
                 break
             for mine, one in zip(known, entries):
                 mine.update(dict.fromkeys(one))
             candidates = Candidates.from_lists([list(mine) for mine in known], references)
-            weights = scaled(tune(candidates, weights)[0])
+            self.weights = scaled(tune(candidates, self.weights)[0])
         _, self.weights, lists = best
         found = dict(zip(FEATURES, self.weights.tolist()))
         write_file(self.folder / "weights.json", json.dumps(found, indent=1) + "\n")
@@ -272,12 +271,9 @@ class PhraseBased:
         """The most likely derivations of each sentence, best first; a sentence without words or
         without a translation has one empty derivation.
         """
-        return self._nbest(sources, size, self.weights)
-
-    def _nbest(self, sources, size, weights):
         from machine.translation.thot.thot_utils import load_smt_decoder
 
-        self._model.weights = (weights * UNITS).tolist()
+        self._model.weights = (self.weights * UNITS).tolist()
         decoder = load_smt_decoder(self._model, thot_parameters(self.folder / "model"))
         return [derivations(decoder, source, size) for source in sources]
 

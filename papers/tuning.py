@@ -80,14 +80,11 @@ class Candidates:
         """The same hypotheses with a selection of the features."""
         return dataclasses.replace(self, features=self.features[..., columns])
 
-    def chosen(self, weights: Weights) -> np.ndarray:
-        """The index of each sentence's best hypothesis, int64 [S]; ties go to the first."""
-        return np.argmax(self.features @ np.asarray(weights, np.float64), axis=1)
-
     def bleu(self, weights: Weights) -> float:
         """BLEU of the best hypotheses, in percent."""
         rows = np.arange(len(self.statistics))
-        return float(bleu(self.statistics[rows, self.chosen(weights)].sum(axis=0)))
+        best = np.argmax(self.features @ np.asarray(weights, np.float64), axis=1)  # first of ties
+        return float(bleu(self.statistics[rows, best].sum(axis=0)))
 
 
 def tune(

@@ -104,9 +104,10 @@ def input_batches(files: Sequence[str], size: int) -> Iterator[list[str]]:
     return (lines for name in files for lines in read_batches(name, size))
 
 
-def line_progress(doing: str, output: str | None = None) -> Any:
+def line_progress(doing: str, files: Sequence[str], output: str | None = None) -> Any:
     """A progress bar that counts lines; hidden if the input or the results share its terminal."""
-    on_screen = sys.stdin.isatty() or output in (None, "-") and sys.stdout.isatty()
+    typed = "-" in files and sys.stdin.isatty()
+    on_screen = typed or output in (None, "-") and sys.stdout.isatty()
     return progress(doing=doing, unit="lines", hidden=on_screen)
 
 

@@ -72,14 +72,13 @@ def run(arguments: Namespace) -> None:
         translator = shared.load_translator(arguments)
         from rnnsearch_tf.evaluation.bleu import tokenizer_for
 
-        target = translator.config.target
-        spaces = target.tokenization == "space" or tokenizer_for(target.language) == "13a"
-        if arguments.tokenized and not spaces:
-            raise UsageError(
-                "--tokenized: expected a target with spaces between its words, got"
-                f" {target.language!r}; leave it out, the other BLEU is of"
-                " characters"
-            )
+        if arguments.tokenized:
+            target = translator.target_text.config  # an export has none, and says so
+            if target.tokenization != "space" and tokenizer_for(target.language) != "13a":
+                raise UsageError(
+                    "--tokenized: expected a target with spaces between its words, got"
+                    f" {target.language!r}; leave it out, the other BLEU is of characters"
+                )
         if translator.config.target.lowercase and not arguments.lowercase:
             log.warning(
                 "warning: the model writes lower case and the scores are cased; --lowercase ignores"

@@ -97,18 +97,13 @@ def run(arguments: Namespace) -> None:
     for code, sentence in zip(codes, first):
         print(f"{code}: {sentence[:100]}")
     print(f"written: {path}; edit it as you like")
-    for note in notes:
-        _say(note)
     config, trained = (shlex.quote(str(each)) for each in (path, folder / "run"))
-    _say(f"next, check the text:  rnnsearch doctor --config {config}")
-    _say(
+    notes += [
+        f"next, check the text:  rnnsearch doctor --config {config}",
         f"then train for {arguments.minutes} min:  rnnsearch train --config {config} --output"
-        f" {trained}"
-    )
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)
+        f" {trained}",
+    ]
+    print(*notes, sep="\n", file=sys.stderr)
 
 
 def _check_sides(arguments: Namespace) -> None:

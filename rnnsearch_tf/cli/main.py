@@ -89,10 +89,6 @@ def run(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: the words after the program's name; None: those of ``sys.argv``.
 
-    Returns:
-        0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C or SIGTERM, 141 the reader of the
-        output has gone.
-
     Example:
         >>> run(["--version"])
         rnnsearch 0.1.0

@@ -19,7 +19,10 @@ def arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     files = (arguments.source, arguments.target)
     check_inputs(files)
-    with open_output() as write, shared.line_progress("scoring") as bar:
+    with (
+        open_output() as write,
+        shared.line_progress("scoring", [arguments.source, arguments.target]) as bar,
+    ):
         translator = shared.load_translator(arguments)
         for batch in batches(read_pairs(*files), translator.config.search.batch_size):
             sources, targets = zip(*batch)

@@ -79,7 +79,7 @@ def run(arguments: Namespace) -> None:
         translator.translate([], **search)  # refuses a wrong option before it reads any text
         batches = shared.input_batches(arguments.files, translator.config.search.batch_size)
         number = 0  # of the next line
-        with shared.line_progress("translating", arguments.output) as bar:
+        with shared.line_progress("translating", arguments.files, arguments.output) as bar:
             for texts in batches:
                 if arguments.split_sentences:
                     write(_paragraphs(translator, texts, search, arguments))

@@ -72,9 +72,10 @@ class Ids:
 
 def key_of(config: Config, texts: tuple[Text, Text]) -> Key:
     """What the ids of a configuration's training text depend on, without the content of the files:
-    a training continues with the text that it began with.
+    a training continues with the text that it began with, from whatever folder.
     """
     data = config.data
+    place = os.path.abspath if data.cache else os.fspath
     sides = [
         [text.config.language, text.config.tokenization, text.config.lowercase]
         + [text.vocabulary.tokens, (text.subword_model or b"").hex()]
@@ -83,7 +84,7 @@ def key_of(config: Config, texts: tuple[Text, Text]) -> Key:
     return {
         "texts": hashlib.sha256(json.dumps(sides).encode()).hexdigest(),
         "phrasebook_size": data.phrasebook_size if data.corpus == "phrasebook" else None,
-        "files": [[os.path.abspath(path) for path in pair] for pair in training_files(data)],
+        "files": [[place(path) for path in pair] for pair in training_files(data)],
         "weights": data.train_weights and [*data.train_weights],
         "held_out": data.held_out,
         "maximum_length": data.maximum_length,

@@ -94,9 +94,6 @@ def bleu(
             see :func:`tokenizer_for`.
         lowercase: compare without case; the signature records it.
 
-    Returns:
-        Score.
-
     Raises:
         UserError: the lists differ in length or are empty.
 

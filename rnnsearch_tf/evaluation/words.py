@@ -42,7 +42,7 @@ def tokenized(text: Text, lines: Sequence[str]) -> list[str]:
         The tokens of each line, joined by spaces.
     """
     if text.config.tokenization == "sentencepiece":
-        lines = text.prepared(lines)
+        lines = [line.lower() for line in lines] if text.config.lowercase else lines
         text = Text(dataclasses.replace(text.config, tokenization="moses"), text.vocabulary)
     joined = tf.strings.reduce_join(text.tokenize_translations(lines), axis=1, separator=" ")
     return [line.decode("utf-8") for line in joined.numpy()]

@@ -91,7 +91,7 @@ def run_requests(
     """Answer requests with a SavedModel in a new process.
 
     Raises:
-        RuntimeError: the process failed; the message ends with its standard error.
+        UserError: the process failed; the message ends with its standard error.
     """
     done = subprocess.run(
         [sys.executable, "-m", __name__, str(folder)],
@@ -99,7 +99,11 @@ def run_requests(
         capture_output=True,
     )
     if done.returncode:
-        raise RuntimeError(done.stderr.decode(errors="replace")[-2000:])
+        reason = one_line(done.stderr.decode(errors="replace")[-2000:], 2000)
+        raise UserError(
+            f"{folder}: expected a SavedModel that answers in a new process, got: {reason}; the"
+            " export is not published: please report this"
+        )
     answers: list[dict[str, np.ndarray]] = pickle.loads(done.stdout)
     return answers
 

@@ -101,14 +101,11 @@ def naming(path: AnyPath) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise cannot_write(path, error) from None
-
-
-def cannot_write(path: AnyPath, error: OSError) -> UserError:
-    """The UserError to raise for an OSError during a write."""
-    reason = error.strerror or one_line(error)
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error)
-    hint = "free some space there" if full else "check the folder and its permissions"
-    return UserError(
-        f"{path}: expected a place that can be written, got: {reason}; {hint}, or write elsewhere"
-    )
+        reason = error.strerror or one_line(error)
+        no_room = os.strerror(errno.ENOSPC)
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT) or no_room in str(error)
+        hint = "free some space there" if full else "check the folder and its permissions"
+        raise UserError(
+            f"{path}: expected a place that can be written, got: {reason}; {hint}, or write"
+            " elsewhere"
+        ) from None

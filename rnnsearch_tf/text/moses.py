@@ -137,13 +137,7 @@ def _period_patterns(language: str) -> tuple[str, str | None]:
 
 def _split_periods(tokens: tf.RaggedTensor, language: str) -> tf.RaggedTensor:
     """Split the last period off each token, unless the token is an abbreviation or a lower-case
-    word follows.
-
-    Args:
-        tokens: RaggedTensor string [B, None].
-
-    Returns:
-        RaggedTensor string [B, None].
+    word follows: string [B, None] in and out.
     """
     words = tokens.values  # [T]
     _, following = _neighbours(words, tokens.value_rowids())

@@ -96,12 +96,6 @@ class Text(tf.Module):
             return lines
         return detokenize(tf.strings.split(lines), self.config.language)
 
-    def prepared(self, texts: tf.Tensor) -> tf.Tensor:
-        """Prepare texts for SentencePiece: normalize, clean, lower-case if configured; string [B]
-        -> string [B].
-        """
-        return _prepare(texts, self.config)
-
     @property
     def subword_model(self) -> bytes | None:
         """Bytes of the SentencePiece model; None without subwords."""
@@ -218,13 +212,10 @@ def build_text(config: TextConfig, training: Iterable[Line]) -> Text:
 
 
 def build_texts(config: Config, pairs: Iterable[tuple[Line, Line]]) -> list[Text]:
-    """Like :func:`build_text`, for both sides in one pass over their training text.
+    """(source, target) Text, like :func:`build_text`, in one pass over their training text.
 
     Args:
         pairs: (source, target) lines, read to the end unless both vocabularies are given.
-
-    Returns:
-        [source Text, target Text].
     """
     sides = config.source, config.target
     counts = count_tokens([None if side.vocabulary else _tokenizer(side) for side in sides], pairs)
@@ -308,17 +299,13 @@ def _tokenize(
 ) -> tf.RaggedTensor:
     texts = tf.convert_to_tensor(texts, tf.string)
     texts.shape.assert_has_rank(1)
+    texts = clean(normalize(texts))
     if config.tokenization == "moses":
         # lower-case afterwards, since the rules about periods depend on case
-        tokens = tokenize(clean(normalize(texts)), config.language)
+        tokens = tokenize(texts, config.language)
         return tf.ragged.map_flat_values(lower, tokens) if config.lowercase else tokens
-    texts = _prepare(texts, config)
+    texts = lower(texts) if config.lowercase else texts
     return pieces.tokenize(texts) if pieces else tf.strings.split(texts)
-
-
-def _prepare(texts: tf.Tensor, config: TextConfig) -> tf.Tensor:
-    texts = clean(normalize(texts))
-    return lower(texts) if config.lowercase else texts
 
 
 def _tokenizer(config: TextConfig) -> Tokenizer:

@@ -14,7 +14,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.files.atomic import cannot_write, write_file
+from rnnsearch_tf.files.atomic import naming, write_file
 from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.text.characters import WORD_START
 from rnnsearch_tf.text.vocabulary import by_frequency
@@ -130,7 +130,7 @@ def train(counts: Mapping[str, int], size: int, where: AnyPath = "training text"
     lines = (f"{word}\t{counts[word]}" for word in by_frequency(counts))
     written = io.BytesIO()
     try:
-        with tempfile.TemporaryDirectory() as folder:
+        with naming("the temporary folder"), tempfile.TemporaryDirectory() as folder:
             rules = os.path.join(folder, "rules.tsv")
             # "_" for U+2581, which would be decoded as a space
             write_file(rules, "2581\t5F\n")
@@ -159,8 +159,6 @@ def train(counts: Mapping[str, int], size: int, where: AnyPath = "training text"
                 max_sentence_length=1 << 20,
                 minloglevel=2,
             )
-    except OSError as error:
-        raise cannot_write(error.filename or "the temporary folder", error) from None
     except RuntimeError as error:
         problem = " ".join(str(error).split())
         raise UserError(
@@ -184,9 +182,6 @@ def extended(model: bytes, counts: Mapping[str, int], number: int) -> bytes:
         model: bytes of a unigram model.
         counts: counts of the words of the other text, normalized.
         number: most pieces to add.
-
-    Returns:
-        The bytes of the extended model.
 
     Raises:
         UsageError: the model is not a unigram model.

@@ -51,12 +51,28 @@ def _parser() -> argparse.ArgumentParser:
     add("--version", action="version", version=f"%(prog)s {__version__}")
     add("--model", metavar="F.onnx", default=SHIPPED, help="default: the model in this package")
     add("--json", action="store_true", help="write JSON, see above")
-    add("--n-best", type=int, metavar="N", default=1, help="hypotheses of --json (default: 1)")
+    add("--n-best", type=_count, metavar="N", default=1, help="hypotheses of --json (default: 1)")
     add(
-        "--batch-size", type=int, metavar="N", default=64, help="sentences in a batch (default: 64)"
+        "--batch-size",
+        type=_count,
+        metavar="N",
+        default=64,
+        help="sentences in a batch (default: 64)",
     )
-    add("--threads", type=int, metavar="N", default=1, help="threads of an operation (default: 1)")
+    add(
+        "--threads",
+        type=_count,
+        metavar="N",
+        default=1,
+        help="threads of an operation (default: 1)",
+    )
     return parser
+
+
+def _count(word: str) -> int:
+    if not word.isdecimal() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {word!r}")
+    return int(word)
 
 
 def _run(arguments: argparse.Namespace) -> None:

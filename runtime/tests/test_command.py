@@ -93,7 +93,11 @@ def test_interrupt(model: pathlib.Path) -> None:
 
 
 def test_an_error_is_one_line() -> None:
-    for words, code in ((["--model", "nothing.onnx"], 1), (["--unknown"], 2)):
+    for words, code in (
+        (["--model", "nothing.onnx"], 1),
+        (["--unknown"], 2),
+        (["--batch-size", "0"], 2),
+    ):
         result = run(*words)
         assert (result.returncode, result.stdout) == (code, b"")
         assert result.stderr.splitlines()[-1].startswith(b"rnnsearch-translate: error: ")

@@ -15,13 +15,6 @@ def other_run(tmp_path_factory):
     return str(write_run(tmp_path_factory.mktemp("member") / "run", settings, seed=6))
 
 
-@pytest.fixture
-def files(tmp_path):
-    for name, lines in (("source", SOURCE), ("target", TARGET)):
-        (tmp_path / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    return tmp_path / "source", tmp_path / "target"
-
-
 def test_members_score_together(rnnsearch, run_folder, other_run, files):
     from rnnsearch_tf.translation import Translator
 

@@ -120,6 +120,12 @@ KINDS = [
     (2, "translate --model FIXED --alignment text", "--alignment: expected a model with attention"),
     (2, "translate --model FIXED --replace-unknown text", "replace_unknown: expected model.system"),
     (2, "plot-attention --model FIXED text", "plot-attention: expected a model with attention"),
+    (
+        2,
+        "export --model FIXED --output new --set search.replace_unknown=true",
+        "search.replace_unknown: expected a model with attention",
+    ),
+    (2, [*TRAIN, "phrasebook", "--set", "model.forget_bias=1"], "forget_bias: expected 0 without"),
 ]
 
 
@@ -219,10 +225,10 @@ def test_a_reader_that_leaves_is_141_without_a_word(capsys, monkeypatch):
     assert (code, capsys.readouterr().err) == (141, "")
 
 
-def test_a_run_names_the_command_that_resumes_it(place, monkeypatch, capsys):
-    monkeypatch.chdir(place)
-    run = Run("HOLLOW")
-    run.checkpoints.mkdir(exist_ok=True)
+def test_a_run_names_the_command_that_resumes_it(place, tmp_path, capsys):
+    shutil.copytree(place / "HOLLOW", tmp_path / "mine")
+    run = Run(tmp_path / "mine")
+    run.checkpoints.mkdir()
     run.checkpoint.touch()
-    assert main.run(["translate", "--model", "HOLLOW", "text"]) == 1
-    assert "resume with: rnnsearch train --output HOLLOW --resume" in capsys.readouterr().err
+    assert main.run(["translate", "--model", str(run), str(place / "text")]) == 1
+    assert f"resume with: rnnsearch train --output {run} --resume" in capsys.readouterr().err

@@ -13,6 +13,7 @@ import sacrebleu
 import sacremoses
 from tiny_run import write_run
 
+from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.translation import Translation, Translator
 
@@ -58,7 +59,7 @@ def evaluated(rnnsearch, tmp_path, monkeypatch):
     """
 
     def evaluate(run, *words, references=(REFERENCES,)):
-        lower = "lower" in str(run)
+        lower = load_config(f"{run}/config.yaml").target.lowercase
         flags = ["--source", write(tmp_path / "s", SOURCES), "--output", tmp_path / "t"]
         for number, lines in enumerate(references):
             flags += ["--reference", write(tmp_path / f"r{number}", lines)]

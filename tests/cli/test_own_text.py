@@ -14,9 +14,10 @@ import sys
 import pytest
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.phrasebook import phrasebook
+from shared_data import SHARED
 
 ROOT = pathlib.Path(__file__).parents[2]
-TATOEBA = ROOT.parent / "shared" / "data" / "tatoeba"
+TATOEBA = SHARED / "data" / "tatoeba"
 README = (
     (ROOT / "README.md").read_text(encoding="utf-8").split("## Your own text")[1].split("\n## ")[0]
 )

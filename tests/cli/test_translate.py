@@ -116,9 +116,9 @@ def test_unknown_words_are_replaced(rnnsearch, run_folder, translator, tmp_path)
     from rnnsearch_tf.data.phrasebook import phrasebook
 
     lines = phrasebook(60, "test")[0]
-    found = [t for t in translator.translate(lines) if "<unk>" in t.tokens]
+    pairs = zip(lines, translator.translate(lines))
+    lines, found = zip(*((line, t) for line, t in pairs if "<unk>" in t.tokens))
     assert len(found) > 3
-    lines = [line for line, t in zip(lines, translator.translate(lines)) if "<unk>" in t.tokens]
     path = tmp_path / "s"
     path.write_text("\n".join(lines) + "\n")
     out, _ = rnnsearch("translate", "--model", run_folder, "--replace-unknown", "--json", path)

@@ -22,7 +22,7 @@ class Numbers(tf.Module):
         return tf.concat([ids, tf.RaggedTensor.from_tensor(ends)], axis=1)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def numbers():
     return Numbers()
 

@@ -65,10 +65,15 @@ def test_an_epoch_has_every_pair_once_and_ends(numbers, data_config, pairs, batc
         assert sorted(map(len, epoch)) == [8, *[16] * 37]
 
 
+@pytest.fixture(scope="module")
+def encoded(numbers, pairs):
+    return encode(Pairs(pairs), (numbers, numbers), 50)
+
+
 @pytest.mark.parametrize("batching", SCHEMES)
-def test_a_batch_depends_on_seed_epoch_and_number_alone(numbers, pairs, batching):
+def test_a_batch_depends_on_seed_epoch_and_number_alone(encoded, batching):
     def batches(seed):
-        return Batches(encode(Pairs(pairs), (numbers, numbers), 50), batching, 16, seed)
+        return Batches(encoded, batching, 16, seed)
 
     tf.random.set_seed(1)
     epochs = [rows(batches(3).stream(epoch, 0).take(38)) for epoch in range(3)]

@@ -2,21 +2,18 @@
 
 import dataclasses
 import gzip
-import os
-import pathlib
 import unicodedata
 
 import numpy as np
 import pytest
 
 import rnnsearch_tf as rt
+from shared_data import SHARED
+
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
 
-SHARED = pathlib.Path(
-    os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[3] / "shared")
-)
 CAPTIONS = SHARED / "data" / "multi30k" / "train.de.gz"
 
 

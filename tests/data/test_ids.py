@@ -1,6 +1,7 @@
 """The store of ids: what it holds, when it is the right one, and what is read to fill it."""
 
 import collections
+import dataclasses
 import os
 import re
 
@@ -23,10 +24,10 @@ def config_of(write, **data):
     return load_config(values={"data": {**paths, "variants": 0, **data}})
 
 
-@pytest.fixture
-def texts(write):
-    config = config_of(write)
-    return tuple(build_texts(config, open_corpus(config)))
+@pytest.fixture(scope="module")
+def texts():
+    pairs = [(f"the {number % 7} house {number} is red",) * 2 for number in range(60)]
+    return tuple(build_texts(load_config(), pairs))
 
 
 def test_a_store_gives_the_ids_of_the_text(write, texts, tmp_path):
@@ -52,6 +53,20 @@ def test_a_store_is_for_its_texts_files_and_options(write, texts, tmp_path):
     small = load_config(values={"source": {"vocabulary_size": 9}, "target": {"vocabulary_size": 9}})
     others = tuple(build_texts(small, open_corpus(config)))
     assert stored_key(folder) != key_of(config, others)
+
+
+def test_a_run_may_be_resumed_from_another_folder(write, texts, tmp_path, monkeypatch):
+    """The text that it names is not read again; a shared cache is of the files themselves."""
+    config = config_of(write)
+    keys = []
+    for cache in (None, "cache"):
+        data = dataclasses.replace(
+            config.data, train_source=["s.gz"], train_target=["t"], cache=cache
+        )
+        for folder in (tmp_path, tmp_path.parent):
+            monkeypatch.chdir(folder)
+            keys.append(key_of(dataclasses.replace(config, data=data), texts))
+    assert keys[0] == keys[1] and keys[2] != keys[3]
 
 
 def test_the_cache_is_another_one_after_a_file_has_changed(write, texts):

@@ -196,8 +196,14 @@ def test_scaled_embeddings(case, tied, scaled):
         )
 
 
-@pytest.mark.parametrize("case", ["rnnsearch-lstm", "deep_lstm", "stacked-lstm"])
-@pytest.mark.parametrize("initialization", ["variance_preserving", "paper", "uniform"])
+@pytest.mark.parametrize(
+    "case, initialization",
+    [
+        ("rnnsearch-lstm", "variance_preserving"),
+        ("deep_lstm", "uniform"),
+        ("stacked-lstm", "paper"),
+    ],
+)
 def test_the_forget_bias_is_added_to_that_bias_alone(case, initialization):
     options = CASES[case] | {"initialization": initialization}
 

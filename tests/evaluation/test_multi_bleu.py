@@ -1,8 +1,7 @@
 """BLEU of tokens beside multi-bleu.perl, the script of the papers: what the script printed for some
-lines, its arithmetic written anew, and this package's score.
+lines, and this package's score.
 """
 
-import collections
 import math
 
 import pytest
@@ -43,48 +42,6 @@ REFERENCES = [
 CAPITALS = ["Mais l' État dit NON à la loi ."], [["mais l' état dit non à la loi ."]]
 NO_FOUR = ["Le chat noir dort .", "Oui ."], [["Le chat noir est là .", "Oui ."]]
 SHORT = ["Le chat .", "Oui ."], [["Le chat .", "Oui ."]]
-
-
-def multi_bleu(translations, references, lowercase=False):
-    """The script's last line. It reads bytes, so that -lc changes the letters A to Z alone, and a
-    token ends at ASCII's white space alone.
-    """
-    correct, total = collections.Counter(), collections.Counter()
-    translation_length = reference_length = 0
-    for lines in zip(translations, *references):
-        words, *others = (_tokens(line, lowercase) for line in lines)
-        translation_length += len(words)
-        # of lengths that are as close the shorter
-        reference_length += min((abs(len(words) - len(each)), len(each)) for each in others)[1]
-        for order in range(1, 5):
-            counts = _ngrams(words, order)
-            most = collections.Counter()
-            for each in others:
-                most |= _ngrams(each, order)
-            correct[order] += sum((counts & most).values())
-            total[order] += sum(counts.values())
-    precisions = [correct[order] / total[order] if total[order] else 0.0 for order in range(1, 5)]
-    penalty = 1.0
-    if translation_length < reference_length:
-        penalty = math.exp(1 - reference_length / translation_length)
-    score = 0.0
-    if all(precisions):  # no smoothing
-        score = penalty * math.exp(sum(map(math.log, precisions)) / 4)
-    return (
-        100 * score,
-        f"BLEU = {100 * score:.2f}, {'/'.join(f'{100 * each:.1f}' for each in precisions)}"
-        f" (BP={penalty:.3f}, ratio={translation_length / reference_length:.3f},"
-        f" hyp_len={translation_length}, ref_len={reference_length})",
-    )
-
-
-def _tokens(line, lowercase):
-    line = line.encode()
-    return (line.lower() if lowercase else line).split()
-
-
-def _ngrams(words, order):
-    return collections.Counter(zip(*(words[start:] for start in range(order))))
 
 
 # -lc, and what multi-bleu.perl printed
@@ -137,16 +94,10 @@ def ours(translations, references, lowercase):
     return bleu(translations, references, tokenize="none", lowercase=lowercase).score
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_arithmetic_is_the_scripts(name):
-    *texts, printed = CASES[name]
-    assert multi_bleu(*texts)[1] == printed
-
-
 @pytest.mark.parametrize("name", [name for name in CASES if name not in OTHER])
 def test_ours_is_the_scripts(name):
-    *texts, _ = CASES[name]
-    assert ours(*texts) == pytest.approx(multi_bleu(*texts)[0], rel=1e-9)
+    *texts, printed = CASES[name]
+    assert f"BLEU = {ours(*texts):.2f}, " == printed[: printed.index(",") + 2]
 
 
 def test_an_order_without_a_right_ngram_is_smoothed():
@@ -164,6 +115,5 @@ def test_letters_with_accents_are_lower_cased():
 def test_no_break_spaces_separate_tokens():
     """A token of the script may hold one; no token of this package does."""
     lines = ["il y a 10\u00a0000 pages ici"], [["il y a 10\u00a0000 pages là"]]
-    assert "hyp_len=6" in multi_bleu(*lines)[1]
     apart = [line.replace("\u00a0", " ") for line in (lines[0][0], lines[1][0][0])]
-    assert ours(*lines, False) == pytest.approx(multi_bleu(apart[:1], [apart[1:]])[0], rel=1e-9)
+    assert ours(*lines, False) == ours(apart[:1], [apart[1:]], False)

@@ -72,14 +72,14 @@ def test_an_export_has_the_results_of_its_model(translator, opened):
     assert opened.config.source.language == translator.config.source.language
 
 
-def test_what_an_export_lacks_is_said(opened, tmp_path):
+def test_what_an_export_lacks_is_said(opened, tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="got an export, which has no model"):
         opened.save(tmp_path / "run")
     with pytest.raises(UsageError, match="search.beam_size: expected 3, which"):
         opened.translate(TEXTS, beam_size=5)
     with pytest.raises(UsageError, match="nbest: expected at most 2, which"):
         opened.translate(TEXTS, nbest=3)
-    del opened._model.signatures["sample"]
+    monkeypatch.delitem(opened._model.signatures, "sample")
     with pytest.raises(UsageError, match="expected a model exported with signature sample"):
         opened.sample(TEXTS, 1)
 

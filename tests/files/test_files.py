@@ -57,13 +57,15 @@ def test_what_has_arrived_on_a_pipe_is_handed_on(monkeypatch):
     with os.fdopen(reading, "rb") as stdin:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stdin))
         # whoever waits for ten lines gets them all at the end
-        ending = threading.Timer(2, os.close, [writing])
+        ending = threading.Timer(30, os.close, [writing])
         ending.start()
         batches = read_batches("-", 10)
         os.write(writing, b"one\ntwo\nthr")
         assert next(batches) == ["one", "two"]
         os.write(writing, b"ee\n" + b"x\n" * 12)
         assert next(batches) == ["three"] + ["x"] * 9
+        ending.cancel()
+        os.close(writing)
         assert list(batches) == [["x"] * 3]
 
 

@@ -7,12 +7,14 @@ import os
 import subprocess
 import zipfile
 
+import numpy as np
 import pytest
 from killed import LANGUAGE_MODEL, SETTINGS
 
-from tiny_run import write_run
 
 from rnnsearch_tf.cli.main import run as rnnsearch
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files.writing import open_output
 
 
 @pytest.fixture
@@ -57,14 +59,11 @@ def test_a_disk_that_fills_while_a_model_is_trained(small_disk, capsys):
 
 
 @pytest.mark.parametrize("ending", ["", ".gz"])
-def test_translations_name_their_file(small_disk, tmp_path, capsys, ending):
-    (tmp_path / "source").write_text("The door is white.\nShe goes to the hotel.\n")
+def test_an_output_names_its_file(small_disk, ending):
     space = os.statvfs(small_disk)
     (small_disk / "filler").write_bytes(bytes(space.f_bavail * space.f_bsize))
     output = small_disk / f"results{ending}"
-    run = write_run(tmp_path / "run")
-    words = ["translate", "--model", str(run), "--output", str(output), str(tmp_path / "source")]
-    assert rnnsearch(words) == 1
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert said.startswith(f"rnnsearch: error: {output}: expected a place that can be written")
-    assert "No space left on device; free some space there" in said
+    with pytest.raises(UserError) as error, open_output(str(output)) as write:
+        write(f"{line}" for line in np.random.default_rng(1).random(100_000))
+    assert str(error.value).startswith(f"{output}: expected a place that can be written")
+    assert "No space left on device; free some space there" in str(error.value)

@@ -37,13 +37,6 @@ def test_the_readme_is_short():
     assert len(README.splitlines()) <= 90
 
 
-def test_commands_named_in_the_readme_exist():
-    from rnnsearch_tf.cli.main import COMMANDS
-
-    for name in re.findall(r"^    rnnsearch ([a-z\-]+) ", README, re.MULTILINE):
-        assert name in COMMANDS
-
-
 @pytest.mark.parametrize("module", MODULES)
 def test_examples_in_docstrings(module):
     result = doctest.testmod(

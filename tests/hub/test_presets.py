@@ -40,7 +40,8 @@ def test_a_run_goes_to_a_preset_and_back(run, tmp_path, capsys):
     weights = before.model.paper_weights()
     for letter, value in after.model.paper_weights().items():
         np.testing.assert_array_equal(value, weights[letter])
-    assert texts(after.translate(TEXTS)) == texts(before.translate(TEXTS))
+    assert after.source_text.same_as(before.source_text)
+    assert after.target_text.same_as(before.target_text)
     assert after.config.data.maximum_length == 40
     card = (tmp_path / "preset" / "README.md").read_text(encoding="utf-8")
     assert "from_preset" in card

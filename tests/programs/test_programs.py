@@ -21,6 +21,7 @@ import pathlib
 import numpy as np
 import pytest
 import tensorflow as tf
+from tiny_rnnsearch import padded
 
 from rnnsearch_tf.config import Config, ModelConfig, SearchConfig
 from rnnsearch_tf.models import build_model
@@ -80,17 +81,9 @@ def program(request):
     return Program(request.param)
 
 
-def padded(rows):
-    """All rows in one batch, with a column of padding more than the longest needs."""
-    matrix = np.zeros((len(rows), max(map(len, rows)) + 1), np.int32)
-    for row, ids in zip(matrix, rows):
-        row[: len(ids)] = ids
-    return tf.constant(matrix)
-
-
 def forced(program):
     """(log-probabilities [B, I, V], alignments [B, I, J] or None) of all pairs."""
-    source, target = map(padded, zip(*program.pairs))
+    source, target = (padded(rows, extra=1) for rows in zip(*program.pairs))
     logits = program.model({"source_ids": source, "target_ids": target})
     alignments = None
     if program.model.has_attention:

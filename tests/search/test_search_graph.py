@@ -1,7 +1,4 @@
-"""Search under tf.function: one trace for all shapes, no batch, a SavedModel in another process."""
-
-import subprocess
-import sys
+"""Search under tf.function: one trace for all shapes."""
 
 import numpy as np
 import pytest
@@ -69,50 +66,3 @@ def test_a_graph_of_known_sizes_gives_the_same():
     expected = tf.function(search, autograph=False, input_signature=[IDS])(ids)
     for name, found in tf.function(search, autograph=False)(ids).items():
         np.testing.assert_allclose(found, expected[name], atol=1e-6)
-
-
-def test_no_sentence_gives_no_answer(module):
-    source_ids = module.toy.source_ids([0, 1])[:0]
-    found = module.search(source_ids)
-    assert found["ids"].shape[:2] == (0, 2) and found["alignments"].shape[:2] == (0, 2)
-    assert module.draw(source_ids, tf.zeros([0], tf.int64))["log_probabilities"].shape == (0,)
-
-
-LOAD = """
-import sys
-import numpy as np
-import tensorflow as tf
-
-tf.compat.v1.disable_eager_execution()
-with tf.compat.v1.Session(graph=tf.Graph()) as session:
-    loaded = tf.compat.v1.saved_model.load(session, ["serve"], sys.argv[1])
-    signature = loaded.signature_def["serving_default"]
-    arguments = np.load(sys.argv[2])
-    feed = {signature.inputs[name].name: arguments[name] for name in arguments.files}
-    fetch = {name: tensor.name for name, tensor in signature.outputs.items()}
-    np.savez(sys.argv[3], **session.run(fetch, feed))
-"""
-
-
-def test_saved_model_answers_without_the_package(module, tmp_path):
-    """A fresh process with TensorFlow alone, through a session, as the stock server loads it."""
-    tf.saved_model.save(
-        module, tmp_path / "model", signatures=module.search.get_concrete_function()
-    )
-    source_ids = module.toy.source_ids()
-    np.savez(tmp_path / "in.npz", source_ids=source_ids.numpy())
-    command = [
-        sys.executable,
-        "-c",
-        LOAD,
-        tmp_path / "model",
-        tmp_path / "in.npz",
-        tmp_path / "out.npz",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    loaded = np.load(tmp_path / "out.npz")
-    here = module.search(source_ids)
-    assert sorted(loaded.files) == sorted(here)
-    for name in here:
-        np.testing.assert_allclose(loaded[name], here[name], atol=1e-6)

@@ -85,8 +85,10 @@ def test_two_replicas_share_the_requests_and_one_that_ends_costs_no_answer():
     first, second = FakeServer(), FakeServer()
     address = f"ipv4:{first.address},{second.address}"
     with Client(address, "mt", deadline=60) as client:
+        ends = time.monotonic() + 60
         while not (first.requests and second.requests):
             client.translate(["a"])
+            assert time.monotonic() < ends
         before = len(first.requests), len(second.requests)
         for number in range(20):
             client.translate([str(number)])

@@ -4,8 +4,6 @@ every language that Moses has abbreviations of and for some that it has none of.
 
 import functools
 import gzip
-import os
-import pathlib
 import random
 import re
 
@@ -15,15 +13,13 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tricky_sentences import EVERYTHING
+from shared_data import SHARED
 
 from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.text.moses import detokenize, prefixes, tokenize
 from rnnsearch_tf.text.pipeline import build_text, clean
 
-SHARED = pathlib.Path(
-    os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[3] / "shared")
-)
 CORPORA = [
     path
     for path in sorted((SHARED / "data").glob("*/*.gz"))

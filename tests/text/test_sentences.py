@@ -1,19 +1,15 @@
 """Paragraphs are cut where the sentences of real text were joined."""
 
 import gzip
-import os
-import pathlib
 import random
 
 import pytest
 
 import rnnsearch_tf as rt
+from shared_data import SHARED
+
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.text.sentences import join_sentences
-
-SHARED = pathlib.Path(
-    os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[3] / "shared")
-)
 
 
 @pytest.mark.corpus

@@ -281,6 +281,15 @@ def test_a_checkpoint_is_written_every_so_many_minutes(tmp_path, monkeypatch):
     assert [batches for batches in saved if 0 < batches < 8] == [2, 5]
 
 
+def test_an_average_is_of_evaluations_that_there_are(tmp_path):
+    """It is asked for when the training has ended."""
+    limit = "training.maximum_updates=2"
+    train(language_model(limit), tmp_path)
+    train(language_model(limit, "training.average=2"), tmp_path, resume=True)
+    model, _ = load_state(tmp_path)
+    assert all(np.isfinite(weight).all() for weight in model.get_weights())
+
+
 @pytest.mark.slow
 def test_a_gradient_that_is_not_finite_stops_with_a_message(tmp_path):
     steep = ["training.optimizer=sgd", "training.learning_rate=1e30"]

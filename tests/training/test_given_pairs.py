@@ -8,10 +8,13 @@ import pytest
 from test_driver import LANGUAGE_MODEL, TINY, config, language_model, records
 
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.text.pipeline import build_texts
 from rnnsearch_tf.training.fit import train
+from rnnsearch_tf.training.training_text import training_ids
 from rnnsearch_tf.translation.loading import load_run
 
 TRAIN = list(zip(*phrasebook(300, "train")))
@@ -82,9 +85,10 @@ def test_a_resumed_training_reads_no_text_and_trainings_share_their_ids(tmp_path
         limit = f"training.maximum_updates={updates}"
         return load_config(overrides=[*FILES, *text, "data.held_out=20", limit, *more])
 
-    cache = f"data.cache={tmp_path / 'cache'}"
+    cached = settings(1, f"data.cache={tmp_path / 'cache'}")
+    texts = tuple(build_texts(cached, open_corpus(cached)))
     for name in ("one", "other"):
-        train(settings(1, cache), tmp_path / name)
+        training_ids(Run(tmp_path / name), cached, texts)
         assert len(list((tmp_path / "cache").iterdir())) == 1
         assert not Run(tmp_path / name).ids.exists()
     train(settings(1), tmp_path / "own")

@@ -12,9 +12,8 @@ import tensorflow as tf
 from test_driver import LANGUAGE_MODEL, TINY, config, load_state, records
 from tiny_run import write_run
 
-from rnnsearch_tf.config import UNKNOWN_ID, load_config, save_config
+from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.data.phrasebook import phrasebook
-from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.runs.folder import Run
@@ -286,56 +285,3 @@ def test_weights_that_only_got_worse_are_not_kept(tmp_path, language_model):
     losses = [record["loss"] for record in records(tmp_path / "run", "development")]
     assert len(losses) >= 2 and losses[0] == min(losses)
     assert same(vectors(tmp_path / "run"), vectors(tmp_path / "good"))
-
-
-def test_what_is_refused(tmp_path, trained):
-    own = load_config(trained / "config.yaml")
-    for change, message in (
-        (
-            "model.hidden_size=9",
-            "model.hidden_size: expected 7 as in .*, got 9; .*leave the option out",
-        ),
-        ("source.lowercase=true", "source.lowercase: expected False as in"),
-        ("target.language=de", "target.language: expected fr as in"),
-    ):
-        with pytest.raises(UsageError, match=message):
-            train(
-                load_config(trained / "config.yaml", overrides=[change]),
-                tmp_path / "run",
-                start_from=trained,
-            )
-    for options, message in (
-        (dict(start_from=trained, resume=True), "expected resume alone, got it with start_from"),
-        (dict(new_words=3), "expected start_from with new_words=3, got none"),
-    ):
-        with pytest.raises(UsageError, match=message):
-            train(own, tmp_path / "run", **options)
-    assert not (tmp_path / "run").exists()
-    with pytest.raises(UsageError, match="expected a folder without a training, found best/"):
-        train(own, trained, start_from=trained)
-
-
-def test_new_subwords_come_behind_the_old_the_missing_characters_first(tmp_path):
-    pieces = ["target.tokenization=sentencepiece", "target.vocabulary_size=90"]
-    run = write_run(tmp_path / "run", [*TINY, *LANGUAGE_MODEL, *pieces], unknown_words=None)
-    targets = ["☃ la zébrure ☂", "une zébrure", "des zébrures zébrées", "zébrer les zébrés"]
-    files = name_files(tmp_path, [("The door.", target) for target in targets] * 20)
-    old = load_text(Run(run), "target", load_config(run / "config.yaml").target)
-    limits = ["data.maximum_length=90", "data.held_out=0"]
-    for number in (2, 12):
-        text = start_from(
-            run, load_config(run / "config.yaml", overrides=[*files, *limits]), new_words=number
-        )[1][1]
-        assert text.vocabulary.tokens[: old.vocabulary.size] == old.vocabulary.tokens
-        new = text.vocabulary.tokens[old.vocabulary.size :]
-        assert len(new) == len(set(new)) <= number and set(new[:2]) <= set("☃☂zéb")
-    assert len(new) > 2 and {"☃", "☂"} <= set(new)
-    line = tf.constant(["☃ la zébrure ☂"])
-    assert (
-        UNKNOWN_ID in old.encode(line).to_list()[0]
-        and UNKNOWN_ID not in text.encode(line).to_list()[0]
-    )
-    assert text.decode(text.encode(line).to_tensor()).numpy()[0].decode() == "☃ la zébrure ☂"
-    (tmp_path / "saved").mkdir()
-    text.save(tmp_path / "saved", "target")
-    assert load_text(Run(tmp_path / "saved"), "target", text.config).same_as(text)

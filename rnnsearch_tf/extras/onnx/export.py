@@ -28,7 +28,7 @@ from rnnsearch_tf.export.warmup import sentences_of
 from rnnsearch_tf.export.writer import Exported, load_for_export, write_card
 from rnnsearch_tf.extras.onnx.check import answers, compare
 from rnnsearch_tf.extras.onnx.graph import search_onnx
-from rnnsearch_tf.extras.onnx.weights import store_weights
+from rnnsearch_tf.extras.onnx.weights import quantize_weights
 from rnnsearch_tf.files.atomic import new_folder
 from rnnsearch_tf.files.reading import batches
 from rnnsearch_tf.runs.folder import Run
@@ -118,7 +118,8 @@ def _write(
     file: pathlib.Path, translator: Translator, options: Profile, settings: dict[str, Any]
 ) -> None:
     model = search_onnx(translator.model, translator.config.search, options.nbest)
-    store_weights(model, options.weights)
+    if options.weights == "int8":
+        quantize_weights(model)
     entry = model.metadata_props.add()
     entry.key = KEY
     entry.value = json.dumps(settings, ensure_ascii=False)

@@ -26,25 +26,15 @@ ZERO_POINT = 128
 """What stands for 0 in the factors of a product, uint8."""
 
 
-def store_weights(model: onnx.ModelProto, storage: str) -> None:
-    """Convert the weights of a model in place.
-
-    Args:
-        model: ModelProto of :func:`~rnnsearch_tf.extras.onnx.graph.search_onnx`.
-        storage: ``float32`` or ``int8``.
-    """
-    if storage == "int8":
-        _quantize(model.graph)
-        model.opset_import.append(onnx.helper.make_opsetid(RUNTIME, 1))
-
-
-def _quantize(graph: onnx.GraphProto) -> None:
-    quantizer = _Quantizer(graph)
-    for each in all_graphs(graph):
+def quantize_weights(model: onnx.ModelProto) -> None:
+    """Convert the weights of a model to 8 bits, in place."""
+    quantizer = _Quantizer(model.graph)
+    for each in all_graphs(model.graph):
         nodes = [new for node in each.node for new in quantizer.replaced(node)]
         del each.node[:]
         each.node.extend(nodes)
-    remove_unused_constants(graph)
+    remove_unused_constants(model.graph)
+    model.opset_import.append(onnx.helper.make_opsetid(RUNTIME, 1))
 
 
 class _Quantizer:

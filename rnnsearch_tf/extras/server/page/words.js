@@ -10,7 +10,7 @@ const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
  * without spaces keep their pieces apart.
  */
 export function wordsOf(tokens) {
-  const pieces = tokens.startsWith(SPACE);
+  const pieces = tokens.includes(SPACE);
   const words = [];
   tokens.split(" ").forEach((token, place) => {
     const text = pieces ? token.replaceAll(SPACE, "") : token;
