@@ -125,7 +125,11 @@ KINDS = [
         "export --model FIXED --output new --set search.replace_unknown=true",
         "search.replace_unknown: expected a model with attention",
     ),
-    (2, [*TRAIN, "phrasebook", "--set", "model.forget_bias=1"], "forget_bias: expected 0 without"),
+    (
+        2,
+        [*TRAIN, "phrasebook", "--set", "model.forget_bias=1"],
+        "model.forget_bias: expected 0 without",
+    ),
 ]
 
 
