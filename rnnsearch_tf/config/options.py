@@ -221,7 +221,7 @@ class ModelConfig:
                 object.__setattr__(self, field.name, field.default)
         if self.tie_target_embeddings:
             self._check_tied()
-        is_lstm = "lstm" in (self.unit, self.system.removeprefix("deep_"))
+        is_lstm = self.unit == "lstm" or self.system == "deep_lstm"
         if self.forget_bias and (not is_lstm or self.biases == "none"):
             raise UsageError(
                 f"model.forget_bias: expected 0 without the biases of an LSTM, got"
