@@ -17,6 +17,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.base import PaperLayer, Shape
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.runtime.backend import keras
@@ -60,6 +61,11 @@ class OutputMatrix(PaperLayer):
             embedding: the target embedding E [V, l], if the layer is tied.
         """
         if self.W_o is None:
+            if embedding is None:
+                raise UsageError(
+                    "logits: expected the target embedding for a tied output matrix, got none; call"
+                    " features(…) and logits(features, E) in place of the layer"
+                )
             return self.matmul(features, embedding, self.b_softmax, transpose=True)
         return self.matmul(features, self.W_o, self.b_softmax)
 

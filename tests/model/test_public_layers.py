@@ -126,6 +126,7 @@ def test_the_random_seed_of_keras_decides(name):
         lambda: layers.BiGRUEncoder(4, forget_bias=1.0),
         lambda: layers.BahdanauAttention(None),
         lambda: layers.DeepOutput(0, 3),
+        lambda: layers.DeepOutput(V, 3, tied=True)(*arguments("DeepOutput")),
     ],
 )
 def test_a_wrong_option_is_a_usage_error(make):
