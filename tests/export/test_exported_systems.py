@@ -47,7 +47,7 @@ def test_answers_of_every_system(name, texts, tmp_path):
     search = SearchConfig(beam_size=3, maximum_length_ratio=1.5)
     limits = {"source": 200, "target": 200}
     functions = TextFunctions(model, *texts, search, 2, limits, weights.tensors)
-    names = ("nbest" if TOGETHER == name else "translate", "score")  # with alignments and without
+    names = ("translate", "nbest", "score") if name == TOGETHER else ("translate", "score")
     signatures = signatures_of(functions, names)
     tf.saved_model.save(saved_module(functions, weights), str(tmp_path), signatures=signatures)
     session = SavedModel(tmp_path)
