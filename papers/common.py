@@ -216,12 +216,6 @@ def bleu(texts: Sequence[str], references: Sequence[str], tokenize: str = "none"
     return corpus_bleu(list(texts), list(references), tokenize).score if texts else None
 
 
-def scored(texts, references, places) -> dict:
-    """{"sentences", "bleu"} of the sentences at these positions."""
-    chosen = bleu([texts[i] for i in places], [references[i] for i in places])
-    return {"sentences": len(places), "bleu": chosen}
-
-
 @dataclasses.dataclass
 class Page:
     """The results of an item: tables as lists of rows

@@ -17,8 +17,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers.base import PaperLayer, letters_of
 from rnnsearch_tf.layers.output import OutputMatrix
-from rnnsearch_tf.models.layered import no_alignment
-from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.models.translation_model import TranslationModel, no_alignment
 from rnnsearch_tf.runtime.backend import Nest, keras
 
 

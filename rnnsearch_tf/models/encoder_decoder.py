@@ -19,8 +19,7 @@ from rnnsearch_tf.layers.base import PaperLayer, State, letters_of
 from rnnsearch_tf.layers.output import DeepOutput
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
-from rnnsearch_tf.models.layered import no_alignment
-from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.models.translation_model import TranslationModel, no_alignment
 from rnnsearch_tf.runtime.backend import keras
 
 LETTERS = {"U_o": "O_h", "V_o": "O_y", "C_o": "O_c", "W_o": "G", "W_o1": "G_r", "W_o2": "G_l"}

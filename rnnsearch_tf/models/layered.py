@@ -18,7 +18,7 @@ from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers.base import letters_of
 from rnnsearch_tf.layers.output import OutputMatrix
 from rnnsearch_tf.layers.recurrent_stack import LayerStates, RecurrentStack
-from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.models.translation_model import TranslationModel, no_alignment
 from rnnsearch_tf.runtime.backend import Nest, keras
 
 
@@ -125,13 +125,6 @@ class StackedNetwork(LayeredModel):
     system = "stacked"
     skips = True
     symbol = "W_hy"
-
-
-def no_alignment(target_ids: tf.Tensor, source: tf.Tensor) -> tf.Tensor:
-    """Zeros [B, K, J] in place of an alignment: target_ids [B, K], ids or mask of the source
-    [B, J].
-    """
-    return tf.zeros(tf.concat([tf.shape(target_ids), tf.shape(source)[1:]], axis=0))
 
 
 def reverse_words(values: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:

@@ -359,6 +359,13 @@ class TranslationModel(BuiltModel):
         }
 
 
+def no_alignment(target_ids: tf.Tensor, source: tf.Tensor) -> tf.Tensor:
+    """Zeros [B, K, J] in place of an alignment: target_ids [B, K], ids or mask of the source
+    [B, J].
+    """
+    return tf.zeros(tf.concat([tf.shape(target_ids), tf.shape(source)[1:]], axis=0))
+
+
 def ids_of(inputs: Batch) -> tuple[tf.Tensor, tf.Tensor]:
     """(source_ids, target_ids) of a batch, as int32."""
     if isinstance(inputs, Mapping):
