@@ -250,13 +250,12 @@ def _advance(
     logits, alignment, state = model.step(previous_ids, beam.state, sentences.memory)
     alignment = tf.cast(alignment if alignments else alignment[..., :0], tf.float32)
 
-    log_sum = _log_sum_exp(logits)
+    continuing, parents, ids, chosen, log_sum = best_continuations(
+        logits, live.log_probabilities, UNKNOWN_ID + (not config.allow_unknown)
+    )
     end = _log_probability(logits[:, :, END_ID], log_sum)
     may_end = (length > sentences.minimum)[:, tf.newaxis]
     ending = tf.where(may_end, or_none(live.log_probabilities + end), NO_HYPOTHESIS)
-    continuing, parents, ids, chosen = best_continuations(
-        logits, log_sum, live.log_probabilities, UNKNOWN_ID + (not config.allow_unknown)
-    )
 
     # three times K hypotheses: finished before, finished now, live
     now = _words(tf.fill(tf.shape(end), END_ID), end, alignment)
@@ -334,8 +333,8 @@ def or_none(log_probabilities: tf.Tensor) -> tf.Tensor:
 
 
 def best_continuations(
-    logits: tf.Tensor, log_sum: tf.Tensor, live: tf.Tensor, first_word: int
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
+    logits: tf.Tensor, live: tf.Tensor, first_word: int
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
     """The K best (hypothesis, word) pairs of each sentence, as of one top-k over all K·V pairs.
 
     On a CPU, `tf.math.top_k` over long rows is slow and `tf.reduce_max` is fast. So the vocabulary
@@ -343,23 +342,26 @@ def best_continuations(
     best pairs: a pair of another block is worse than at least K of these maxima.
 
     Args:
-        logits: float [b, K, V]; log_sum [b, K] is their log Σ exp.
+        logits: float [b, K, V].
         live: float32 [b, K], log-probabilities so far.
         first_word: lower ids are excluded.
 
     Returns:
         (log-probabilities, descending, NO_HYPOTHESIS where there are fewer pairs; continued
-        hypotheses; words; their log-probabilities), each [b, K].
+        hypotheses; words; their log-probabilities; log Σ exp of the logits), each [b, K].
     """
     size, vocabulary_size = logits.shape[1:]
+    largest = tf.reduce_max(tf.nn.softmax(logits), axis=-1)  # probability, far from zero
     # a divisor needs no padding, which is a copy; the special tokens are in block 0
     block = next((size for size in range(256, 31, -1) if vocabulary_size % size == 0), 128)
     if padding := -vocabulary_size % block:
         logits = tf.pad(logits, [[0, 0], [0, 0], [0, padding]], constant_values=NO_HYPOTHESIS)
     n = logits.shape[2] // block
     blocks = tf.reshape(logits, [-1, size, n, block])
+    maxima = tf.reduce_max(blocks, axis=-1)
+    log_sum = tf.reduce_max(maxima, axis=-1) - tf.math.log(largest)
     first_maximum = tf.reduce_max(blocks[:, :, :1, first_word:], axis=-1)
-    maxima = tf.concat([first_maximum, tf.reduce_max(blocks, axis=-1)[:, :, 1:]], axis=2)
+    maxima = tf.concat([first_maximum, maxima[:, :, 1:]], axis=2)
     maxima = _log_probability(maxima, log_sum[..., tf.newaxis]) + live[..., tf.newaxis]
     places = tf.math.top_k(tf.reshape(or_none(maxima), [-1, size * n]), size).indices  # [b, K]
     parents = places // n
@@ -372,15 +374,7 @@ def best_continuations(
     totals, index = tf.math.top_k(tf.reshape(totals, [-1, size * block]), size)
     words, values = (_take(tf.reshape(x, [-1, size * block]), index) for x in (words, values))
     words = tf.where(exists(totals), words, PAD_ID)  # not a word of the padding
-    return totals, _take(parents, index // block), words, values
-
-
-def _log_sum_exp(logits: tf.Tensor) -> tf.Tensor:
-    """log Σ exp over the vocabulary [b, K]: largest logit − log of the largest probability, which
-    is far from zero.
-    """
-    largest = tf.reduce_max(tf.nn.softmax(logits), axis=-1)
-    return tf.reduce_max(logits, axis=-1) - tf.math.log(largest)
+    return totals, _take(parents, index // block), words, values, log_sum
 
 
 def _log_probability(logits: tf.Tensor, log_sum: tf.Tensor) -> tf.Tensor:
