@@ -1,4 +1,4 @@
-"""The output layers: from decoder states to logits, and the loss of each word.
+"""The output layers: from decoder states to logits.
 
 The paper has a deep output with maxout (Bahdanau et al. 2015, Appendix A.2.2):
 
@@ -180,28 +180,3 @@ def maxout(hidden: tf.Tensor) -> tf.Tensor:
     """Maximum of each adjacent pair: [..., 2l] → [..., l]."""
     shape = tf.concat([tf.shape(hidden)[:-1], [hidden.shape[-1] // 2, 2]], axis=0)
     return tf.maximum(*tf.unstack(tf.reshape(hidden, shape), axis=-1))
-
-
-def word_losses(
-    logits: tf.Tensor, target_ids: tf.Tensor, label_smoothing: float = 0.0
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Loss and negative log-likelihood of each target word, in nats.
-
-        nll = −log p(y),   loss = (1 − ε) nll + ε · mean over the vocabulary of −log p(v)
-
-    Args:
-        logits: float [N, V].
-        target_ids: int32 [N].
-        label_smoothing: ε.
-
-    Returns:
-        (losses [N], nll [N]).
-    """
-    if not label_smoothing:
-        nll = tf.nn.sparse_softmax_cross_entropy_with_logits(target_ids, logits)
-        return nll, nll
-    log_sum = tf.reduce_logsumexp(logits, axis=-1)
-    right = tf.gather(logits, target_ids, batch_dims=1)
-    mean = tf.reduce_mean(logits, axis=-1)
-    losses = log_sum - (1 - label_smoothing) * right - label_smoothing * mean
-    return losses, log_sum - right

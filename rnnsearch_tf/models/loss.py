@@ -1,4 +1,4 @@
-"""The training objective: the losses of the words of a batch, reduced to a scalar."""
+"""The training objective: the loss of each word of a batch, and their reduction to a scalar."""
 
 from __future__ import annotations
 
@@ -72,14 +72,12 @@ class TranslationLoss(keras.losses.Loss):
         """The loss, a scalar, of target_ids int32 [B, I] and logits [B, I, V]. Sample weights [B]
         multiply the losses of sentences, but do not change the divisor.
         """
-        log_probabilities = tf.nn.log_softmax(logits)
-        nll = -tf.gather(log_probabilities, target_ids, batch_dims=2)
-        smooth = -tf.reduce_mean(log_probabilities, axis=-1)
-        losses = (1 - self.label_smoothing) * nll + self.label_smoothing * smooth
+        real = tf.where(target_ids != PAD_ID)
+        words = tf.gather_nd(logits, real), tf.gather_nd(target_ids, real)
+        losses, _ = word_losses(*words, self.label_smoothing)
         if sample_weight is not None:
-            losses *= tf.cast(sample_weight, losses.dtype)[:, tf.newaxis]
-        real = target_ids != PAD_ID
-        return self.reduce(tf.boolean_mask(losses, real), *batch_counts(target_ids))
+            losses *= tf.gather(tf.cast(sample_weight, losses.dtype), real[:, 0])
+        return self.reduce(losses, *batch_counts(target_ids))
 
     def get_config(self) -> dict[str, Any]:
         return {
@@ -88,6 +86,31 @@ class TranslationLoss(keras.losses.Loss):
             "non_finite_gradient": self.non_finite_gradient,
             "name": self.name,
         }
+
+
+def word_losses(
+    logits: tf.Tensor, target_ids: tf.Tensor, label_smoothing: float = 0.0
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Loss and negative log-likelihood of each target word, in nats.
+
+        nll = −log p(y),   loss = (1 − ε) nll + ε · mean over the vocabulary of −log p(v)
+
+    Args:
+        logits: float [N, V].
+        target_ids: int32 [N].
+        label_smoothing: ε.
+
+    Returns:
+        (losses [N], nll [N]).
+    """
+    if not label_smoothing:
+        nll = tf.nn.sparse_softmax_cross_entropy_with_logits(target_ids, logits)
+        return nll, nll
+    log_sum = tf.reduce_logsumexp(logits, axis=-1)
+    right = tf.gather(logits, target_ids, batch_dims=1)
+    mean = tf.reduce_mean(logits, axis=-1)
+    losses = log_sum - (1 - label_smoothing) * right - label_smoothing * mean
+    return losses, log_sum - right
 
 
 def batch_counts(target_ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -17,8 +17,7 @@ from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.embedding import WordEmbedding
-from rnnsearch_tf.layers.output import word_losses
-from rnnsearch_tf.models.loss import TranslationLoss, batch_counts
+from rnnsearch_tf.models.loss import TranslationLoss, batch_counts, word_losses
 from rnnsearch_tf.models.scoring import TargetScores, score_targets
 from rnnsearch_tf.runtime import fused_optimizers  # noqa: F401  registers those of saved models
 from rnnsearch_tf.runtime.backend import Nest, keras

@@ -7,8 +7,9 @@ from reference import rnnsearch
 from rnnsearch_tf.layers import BahdanauAttention, BiGRUEncoder, DeepOutput
 from rnnsearch_tf.layers.decoder import Decoder
 from rnnsearch_tf.layers.embedding import WordEmbedding
-from rnnsearch_tf.layers.output import maxout, word_losses
+from rnnsearch_tf.layers.output import maxout
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
+from rnnsearch_tf.models.loss import word_losses
 from tiny_rnnsearch import randomize
 
 M = 3
