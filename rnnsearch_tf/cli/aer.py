@@ -8,7 +8,7 @@ AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|), over all sentences; lower is bett
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files.reading import read_pairs
+from rnnsearch_tf.files.reading import read_rows
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def run(arguments: Namespace) -> None:
     from rnnsearch_tf.alignment.pharaoh import LinkCounts, gold_links, hypothesis_links
 
     counts = LinkCounts()
-    pairs = read_pairs(arguments.gold, arguments.hypothesis)
+    pairs = read_rows(arguments.gold, arguments.hypothesis)
     for number, (gold, hypothesis) in enumerate(pairs, start=1):
         sure, possible = _read(gold_links, gold, arguments.gold, number)
         counts.add(

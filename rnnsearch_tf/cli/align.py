@@ -14,7 +14,7 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import arguments as shared
-from rnnsearch_tf.files.reading import batches, check_inputs, read_pairs
+from rnnsearch_tf.files.reading import batches, check_inputs, read_rows
 from rnnsearch_tf.files.writing import open_output
 
 
@@ -32,7 +32,7 @@ def run(arguments: Namespace) -> None:
         translator = shared.load_translator(arguments)
         translator.require_attention("align")
         line = _soft if arguments.soft else _hard(translator)
-        for batch in batches(read_pairs(*files), translator.config.search.batch_size):
+        for batch in batches(read_rows(*files), translator.config.search.batch_size):
             sources, targets = zip(*batch)
             write(map(line, translator.score_targets(sources, targets)))
 

@@ -32,13 +32,11 @@ def arguments(parser: ArgumentParser) -> None:
     shared.add_settings(parser, "change one setting of the training; repeatable")
 
 
-def run(arguments: Namespace) -> int:
+def run(arguments: Namespace) -> None:
     run = Run(arguments.output)
     settings = [word for setting in arguments.set for word in ("--set", setting)]
     resume = ["--resume"] if run.checkpoint.exists() else []
-    code = _show("train", "--config", "phrasebook", "--output", run, *settings, *resume)
-    if code:
-        return code
+    _show("train", "--config", "phrasebook", "--output", run, *settings, *resume)
     from rnnsearch_tf.data.phrasebook import PARTS, phrasebook
 
     texts = dict(zip(("en", "fr"), phrasebook(PARTS["test"], "test")))
@@ -47,25 +45,23 @@ def run(arguments: Namespace) -> int:
         write_file(path, "".join(f"{line}\n" for line in lines))
     write_file(run.examples, "".join(f"{line}\n" for line in [REORDERED, *texts["en"][:5]]))
     model = ("--model", run)
-    commands = [
-        ("translate", *model, run.examples),
-        ("evaluate", *model, "--source", source, "--reference", reference),
-        ("plot-attention", *model, "--output", run.path / "attention", run.examples),
-        ("export", *model, "--output", run.path / "served"),
-    ]
-    return next(filter(None, (_show(*words) for words in commands)), None) or _serve(run)
+    _show("translate", *model, run.examples)
+    _show("evaluate", *model, "--source", source, "--reference", reference)
+    _show("plot-attention", *model, "--output", run.path / "attention", run.examples)
+    _show("export", *model, "--output", run.path / "served")
+    _serve(run)
 
 
-def _show(*words: object) -> int:
-    """Print a command, run it, and return its exit code."""
+def _show(*words: object) -> None:
+    """Print a command and run it."""
     from rnnsearch_tf.cli import main
 
     command = [str(word) for word in words]
     print(f"\n$ rnnsearch {shlex.join(command)}", flush=True)
-    return main.run(command)
+    main.dispatch(command)
 
 
-def _serve(run: Run) -> int:
+def _serve(run: Run) -> None:
     """Serve the export in a process of its own, and query it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
@@ -75,17 +71,13 @@ def _serve(run: Run) -> int:
     program = [sys.executable, "-m", "rnnsearch_tf", *words, "--rest-api-port", "0"]
     server = subprocess.Popen(program, stderr=subprocess.DEVNULL)
     try:
-        code = _show(
-            "client", "--server", f"127.0.0.1:{port}", "--model-name", "demo", run.examples
-        )
+        _show("client", "--server", f"127.0.0.1:{port}", "--model-name", "demo", run.examples)
     finally:
         server.terminate()
         server.wait()
-    if not code:
-        print(f"\nThe pictures are in {run.path / 'attention'}. Your turn, for example:")
-        command = "rnnsearch"
-        if not shutil.which(command):  # its environment is not active
-            command = str(pathlib.Path(sys.executable).with_name(command))
-        print(f"  echo 'My sister sells an old book.' | {command} translate --model {run}")
-        print(f"  {command} init mine --source train.en --target train.fr  # two files of your own")
-    return code
+    print(f"\nThe pictures are in {run.path / 'attention'}. Your turn, for example:")
+    command = "rnnsearch"
+    if not shutil.which(command):  # its environment is not active
+        command = str(pathlib.Path(sys.executable).with_name(command))
+    print(f"  echo 'My sister sells an old book.' | {command} translate --model {run}")
+    print(f"  {command} init mine --source train.en --target train.fr  # two files of your own")

@@ -6,8 +6,8 @@ reference as it is given, so that the program sacrebleu finds the same scores on
 signature then says nrefs:2.
 
 --tokenized adds BLEU as in the papers: on the tokens that the model wrote, with the reference
-tokenized by the model's own rules (Moses rules on both if the model uses SentencePiece, which needs
-a language with spaces between words). A lower-cased model's tokens are lower-cased; the signature
+tokenized by the model's own rules (Moses rules on both if the model uses SentencePiece; they need a
+language with spaces between words). A lower-cased model's tokens are lower-cased; the signature
 then says case:lc.
 
 --by-length adds a table for groups of sentences (Figure 2).
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files.reading import batches, check_inputs, read_lines, read_pairs
+from rnnsearch_tf.files.reading import batches, check_inputs, read_rows
 from rnnsearch_tf.files.writing import open_output
 from rnnsearch_tf.runtime.progress import progress
 
@@ -67,7 +67,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     check_inputs([arguments.source, *arguments.reference], arguments.output)
-    sources, *references = _read(arguments)
+    rows = list(read_rows(arguments.source, *arguments.reference))
+    if not rows:
+        raise UserError(f"{arguments.source}: expected sentences to evaluate, got an empty file")
+    sources, *references = map(list, zip(*rows))
     with open_output(arguments.output or os.devnull) as write:  # before the model is loaded
         translator = shared.load_translator(arguments)
         from rnnsearch_tf.evaluation.bleu import tokenizer_for
@@ -92,16 +95,6 @@ def run(arguments: Namespace) -> None:
     report = _report(translator, translations, references, arguments)
     with open_output() as write:
         write([json.dumps(report, ensure_ascii=False)] if arguments.json else _table(report))
-
-
-def _read(arguments: Namespace) -> Iterator[list[str]]:
-    """Yield the lines of the source and of each reference, as many in each."""
-    sources = list(read_lines(arguments.source))
-    if not sources:
-        raise UserError(f"{arguments.source}: expected sentences to evaluate, got an empty file")
-    yield sources
-    for path in arguments.reference:
-        yield [reference for _, reference in read_pairs(arguments.source, path)]
 
 
 def _report(

@@ -19,6 +19,7 @@ from argparse import ArgumentParser, Namespace
 from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.atomic import make_folder, write_file
+from rnnsearch_tf.text.languages import base
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -74,7 +75,7 @@ def run(arguments: Namespace) -> None:
     notes = []
     for (side, code), name in zip(languages.items(), map(language_of, names)):
         languages[side] = code or name
-        if name not in (languages[side], UNKNOWN_LANGUAGE):
+        if name != UNKNOWN_LANGUAGE and base(name) != base(languages[side]):
             notes.append(
                 f"WARNING: the {side} file's name says {name}, --{side}-language says {code}:"
                 " check that the files are not swapped"

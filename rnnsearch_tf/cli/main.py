@@ -103,7 +103,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         with _sigterm_interrupts(), warnings.catch_warnings():
             if not os.environ.get("RNNSEARCH_DEBUG"):
                 warnings.simplefilter("ignore")  # those are for developers; ours are logged
-            code = _dispatch(argv)
+            code = dispatch(argv)
         sys.stdout.flush()
         return code or 0
     except SystemExit as stop:  # argparse, after --help
@@ -150,7 +150,8 @@ def _sigterm_interrupts():
         signal.signal(signal.SIGTERM, before)
 
 
-def _dispatch(argv) -> int | None:
+def dispatch(argv: Sequence[str]) -> int | None:
+    """Run one command; its errors are raised."""
     name, *words = argv or [""]
     if name == "help" and words:
         name, words = words[0], ["--help"]
@@ -205,8 +206,8 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are UsageErrors."""
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
-        """Parse the words; flags may stand between the others. The nearest of an unknown one is
-        named, before a missing one is.
+        """Parse the words; flags may stand between the others. An unknown flag is reported first,
+        with the nearest valid one; argparse would first report a missing argument.
         """
         known = ["--help", *re.findall(r"--[a-z-]+", self.format_usage())]
         for word in itertools.takewhile(lambda word: word != "--", words):

@@ -7,7 +7,7 @@ It is not length-normalized.
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import arguments as shared
-from rnnsearch_tf.files.reading import batches, check_inputs, read_pairs
+from rnnsearch_tf.files.reading import batches, check_inputs, read_rows
 from rnnsearch_tf.files.writing import open_output
 
 
@@ -24,7 +24,7 @@ def run(arguments: Namespace) -> None:
         shared.line_progress("scoring", [arguments.source, arguments.target]) as bar,
     ):
         translator = shared.load_translator(arguments)
-        for batch in batches(read_pairs(*files), translator.config.search.batch_size):
+        for batch in batches(read_rows(*files), translator.config.search.batch_size):
             sources, targets = zip(*batch)
             scores = translator.score(sources, targets)
             write(f"{score:.6f}" for score in scores)

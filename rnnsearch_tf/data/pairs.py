@@ -11,7 +11,7 @@ from typing import Any
 
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.files.reading import read_pairs
+from rnnsearch_tf.files.reading import read_rows
 from rnnsearch_tf.text.characters import BLANK_CHARACTERS
 
 SIDES = "source", "target"
@@ -122,7 +122,7 @@ class Pairs:
         self.report = Report()
         if self.files:
             for files in self.files:
-                yield self._read(read_pairs(*files), files)
+                yield self._read(read_rows(*files), files)
         else:
             yield self._read(_checked(self._pairs), SIDES)
         if not self.report.kept:

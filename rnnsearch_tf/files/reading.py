@@ -43,7 +43,7 @@ def read_lines(name: AnyPath) -> Iterator[str]:
         >>> list(read_lines(path))
         ['one', 'two']
     """
-    return itertools.chain.from_iterable(read_batches(name, CHUNK))
+    return itertools.chain.from_iterable(read_batches(name, LINES_AT_ONCE))
 
 
 def read_batches(name: AnyPath, size: int) -> Iterator[list[str]]:
@@ -76,23 +76,24 @@ def read_batches(name: AnyPath, size: int) -> Iterator[list[str]]:
         ) from None
 
 
-def read_pairs(source: AnyPath, target: AnyPath) -> Iterator[tuple[str, str]]:
-    """Yield (source line, target line) of two parallel texts.
+def read_rows(*names: AnyPath) -> Iterator[tuple[str, ...]]:
+    """Yield the k-th lines of parallel texts together: (source line, target line) of two.
 
     Raises:
-        UserError: as of :func:`read_lines`; one text has more lines than the other.
+        UserError: as of :func:`read_lines`; one text has more lines than another.
     """
-    sides = itertools.zip_longest(read_lines(source), read_lines(target))
-    for number, pair in enumerate(sides, start=1):
-        if None in pair:
-            shorter, longer = (source, target) if pair[0] is None else (target, source)
-            lines = number + sum(1 for _ in sides)
+    rows = itertools.zip_longest(*map(read_lines, names))
+    for number, row in enumerate(rows, start=1):
+        if None in row:
+            shorter = names[row.index(None)]
+            longer = next(name for name, line in zip(names, row) if line is not None)
+            lines = number + sum(1 for _ in rows)
             raise UserError(
                 f"{longer}:{number}: expected as many lines as in {shorter}, which has"
-                f" {number - 1:,}, got {lines:,}; a line is missing, or was cut in two: cut both"
-                f" to {number - 1:,} lines, and `rnnsearch doctor` says where"
+                f" {number - 1:,}, got {lines:,}; a line is missing, or was cut in two: of training"
+                f" text, cut both to {number - 1:,} lines, and `rnnsearch doctor` says where"
             )
-        yield pair
+        yield row
 
 
 def batches(items: Iterable[Item], size: int = LINES_AT_ONCE) -> Iterator[list[Item]]:
@@ -121,12 +122,10 @@ def _missing(name: AnyPath) -> UserError:
 @contextlib.contextmanager
 def _opened(name: AnyPath) -> Iterator[Any]:
     """The binary stream of a text."""
-    if name == "-":
-        yield sys.stdin.buffer
-    else:
-        with open(name, "rb") as stream:
-            is_gzip = stream.peek(2)[:2] == b"\x1f\x8b"
-            yield gzip.open(stream) if is_gzip else stream
+    file: Any = contextlib.nullcontext(sys.stdin.buffer) if name == "-" else open(name, "rb")
+    with file as stream:
+        is_gzip = stream.peek(2)[:2] == b"\x1f\x8b"
+        yield gzip.open(stream) if is_gzip else stream
 
 
 def _decoded(line: bytes, name: AnyPath, number: int) -> str:

@@ -184,7 +184,7 @@ def test_whatever_happens_is_one_line(capsys, monkeypatch, error, code, text):
     def explode(argv):
         raise error
 
-    monkeypatch.setattr(main, "_dispatch", explode)
+    monkeypatch.setattr(main, "dispatch", explode)
     assert main.run(["translate"]) == code
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1 and text in captured.err
@@ -194,7 +194,7 @@ def test_a_developer_sees_the_traceback(monkeypatch):
     def explode(argv):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(main, "_dispatch", explode)
+    monkeypatch.setattr(main, "dispatch", explode)
     monkeypatch.setenv("RNNSEARCH_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         main.run(["translate"])

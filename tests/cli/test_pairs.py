@@ -3,7 +3,6 @@ model itself.
 """
 
 import gzip
-import io
 import json
 
 import numpy as np
@@ -118,9 +117,8 @@ def test_samples_read_files_as_translate_does(
     expected = [
         sorted(sample.text for sample in samples) for samples in translator.sample(lines, 4)
     ]
-    monkeypatch.setattr(
-        "sys.stdin", io.TextIOWrapper(io.BytesIO("".join(f"{line}\n" for line in lines).encode()))
-    )
+    (tmp_path / "all.en").write_text("".join(f"{line}\n" for line in lines))
+    monkeypatch.setattr("sys.stdin", (tmp_path / "all.en").open())
     for words in (["two.en", "three.gz"], []):
         out, _ = rnnsearch("sample", "--model", run_folder, "-n", 4, *words)
         found = [[], [], []]

@@ -43,7 +43,7 @@ def test_gz_in_and_out_standard_input_and_several_files(
     out, _ = rnnsearch("translate", "--model", run_folder, "--output", result, packed)
     assert out == []
     assert gzip.decompress(result.read_bytes()).decode().splitlines() == expected
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(source.read_bytes())))
+    monkeypatch.setattr("sys.stdin", packed.open())
     out, _ = rnnsearch("translate", "--model", run_folder, "-", packed)
     assert out == expected * 2
 
@@ -137,7 +137,7 @@ def test_a_terminal_is_told_what_to_type(rnnsearch, run_folder, source, monkeypa
         def isatty(self):
             return True
 
-    monkeypatch.setattr("sys.stdin", Terminal(io.BytesIO(b"The door is white.\n")))
+    monkeypatch.setattr("sys.stdin", Terminal(io.BufferedReader(io.BytesIO(b"The door is white.\n"))))
     told = f"loading {run_folder}; then type a sentence and press Enter; Ctrl-D ends\n"
     out, err = rnnsearch("translate", "--model", run_folder)
     assert len(out) == 1 and err.startswith(told)

@@ -12,7 +12,7 @@ import pytest
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import atomic
 from rnnsearch_tf.files.atomic import new_folder, replacing, write_file
-from rnnsearch_tf.files.reading import read_batches, read_lines, read_pairs
+from rnnsearch_tf.files.reading import read_batches, read_lines, read_rows
 from rnnsearch_tf.files.writing import open_output
 
 
@@ -90,12 +90,13 @@ def test_what_cannot_be_read_is_named_with_its_line(tmp_path, name, data, messag
 def test_pairs_go_together(tmp_path):
     source = write(tmp_path / "s.gz", b"a\nb\nc\n")
     target = write(tmp_path / "t", b"A\n\nC\n")
-    assert list(read_pairs(source, target)) == [("a", "A"), ("b", ""), ("c", "C")]
+    assert list(read_rows(source, target)) == [("a", "A"), ("b", ""), ("c", "C")]
+    assert list(read_rows(source, target, source))[0] == ("a", "A", "a")
     longer = write(tmp_path / "l", b"A\nB\nC\nD\n")
     for sides in ((source, longer), (longer, source)):
         message = f"{longer}:4: expected as many lines as in {source}, which has 3, got 4;"
         with pytest.raises(UserError, match=message):
-            list(read_pairs(*sides))
+            list(read_rows(*sides))
 
 
 def test_results_are_one_line_each_and_there_at_once(tmp_path, capsys):
