@@ -29,8 +29,8 @@ def add_model(
         action="append",
         required=True,
         metavar="RUN",
-        help="run folder that `rnnsearch train` wrote, or name of a shipped model; several form an"
-        " ensemble",
+        help="run folder that `rnnsearch train` wrote, export, or name of a shipped model; several"
+        " run folders form an ensemble",
     )
     add_settings(parser, settings)
 

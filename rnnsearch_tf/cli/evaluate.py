@@ -57,7 +57,6 @@ def arguments(parser: ArgumentParser) -> None:
     )
     shared.add_switch(parser, "--by-length", "add a table by source length (Figure 2)")
     shared.add_switch(parser, "--tokenized", "add BLEU of tokens (tokenize=none)")
-    shared.add_switch(parser, "--lowercase", "ignore case; the signature says so")
     shared.add_switch(parser, "--json", "write one JSON object in place of the table")
     parser.add_argument(
         "--output", metavar="TRANSLATIONS", help="also write the translations to this file"
@@ -82,10 +81,10 @@ def run(arguments: Namespace) -> None:
                     "--tokenized: expected a target with spaces between its words, got"
                     f" {target.language!r}; leave it out, the other BLEU is of characters"
                 )
-        if translator.config.target.lowercase and not arguments.lowercase:
+        if translator.config.target.lowercase:
             log.warning(
-                "warning: the model writes lower case and the scores are cased; --lowercase ignores"
-                " case"
+                "warning: the model writes lower case and the scores are cased; without case:"
+                " `sacrebleu REFERENCE -i TRANSLATIONS -lc`"
             )
         changes = {"beam_size": arguments.beam_size} if arguments.beam_size else {}
         at_once = BATCHES_AT_ONCE * translator.config.search.batch_size
@@ -112,19 +111,16 @@ def _report(
     tokenize = tokenizer_for(target.language)
     report: dict[str, Any] = {
         "sentences": len(texts),
-        "bleu": vars(bleu(texts, references, tokenize, arguments.lowercase)),
-        "chrf": vars(chrf(texts, references, arguments.lowercase)),
+        "bleu": vars(bleu(texts, references, tokenize)),
+        "chrf": vars(chrf(texts, references)),
     }
     if arguments.tokenized:
         tokens = written_tokens(translator.target_text, translations)
         gold = [tokenized(translator.target_text, lines) for lines in references]
-        lowercase = arguments.lowercase or target.lowercase
-        report["tokenized_bleu"] = vars(bleu(tokens, gold, "none", lowercase))
+        report["tokenized_bleu"] = vars(bleu(tokens, gold, "none", target.lowercase))
     if arguments.by_length:
         lengths = [len(translation.source_tokens or []) for translation in translations]
-        report["by_length"] = by_length(
-            texts, references, lengths, lowercase=arguments.lowercase, tokenize=tokenize
-        )
+        report["by_length"] = by_length(texts, references, lengths, tokenize=tokenize)
     return report
 
 

@@ -109,14 +109,14 @@ def run(arguments: Namespace) -> None:
 
 def _check_sides(arguments: Namespace) -> None:
     """Refuse anything but --source and --target, or --pairs."""
-    named = [flag for flag in ("--source", "--target") if getattr(arguments, flag[2:]) is not None]
-    if arguments.pairs and named:
+    flags = [flag for flag in ("--source", "--target") if getattr(arguments, flag[2:]) is not None]
+    if arguments.pairs and flags:
         raise UsageError(
-            f"--pairs: expected no {' or '.join(named)} beside it, got both; --pairs has both sides"
+            f"--pairs: expected no {' or '.join(flags)} beside it, got both; --pairs has both sides"
         )
-    if not arguments.pairs and len(named) < 2:
+    if not arguments.pairs and len(flags) < 2:
         raise UsageError(
-            f"expected --source F and --target F, or --pairs F, got {' '.join(named) or 'neither'}"
+            f"expected --source F and --target F, or --pairs F, got {' '.join(flags) or 'neither'}"
         )
     if arguments.columns is not None and not (
         arguments.pairs and re.fullmatch(r"([^,]+),(?!\1$)[^,]+", arguments.columns)

@@ -5,7 +5,8 @@ may also be an export, DIR/N, or DIR for its highest version; the search of an e
 
 Scores are natural logarithms; higher is better. log_probability, of the whole translation with its
 end symbol, is not length-normalized. Hypotheses are ranked by score = log_probability / length^A,
-A = search.length_penalty. finished is false for one that search.maximum_length_ratio cut.
+where length counts the end symbol and A = search.length_penalty. finished is false for one that
+search.maximum_length_ratio cut.
 
 Links are Pharaoh links, source-target, of words from 0; every target word is linked to the source
 word with the highest attention. In JSON, alignment is the attention matrix: a row for each target
@@ -74,8 +75,9 @@ def run(arguments: Namespace) -> None:
                 file=sys.stderr,
             )
         translator = shared.load_translator(arguments)
-        if arguments.alignment:
-            translator.require_attention("--alignment")
+        for flag in ("alignment", "replace_unknown"):
+            if getattr(arguments, flag):
+                translator.require_attention(f"--{flag.replace('_', '-')}")
         translator.translate([], **search)  # refuses a wrong option before it reads any text
         batches = shared.input_batches(arguments.files, translator.config.search.batch_size)
         number = 0  # of the next line
@@ -119,7 +121,7 @@ def _lines(
                     str(number),
                     hypothesis.text.replace("|||", "| | |"),  # no field has the separator
                     f"LogProbability= {hypothesis.log_probability:.6f}"
-                    f" Length= {len(hypothesis.tokens)}",
+                    f" Length= {len(hypothesis.tokens) + hypothesis.finished}",
                     f"{hypothesis.score:.6f}",
                 ]
                 fields += [_links(hypothesis, source, pieces)] if arguments.alignment else []

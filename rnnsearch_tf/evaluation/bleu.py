@@ -104,9 +104,9 @@ def bleu(
     return _score(_bleu_metric(tokenize, lowercase), "BLEU", hypotheses, references)
 
 
-def chrf(hypotheses: Sequence[str], references: References, lowercase: bool = False) -> Score:
+def chrf(hypotheses: Sequence[str], references: References) -> Score:
     """chrF2 of a corpus, in percent; arguments and errors as for `bleu`."""
-    return _score(sacrebleu.CHRF(lowercase=lowercase), "chrF2", hypotheses, references)
+    return _score(sacrebleu.CHRF(), "chrF2", hypotheses, references)
 
 
 def by_length(
@@ -114,13 +114,12 @@ def by_length(
     references: References,
     source_lengths: Sequence[int],
     width: int = 10,
-    lowercase: bool = False,
     tokenize: str = "13a",
 ) -> list[dict[str, Any]]:
     """BLEU and chrF by source length, as in Figure 2 of the paper.
 
     Args:
-        hypotheses, references, lowercase, tokenize: as for `bleu`.
+        hypotheses, references, tokenize: as for `bleu`.
         source_lengths: tokens of each source sentence, without the end symbol.
         width: lengths in a group: 1 to `width`, `width` + 1 to 2 `width`, …
 
@@ -140,8 +139,8 @@ def by_length(
                 "shortest": int(number) * width + 1,
                 "longest": (int(number) + 1) * width,
                 "sentences": len(members),
-                "bleu": bleu(chosen, theirs, tokenize, lowercase).score,
-                "chrf": chrf(chosen, theirs, lowercase).score,
+                "bleu": bleu(chosen, theirs, tokenize).score,
+                "chrf": chrf(chosen, theirs).score,
             }
         )
     return groups

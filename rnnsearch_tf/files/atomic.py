@@ -45,12 +45,13 @@ def replacing(path: AnyPath) -> Iterator[pathlib.Path]:
 @contextlib.contextmanager
 def new_folder(path: AnyPath) -> Iterator[pathlib.Path]:
     """Yield a temporary folder to fill; after the block, it is renamed to ``path`` atomically.
-    ``path`` must not exist yet.
 
     Raises:
-        UserError: it cannot be written.
+        UserError: the folder has files, or cannot be written.
     """
-    path = pathlib.Path(path)
+    path = pathlib.Path(os.path.abspath(path))
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise UserError(f"{path}: expected a new or empty folder, got files; choose another")
     partial = path.with_name(PARTIAL + path.name)
     try:
         with naming(path):

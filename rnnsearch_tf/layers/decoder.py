@@ -36,7 +36,7 @@ from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
 
 
-class Look(NamedTuple):
+class Attended(NamedTuple):
     """What the output layer gets at a target position, float [B, K, ...].
 
     Attributes:
@@ -119,7 +119,9 @@ class Decoder(PaperLayer):
             state["is_first"] = tf.ones_like(s_0[:, :1], tf.bool)
         return state
 
-    def advance(self, word: tf.Tensor, state: State, memory: AttentionMemory) -> tuple[Look, State]:
+    def advance(
+        self, word: tf.Tensor, state: State, memory: AttentionMemory
+    ) -> tuple[Attended, State]:
         """One target position of K hypotheses of each sentence.
 
         Args:
@@ -128,7 +130,7 @@ class Decoder(PaperLayer):
             memory: AttentionMemory, whose values begin with C h_j.
 
         Returns:
-            (Look, the state afterwards).
+            (Attended, the state afterwards).
         """
         unit: State = {name: state[name] for name in ("state", "cell") if name in state}
         location = {name: state[name] for name in ("location",) if name in state}
@@ -140,10 +142,10 @@ class Decoder(PaperLayer):
         context_term = values[..., : word.shape[-1]]
         if late:
             after = {"context_term": context_term, "is_first": tf.zeros_like(state["is_first"])}
-            return Look(unit["state"], values, alignment), unit | location | after
+            return Attended(unit["state"], values, alignment), unit | location | after
         updated = self.recurrent_unit.advance(word, unit, context_term)
         read = updated if self.order == "look_update_generate" else unit
-        return Look(read["state"], values, alignment), updated | location
+        return Attended(read["state"], values, alignment), updated | location
 
     def with_values(self, memory: AttentionMemory, values: tf.Tensor) -> AttentionMemory:
         """A memory with other values, in the operand dtype of the sum over them; the fixed context
@@ -176,8 +178,8 @@ class Decoder(PaperLayer):
         alignment = tf.zeros_like(memory.mask, words.dtype)[:, tf.newaxis]
 
         def step(word: tf.Tensor, state: State) -> tuple[tuple[tf.Tensor, tf.Tensor], State]:
-            look, state = self.advance(word, state, projected)
-            return (look.state, look.alignment), state
+            attended, state = self.advance(word, state, projected)
+            return (attended.state, attended.alignment), state
 
         like = state["state"], alignment
         outputs, _ = scan(step, words[:, :, tf.newaxis], state, like, self.weights)

@@ -151,7 +151,7 @@ class DeepOutput(OutputMatrix):
         context_term: tf.Tensor,
         training: bool = False,
     ) -> tf.Tensor:
-        """The factor of the output matrix: t_i [..., l], or t_i W_o1 [..., rank].
+        """What the output matrix is multiplied with: t_i [..., l], or t_i W_o1 [..., rank].
 
         Args:
             state: float [..., n].

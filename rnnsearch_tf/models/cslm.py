@@ -62,7 +62,7 @@ class CSLM(TranslationModel):
     def attended_features(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """(the factor of the output matrix at every target position, float [B, I, l]; zeros)."""
+        """(what the output matrix is multiplied with, float [B, I, l]; zeros)."""
         words = self.drop_words(self.target_embedding(target_ids), training=training)  # [B, I, m]
         before = self.config.ngram_order - 1
         padded = tf.pad(words, [[0, 0], [before, 0], [0, 0]])  # [B, before + I, m]

@@ -96,7 +96,7 @@ class EncoderDecoder(TranslationModel):
     def attended_features(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """(the factor of G_l at every target position, float [B, I, rank] or [B, I, l]; zeros)."""
+        """(what G_l is multiplied with, float [B, I, rank] or [B, I, l]; zeros)."""
         state, summary = self.start(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
 

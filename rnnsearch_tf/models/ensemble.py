@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models.scoring import (
     TargetScores,
     mean_alignment,
@@ -29,15 +28,10 @@ class Ensemble:
 
     Attributes:
         has_attention: whether the alignments are meaningful.
-
-    Raises:
-        UsageError: there is no model.
     """
 
     def __init__(self, models: Sequence[TranslationModel]) -> None:
         self.models = list(models)
-        if not self.models:
-            raise UsageError("Ensemble: models: expected at least one model, got none")
         self.has_attention = any(model.has_attention for model in self.models)
         self.target_vocabulary_size = self.models[0].target_vocabulary_size
 

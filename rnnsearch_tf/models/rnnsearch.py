@@ -72,8 +72,8 @@ class RNNSearch(TranslationModel):
     def attended_features(
         self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """(the factor of the output matrix at every target position, float [B, I, l or rank];
-        the alignments α_i [B, I, J]).
+        """(what the output matrix is multiplied with, float [B, I, l or rank]; the alignments α_i
+        [B, I, J]).
         """
         state, memory = self._encode(source_ids, training)
         words = self.previous_words(target_ids, training)
@@ -96,9 +96,10 @@ class RNNSearch(TranslationModel):
         """See :class:`TranslationModel`."""
         words = self.target_embedding(previous_ids)  # [B, K, m]
         inputs = self.decoder.recurrent_unit.inputs(words)
-        look, state = self.decoder.advance(inputs, state, memory)
-        context_term = look.values[..., inputs.shape[-1] :]
-        return self.output_layer.features(look.state, words, context_term), look.alignment, state
+        attended, state = self.decoder.advance(inputs, state, memory)
+        context_term = attended.values[..., inputs.shape[-1] :]
+        features = self.output_layer.features(attended.state, words, context_term)
+        return features, attended.alignment, state
 
     def _encode(
         self, source_ids: tf.Tensor, training: bool = False

@@ -52,11 +52,11 @@ class TranslationModel(BuiltModel):
     A subclass provides::
 
         _add_layers(common)    build the layers, one of them an OutputMatrix as ``output_layer``
-        attended_features(source_ids, target_ids, training)    (the factor of the output matrix at
-            every target position, float [B, I, l]; alignments [B, I, J])
+        attended_features(source_ids, target_ids, training)    (what the output matrix is
+            multiplied with, float [B, I, l]; alignments [B, I, J])
         start(source_ids)    (state, memory); see ``search.beam.Model``
-        step_features(previous_ids, state, memory)    like :meth:`step`, with the factor of the
-            output matrix instead of logits
+        step_features(previous_ids, state, memory)    like :meth:`step`, with what the
+            output matrix is multiplied with instead of logits
         letters()    its weights by the papers' letters, with ``super().letters()``
         system, has_attention, reads_source, embedding_bias, paper_initialization    class
             attributes
@@ -262,7 +262,7 @@ class TranslationModel(BuiltModel):
         return ids_of(inputs)[1] != PAD_ID
 
     def logits(self, features: tf.Tensor) -> tf.Tensor:
-        """Logits [..., V] of the factor of the output matrix [..., l]."""
+        """Logits [..., V] of what the output matrix is multiplied with [..., l]."""
         return self.output_layer.logits(features, self.target_embedding.E)
 
     def source_words(

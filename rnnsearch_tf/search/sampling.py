@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numbers
 import typing
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
-from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.backend import Nest
 from rnnsearch_tf.search.beam import Model, length_limits
 
@@ -39,13 +37,8 @@ def sample(
         source_ids: int32 [B, J], each row with the end symbol, padded with 0.
         seeds: int64 [B].
         config: its options for lengths and unknown words count.
-        temperature: float or scalar tensor, above 0.
-
-    Raises:
-        UsageError: the temperature is a number, but not a finite one above 0.
+        temperature: above 0; one for all rows, or float [B, 1].
     """
-    if not tf.is_tensor(temperature):
-        check_temperature(temperature)
     minimum, maximum = length_limits(source_ids, config)
     noise = _noise(seeds, tf.maximum(tf.reduce_max(maximum), 1))  # [B, steps]
     state, memory = model.start(source_ids)
@@ -77,15 +70,6 @@ def sample(
         parallel_iterations=1,
     )
     return Samples(ids[:, 1:], totals)
-
-
-def check_temperature(temperature: float) -> None:
-    """Raise UsageError unless the temperature is a finite number above 0."""
-    if not (isinstance(temperature, numbers.Real) and 0 < temperature < float("inf")):
-        raise UsageError(
-            f"temperature: expected a finite number above 0, got {temperature!r}; 1.0 draws from"
-            " the model's own probabilities"
-        )
 
 
 def _noise(seeds: tf.Tensor, steps: tf.Tensor) -> tf.Tensor:

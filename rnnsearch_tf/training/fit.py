@@ -99,13 +99,13 @@ def train(
     run = Run(output)
     if resume and (start_from is not None or pairs is not None or development is not None):
         raise UsageError(
-            f"train: expected resume alone, got it with start_from, pairs or development; {run} has"
+            f"train: expected --resume alone, got it with --from, pairs or development; {run} has"
             " the model and the text that it was started with: leave them out"
         )
     if new_words and start_from is None:
         raise UsageError(
-            f"train: expected start_from with new_words={new_words}, got none; name the RUN that"
-            " they are added to"
+            f"train: expected a model to start from (--from, start_from) for new_words={new_words},"
+            " got none; name its run folder"
         )
     keras.utils.set_random_seed(config.training.seed)
     with _strategy_scope(distribute):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import pathlib
 from collections.abc import Mapping
 
 import tensorflow as tf
@@ -32,9 +30,6 @@ def save_model(
             " weights of its own; keep its members as run folders: every command and export_model"
             " take several"
         )
-    path = pathlib.Path(os.path.abspath(path))
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise UsageError(f"{path}: expected a new or empty folder, got files; choose another")
     config = dataclasses.replace(config, source=source.config, target=target.config)
     _check_config(model, source, target, config)
     with new_folder(path) as partial:

@@ -15,7 +15,6 @@ from rnnsearch_tf.files.reading import batches
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.search.beam import check_nbest
-from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import Text, list_of_texts
 from rnnsearch_tf.translation.functions import INPUTS, TextFunctions
@@ -91,9 +90,9 @@ class Translator:
         """Write the model, without the state of its optimizer, as a new run folder.
 
         Raises:
-            UsageError: the folder has files, the model is an ensemble, or the Translator's
-                configuration or texts are not those that the model was built with.
-            UserError: the folder cannot be written.
+            UsageError: the model is an ensemble, or the Translator's configuration or texts are not
+                those that the model was built with.
+            UserError: the folder has files, or cannot be written.
         """
         save_model(run, self.model, self.source_text, self.target_text, self.config)
 
@@ -176,7 +175,7 @@ class Translator:
             UsageError: `texts` are not sentences, or a number is out of range.
         """
         texts = list_of_texts(texts, "texts")
-        check_temperature(temperature)
+        _check_temperature(temperature)
         _check_whole_number("number", number, 1, 2**31)
         _check_whole_number("seed", seed, 0, 2**31 - 1)
         seeds = [(int(seed) << 32) + k for k in range(number)]
@@ -248,6 +247,14 @@ class Translator:
             texts = self.source_text, self.target_text
             self._functions[key] = TextFunctions(self.model, *texts, *key, self.maximum_lengths)
         return self._functions[key](name, **inputs)
+
+
+def _check_temperature(temperature: Any) -> None:
+    if not (isinstance(temperature, numbers.Real) and 0 < temperature < float("inf")):
+        raise UsageError(
+            f"temperature: expected a finite number above 0, got {temperature!r}; 1.0 draws from"
+            " the model's own probabilities"
+        )
 
 
 def _check_whole_number(name: str, value: Any, least: int, most: int) -> None:

@@ -107,8 +107,8 @@ KINDS = [
         "last.keras: expected a saved training to resume",
     ),
     (2, [*TRAIN, "phrasebook", "--from", "RUN"], "expected .* as in RUN, got .*base: RUN/config"),
-    (2, [*TRAIN, "phrasebook", "--new-words", "1"], "expected start_from with new_words=1"),
-    (2, [*TRAIN, "phrasebook", "--resume", "--from", "RUN"], "expected resume alone, got"),
+    (2, [*TRAIN, "phrasebook", "--new-words", "1"], "expected a model to start from"),
+    (2, [*TRAIN, "phrasebook", "--resume", "--from", "RUN"], "expected --resume alone, got"),
     (
         1,
         [*TRAIN, "phrasebook", "--from", "nowhere"],
@@ -118,7 +118,11 @@ KINDS = [
     # what a model cannot do
     (2, "align --model FIXED text text", "align: expected a model with attention, got one"),
     (2, "translate --model FIXED --alignment text", "--alignment: expected a model with attention"),
-    (2, "translate --model FIXED --replace-unknown text", "replace_unknown: expected model.system"),
+    (
+        2,
+        "translate --model FIXED --replace-unknown text",
+        "--replace-unknown: expected a model with",
+    ),
     (2, "plot-attention --model FIXED text", "plot-attention: expected a model with attention"),
     (
         2,

@@ -62,24 +62,6 @@ def test_alignments_hard_and_soft(rnnsearch, run_folder, files, translator):
     assert json.loads(soft[0])["target_tokens"] == "La porte est blanche . </s>".split()
 
 
-def test_the_table_for_people(rnnsearch, run_folder, files):
-    out, _ = rnnsearch(
-        "evaluate",
-        "--model",
-        run_folder,
-        "--source",
-        files[0],
-        "--reference",
-        files[1],
-        "--by-length",
-        "--lowercase",
-    )
-    assert out[0] == "sentences: 4"
-    assert out[1].split()[0] == "BLEU" and "case:lc" in out[1]
-    assert out[2].split()[0] == "chrF2"
-    assert out[-1].split()[:2] == ["1-10", "4"]
-
-
 def test_samples_are_counted_scored_and_sorted(rnnsearch, run_folder, tmp_path):
     (tmp_path / "s").write_text("The door is white.\nShe goes.\n\n")
     words = ["sample", "--model", run_folder, "-n", 70, tmp_path / "s"]

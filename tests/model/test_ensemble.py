@@ -1,9 +1,7 @@
 """Ensembles: against the members' training logits combined in NumPy."""
 
 import numpy as np
-import pytest
 from rnnsearch_tf.config import SearchConfig
-from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.search.graphs import search_graph
 from tiny_rnnsearch import batch, tiny_model
@@ -62,8 +60,3 @@ def test_the_members_probabilities_are_averaged_word_by_word():
     attending = [scores_of(models[k])(*inputs.values()).alignments for k in (1, 3)]
     np.testing.assert_allclose(forced.alignments, np.mean(attending, axis=0), atol=1e-6)
     assert Ensemble(models).has_attention and not Ensemble(models[::2]).has_attention
-
-
-def test_an_ensemble_without_models():
-    with pytest.raises(UsageError):
-        Ensemble([])

@@ -11,7 +11,6 @@ import tensorflow as tf
 from search_toy import END, UNKNOWN, Toy
 
 from rnnsearch_tf.config import SearchConfig
-from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.search.graphs import IDS
 from rnnsearch_tf.search.sampling import sample
 
@@ -109,8 +108,3 @@ def test_a_low_temperature_is_greedy_and_limits_hold(no_room):
         SearchConfig(minimum_length_ratio=0.5, maximum_length_ratio=0.5),
     )
     assert [len(words) for words in outputs(short)] == [2, 1, 2] and END not in short.ids
-
-
-def test_a_temperature_of_zero_is_refused():
-    with pytest.raises(UsageError, match="temperature"):
-        draw(Toy(), [1, 2, 3], temperature=0)

@@ -12,7 +12,7 @@ from test_driver import language_model, load_state
 from tiny_run import SETTINGS
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.training.warm_start import start_from
 
@@ -131,7 +131,7 @@ def test_what_cannot_be_saved(made, kept, tmp_path):
         (another(config=precise), tmp_path / "x", "training.precision=float32, got float64"),
         (another(source_text=made.target_text), tmp_path / "x", "source vocabulary=[0-9]+, got"),
     ):
-        with pytest.raises(UsageError, match=message):
+        with pytest.raises(UserError, match=message):
             translator.save(path)
     assert os.listdir(tmp_path) == ["notes"]
     with pytest.raises(UserError, match="expected a place that can be written"):

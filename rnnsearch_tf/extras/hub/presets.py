@@ -37,7 +37,7 @@ def run_to_preset(run: str | os.PathLike[str], folder: str | os.PathLike[str]) -
 
     Args:
         run: path of the RUN folder.
-        folder: path that does not exist yet.
+        folder: path of a new folder.
 
     Raises:
         UserError: the RUN is incomplete, or ``folder`` cannot be written.
