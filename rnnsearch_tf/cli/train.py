@@ -89,10 +89,8 @@ def run(arguments: Namespace) -> None:
         )
     output = shlex.quote(arguments.output)
     if summary["batches"] < FEW:
-        few = (
-            f"{summary['batches']:,} updates teach a model little; to go on, give {output} a larger"
-        )
-        few += " training.maximum_minutes or training.maximum_updates:"
+        few = f"{summary['batches']:,} updates teach a model little; to go on, raise the limit that"
+        few += " ended it (training.maximum_minutes, maximum_updates, epochs or patience):"
         print(few, Run(arguments.output).resume_command, "--set …", file=sys.stderr)
     command = f"rnnsearch translate --model {output} < TEXT; to measure it: rnnsearch evaluate"
     command += f" --model {output} --source F --reference F"

@@ -79,10 +79,10 @@ class DataConfig:
     batch_size: int = option(80, "sentence pairs per update", unit="pairs", minimum=1)
 
     def __post_init__(self) -> None:
-        named = self.development_source or self.development_target
-        if self.held_out and (named or self.corpus != "files"):
+        development = self.development_source or self.development_target
+        beside = f"data.corpus={self.corpus}" if self.corpus != "files" else development
+        if self.held_out and beside:
             raise UsageError(
-                "data.held_out: takes a development text out of the training files, if no"
-                f" development files are named; got data.corpus={self.corpus}, and {named} for"
-                " development; set data.held_out=0"
+                f"data.held_out: expected 0 beside {beside}, which has a development text, got"
+                f" {self.held_out}; set data.held_out=0"
             )

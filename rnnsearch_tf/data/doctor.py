@@ -19,10 +19,10 @@ from rnnsearch_tf.text.pipeline import Text, build_texts
 ENOUGH = 200
 """Pairs from which on correlation and shifts say something."""
 
-CHANCE, RUN = 0.05, 1.5
-"""A neighbour must fit a run of lines better than their partners by CHANCE a line, and by RUN in
-all. No run of 260,000 sound pairs reaches 1.3, in their order or sorted by length. Of 30 shifted
-lines of Tatoeba, Multi30k or Python's documentation nearly all are found.
+GAIN_OF_A_LINE, GAIN_OF_A_RUN = 0.05, 1.5
+"""A neighbour must fit a run of lines better than their partners by GAIN_OF_A_LINE each, and by
+GAIN_OF_A_RUN in all. No run of 260,000 sound pairs reaches 1.3, in their order or sorted by length.
+Of 30 shifted lines of Tatoeba, Multi30k or Python's documentation nearly all are found.
 """
 
 SHORTEST = 20
@@ -179,11 +179,11 @@ def _shift(source: np.ndarray, target: np.ndarray) -> tuple[int, int, int]:
 
     longest = (0, 0, 0)
     for step in (-1, 1):
-        gain = misfit(target) - misfit(np.roll(target, step)) - CHANCE
+        gain = misfit(target) - misfit(np.roll(target, step)) - GAIN_OF_A_LINE
         total = np.concatenate([[0], np.cumsum(gain)])
         [zeros] = np.nonzero(total == np.minimum.accumulate(total))
         heights = np.maximum.reduceat(total, zeros) - total[zeros]
-        for run in np.flatnonzero(heights > RUN):
+        for run in np.flatnonzero(heights > GAIN_OF_A_RUN):
             part = total[zeros[run] : zeros[run + 1] if run + 1 < len(zeros) else None]
             longest = max(longest, (int(part.argmax()), int(zeros[run]), step))
     return longest

@@ -30,9 +30,6 @@ from rnnsearch_tf.files.reading import batches, check_inputs
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text.pipeline import Text
 
-Key = dict[str, Any]
-"""What the ids of a store depend on."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Ids:
@@ -70,43 +67,23 @@ class Ids:
         return np.where(columns < lengths[:, None], ids, PAD_ID).astype(np.int32)
 
 
-def key_of(config: Config, texts: tuple[Text, Text]) -> Key:
-    """What the ids of a configuration's training text depend on, without the content of the files:
-    a training continues with the text that it began with, from whatever folder.
+def cached_folder(config: Config, texts: tuple[Text, Text]) -> pathlib.Path:
+    """The folder in data.cache for the ids of a configuration; another one after an option of the
+    text, a vocabulary or a file has changed.
     """
     data = config.data
-    place = os.path.abspath if data.cache else os.fspath
     sides = [
         [text.config.language, text.config.tokenization, text.config.lowercase]
         + [text.vocabulary.tokens, (text.subword_model or b"").hex()]
         for text in texts
     ]
-    return {
-        "texts": hashlib.sha256(json.dumps(sides).encode()).hexdigest(),
-        "phrasebook_size": data.phrasebook_size if data.corpus == "phrasebook" else None,
-        "files": [[place(path) for path in pair] for pair in training_files(data)],
-        "weights": data.train_weights and [*data.train_weights],
-        "held_out": data.held_out,
-        "maximum_length": data.maximum_length,
-        "variants": data.variants,
-        "seed": config.training.seed if data.variants else None,
-    }
-
-
-def cached_folder(cache: str, key: Key) -> pathlib.Path:
-    """The folder in data.cache for these ids; another one after a file has changed."""
-    check_inputs(path for pair in key["files"] for path in pair)
-    facts = [os.stat(path) for pair in key["files"] for path in pair]
-    changes = [[fact.st_size, fact.st_mtime_ns] for fact in facts]
-    digest = hashlib.sha256(json.dumps([key, changes]).encode()).hexdigest()
-    return pathlib.Path(cache) / digest[:16]
-
-
-def stored_key(folder: pathlib.Path) -> Key | None:
-    """The key of the ids in a folder; None if it has none."""
-    path = folder / "ids.json"
-    key: Key | None = _read(path)["key"] if path.exists() else None
-    return key
+    paths = [os.path.abspath(path) for pair in training_files(data) for path in pair]
+    check_inputs(paths)
+    files = [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in paths]
+    key = [sides, files, data.train_weights, data.held_out, data.maximum_length, data.variants]
+    key.append(config.training.seed if data.variants else None)
+    digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()
+    return pathlib.Path(data.cache or "") / digest[:16]
 
 
 def open_ids(folder: pathlib.Path) -> Ids:
@@ -142,7 +119,6 @@ def encode(
     variants: float = 0.0,
     seed: int = 0,
     folder: pathlib.Path | None = None,
-    key: Key | None = None,
 ) -> Ids:
     """Encode all pairs, and the variants of a share of them, in one pass.
 
@@ -154,7 +130,6 @@ def encode(
         seed: seed of the variants.
         folder: the store, which takes its place when it is complete; None: a temporary one, whose
             files live as long as the arrays.
-        key: what the ids depend on, see :func:`key_of`.
 
     Raises:
         UserError: no pair is short enough; the store cannot be written; and as Pairs.
@@ -174,7 +149,7 @@ def encode(
                     f"{pairs.name}: expected pairs of at most {maximum_length} tokens on each side,"
                     " got none; raise data.maximum_length"
                 )
-            writer.write_facts(pairs.weights, key)
+            writer.write_facts(pairs.weights)
             shutil.rmtree(path, ignore_errors=True)  # ids of other options
         return open_ids(path)
 
@@ -217,13 +192,12 @@ class _Writer(contextlib.ExitStack):
         self.part_sizes[-1] += int(fits.sum())
         return int((~fits).sum())
 
-    def write_facts(self, weights: list[float], key: Key | None) -> None:
+    def write_facts(self, weights: list[float]) -> None:
         facts = dict(
             dtype=self.dtype.name,
             sizes=self.sizes,
             part_sizes=self.part_sizes,
             weights=weights,
-            key=key,
         )
         (self.folder / "ids.json").write_text(json.dumps(facts) + "\n", encoding="utf-8")
 
@@ -239,5 +213,5 @@ def _read(path: pathlib.Path) -> dict[str, Any]:
 def _damaged(folder: pathlib.Path, error: Exception) -> UserError:
     return UserError(
         f"{folder}: expected the ids of a training text, got a damaged file ({error}); delete the"
-        " folder, and they are made again from the text"
+        " folder, and they are made again from the text, if it was in files"
     )

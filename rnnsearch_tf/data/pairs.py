@@ -138,7 +138,7 @@ class Pairs:
         return pairs
 
     def _read(
-        self, pairs: Iterable[Pair], names: tuple[AnyPath, AnyPath]
+        self, pairs: Iterable[Any], names: tuple[AnyPath, AnyPath]
     ) -> Iterator[tuple[int, Pair]]:
         report = self.report
         for number, pair in enumerate(pairs, start=1):

@@ -14,7 +14,7 @@ import numpy as np
 from rnnsearch_tf.data.pairs import Pair
 
 _FINAL = re.compile(r"[\s\u00a0\u202f]*[.!?…。！？]+\s*$")
-_NUMBER = re.compile(r"(?<![\d.,])[0-9]+(?![\d.,]*\d)")
+_NUMBER = re.compile(r"(?<![\d.,A-Za-z])[0-9]+(?![A-Za-z\u00c0-\u024f]|[\d.,]*\d)")
 
 
 def variants_of(pairs: Sequence[Pair], share: float, random: np.random.Generator) -> list[Pair]:
@@ -40,7 +40,9 @@ def variants_of(pairs: Sequence[Pair], share: float, random: np.random.Generator
 
 def variant(pair: Pair, random: np.random.Generator) -> Pair:
     """A random choice of changes: no final punctuation on both sides; the source in lower case, or
-    with the first letter or all of them in capitals; other digits in numbers that both sides have.
+    with only the first letter in capitals; other digits in numbers that both sides have.
+
+    Not all letters in capitals: most words of a vocabulary would be unknown then.
 
     Example:
         >>> variant(("Room 12.", "Chambre 12."), np.random.default_rng(2))
@@ -54,8 +56,6 @@ def variant(pair: Pair, random: np.random.Generator) -> Pair:
         source = source.lower()
     elif case < 0.6:
         source = source[:1].upper() + source[1:].lower()
-    elif case < 0.7:
-        source = source.upper()
     others = {
         number: "".join(str(random.integers(k == 0, 10)) for k, _ in enumerate(number))
         for number in sorted(_numbers(source, target))

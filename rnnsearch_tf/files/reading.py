@@ -91,7 +91,7 @@ def read_rows(*names: AnyPath) -> Iterator[tuple[str, ...]]:
             raise UserError(
                 f"{longer}:{number}: expected as many lines as in {shorter}, which has"
                 f" {number - 1:,}, got {lines:,}; a line is missing, or was cut in two: of training"
-                f" text, cut both to {number - 1:,} lines, and `rnnsearch doctor` says where"
+                " text, cut both to as many lines, and `rnnsearch doctor` says where"
             )
         yield row
 

@@ -41,9 +41,6 @@ class Adam(keras.optimizers.Adam):
     """Adam (Kingma and Ba 2015)."""
 
     def update_step(self, gradient: tf.Tensor, variable: Any, learning_rate: tf.Tensor) -> None:
-        if self.amsgrad:  # TensorFlow has no fused operation for it
-            super().update_step(gradient, variable, learning_rate)
-            return
         gradient = tf.convert_to_tensor(gradient)
         mean, variance = variables_of(self, variable, ADAM_MOMENTS)
         dtype = gradient.dtype

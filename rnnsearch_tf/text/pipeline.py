@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import pathlib
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -235,8 +234,7 @@ def extend_texts(
             subwords, pieces: the characters that it lacks, then the most probable pieces.
 
     Returns:
-        [source Text, target Text]; without the option ``vocabulary``, the option
-        ``vocabulary_size`` has grown to the number of entries.
+        [source Text, target Text], with more entries than the option ``vocabulary_size`` says.
     """
     counts = count_tokens([_tokenizer(text.config) for text in texts], pairs)
     return [_extended(text, count, number) for text, count in zip(texts, counts)]
@@ -322,9 +320,6 @@ def _extended(text: Text, counts: Mapping[str, int], number: int) -> Text:
         vocabulary = Vocabulary(subwords.Subwords(model).pieces)
     else:
         vocabulary = text.vocabulary.extended(counts, number)
-    if config.vocabulary is None:
-        size = max(config.vocabulary_size, vocabulary.size)
-        config = dataclasses.replace(config, vocabulary_size=size)
     return Text(config, vocabulary, model)
 
 

@@ -41,17 +41,17 @@ from rnnsearch_tf.training.training_text import (
 )
 from rnnsearch_tf.translation import Translator
 
-FIXED = (
-    "optimizer",
-    "global_clipnorm",
-    "loss_reduction",
-    "label_smoothing",
-    "non_finite_gradient",
-    "precision",
-    "seed",
-    "evaluate_sentences",
-)
-"""Options of the training section that cannot change when a training is resumed."""
+MAY_CHANGE = {
+    "data": ("folder", "cache", "batching", "batch_size"),
+    "training": (
+        *("learning_rate", "schedule", "warmup_updates"),
+        *("epochs", "maximum_updates", "maximum_minutes", "patience"),
+        *("evaluate_every", "average", "checkpoint_every_minutes"),
+    ),
+}
+"""Options that may change when a training is resumed, beside those of search. The others are fixed
+by its text, saved model, optimizer and best score.
+"""
 
 
 def train(
@@ -153,13 +153,11 @@ def _start(
     """Start a training, and write the files that RUN has before the first update."""
     run.refuse_training()
     training_pairs, development_pairs = open_text(config, pairs, development)
-    if development is not None:  # nothing is held out
-        config = dataclasses.replace(config, data=dataclasses.replace(config.data, held_out=0))
     state = TrainingState()
     texts: tuple[Text, Text] | None = None
     model: TranslationModel | None = None
     if start_from is not None:
-        config, texts, model, state.began_from = warm_start.start_from(
+        texts, model, state.began_from = warm_start.start_from(
             start_from, config, new_words, None if pairs is None else training_pairs
         )
     run.clear()
@@ -199,12 +197,12 @@ def _resume(run: Run, config: Config) -> _Training:
 
 
 def _fixed_settings(config: Config) -> dict[str, Any]:
-    """{dotted name: value} of the options that the saved model, optimizer and best score fix."""
+    """{dotted name: value} of the options that may not change when a training is resumed."""
     return {
         f"{section}.{name}": value
-        for section in ("source", "target", "model", "training")
+        for section in ("source", "target", "data", "model", "training")
         for name, value in dataclasses.asdict(getattr(config, section)).items()
-        if section != "training" or name in FIXED
+        if name not in MAY_CHANGE.get(section, ())
     }
 
 

@@ -111,11 +111,16 @@ class TrainingSchedule(keras.callbacks.Callback):
     def __init__(self, config: TrainingConfig, state: TrainingState | None = None) -> None:
         super().__init__()
         self.config = config
+        self._by_hand = state is None
         self.state = state or TrainingState()
         self._last = 0.0
 
     def on_train_begin(self, logs: Logs = None) -> None:
         self._last = time.monotonic()
+
+    def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
+        if self._by_hand:  # an interrupted fit does not continue its epoch
+            self.state.batches_of_epoch = 0
 
     def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
         # An array, because TensorFlow caches a tensor for every Python number, which would leak

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.data.corpus import open_corpus
-from rnnsearch_tf.data.ids import Ids, cached_folder, encode, key_of, open_ids, stored_key
+from rnnsearch_tf.data.corpus import open_corpus, training_files
+from rnnsearch_tf.data.ids import Ids, cached_folder, encode, open_ids
 from rnnsearch_tf.data.pairs import Pairs, as_pairs, held_out
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.atomic import write_file
@@ -34,6 +34,8 @@ def open_text(config: Config, pairs: Any, development: Any) -> tuple[Pairs, Pair
     names = ["train_source", "train_target"] if pairs is not None else []
     names += ["development_source", "development_target"] if development is not None else []
     named = [f"data.{name}" for name in names if getattr(data, name)]
+    if development is not None and pairs is None and data.held_out:
+        named.append(f"data.held_out={data.held_out}")
     if names and data.corpus != "files":
         named.append(f"data.corpus={data.corpus}")
     if named:
@@ -75,15 +77,15 @@ def training_ids(
     Args:
         training: the pairs; None: those of the configuration.
     """
-    key = key_of(config, texts)
     data = config.data
-    folder = cached_folder(data.cache, key) if data.cache and key["files"] else run.ids
-    if stored_key(folder) == key:
+    cached = data.cache and data.corpus == "files" and training_files(data)
+    folder = cached_folder(config, texts) if cached else run.ids
+    if folder.exists():
         return open_ids(folder)
     if training is None:
         training = open_corpus(config, "train")
     seed = config.training.seed
-    ids = encode(training, texts, data.maximum_length, data.variants, seed, folder, key)
+    ids = encode(training, texts, data.maximum_length, data.variants, seed, folder)
     if training.report.empty or training.report.too_long:
         say(f"training text: {training.report}")
     return ids

@@ -31,7 +31,7 @@ def start_from(
     config: Config,
     new_words: int = 0,
     given: Pairs | None = None,
-) -> tuple[Config, tuple[Text, Text], TranslationModel, str]:
+) -> tuple[tuple[Text, Text], TranslationModel, str]:
     """Load the model of a RUN to train it with another configuration.
 
     Args:
@@ -42,8 +42,7 @@ def start_from(
         given: the new text, if ``config`` names none.
 
     Returns:
-        (Config with the new vocabulary sizes, (source Text, target Text), model, not compiled,
-        description of the start, for messages).
+        ((source Text, target Text), model, not compiled, description of the start, for messages).
 
     Raises:
         UserError: the folder is not a RUN with best weights, or is damaged.
@@ -58,7 +57,6 @@ def start_from(
         print("looking for new words", file=sys.stderr)
         pairs = new_pairs(config, before) if given is None else given
         source, target = extend_texts((source, target), pairs, new_words)
-        config = dataclasses.replace(config, source=source.config, target=target.config)
     added = [text.vocabulary.size - size for text, size in zip((source, target), sizes)]
     model = build_model(config, source.vocabulary.size, target.vocabulary.size)
     extend_weights(old, model)
@@ -66,7 +64,7 @@ def start_from(
     if new_words:
         origin += f", with {added[0]:,} new source and {added[1]:,} new target words"
     print(f"starting from {origin.replace('`', '')}", file=sys.stderr)
-    return config, (source, target), model, origin
+    return (source, target), model, origin
 
 
 def extend_weights(old: TranslationModel, model: TranslationModel) -> None:
@@ -106,7 +104,8 @@ def check_continues(config: Config, before: Config, run: Run | str) -> None:
                 raise UsageError(
                     f"{section}.{key}: expected {old[key]} as in {run}, got {new[key]}; a training"
                     " that starts from a model keeps its architecture and vocabularies: begin the"
-                    f" configuration with base: {run}/config.yaml, and leave the option out"
+                    f" configuration with base: {os.path.abspath(run)}/config.yaml, and leave the"
+                    " option out"
                 )
 
 

@@ -249,7 +249,7 @@ class Translator:
         return self._functions[key](name, **inputs)
 
 
-def _check_temperature(temperature: Any) -> None:
+def _check_temperature(temperature: float) -> None:
     if not (isinstance(temperature, numbers.Real) and 0 < temperature < float("inf")):
         raise UsageError(
             f"temperature: expected a finite number above 0, got {temperature!r}; 1.0 draws from"

@@ -106,7 +106,11 @@ KINDS = [
         ["train", "--resume", "--output", "RUN"],
         "last.keras: expected a saved training to resume",
     ),
-    (2, [*TRAIN, "phrasebook", "--from", "RUN"], "expected .* as in RUN, got .*base: RUN/config"),
+    (
+        2,
+        [*TRAIN, "phrasebook", "--from", "RUN"],
+        "expected .* as in RUN, got .*/RUN/config",
+    ),
     (2, [*TRAIN, "phrasebook", "--new-words", "1"], "expected a model to start from"),
     (2, [*TRAIN, "phrasebook", "--resume", "--from", "RUN"], "expected --resume alone, got"),
     (

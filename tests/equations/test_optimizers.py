@@ -73,7 +73,6 @@ KERAS_ARGUMENTS = [
     dict(use_ema=True, ema_momentum=0.5),
     dict(use_ema=True, ema_momentum=0.75, ema_overwrite_frequency=2),
     dict(learning_rate=keras.optimizers.schedules.ExponentialDecay(0.5, 1, 0.5)),
-    dict(amsgrad=True),
 ]
 
 
@@ -85,8 +84,6 @@ def applied(rule, weights, *gradients):
 def test_an_argument_of_keras_has_the_effect_of_keras(name):
     """Each one, in a graph as fit has it; the moving averages too."""
     for argument in KERAS_ARGUMENTS:
-        if "amsgrad" in argument and name != "Adam":
-            continue
         ends = []
         for module in (rules, keras.optimizers):
             rule = getattr(module, name)(**(OURS[name] | argument))

@@ -9,7 +9,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text.counting import count_tokens
-from rnnsearch_tf.text.pipeline import Text, build_text, extend_texts
+from rnnsearch_tf.text.pipeline import build_text
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
 SPECIALS = ["<pad>", "</s>", "<unk>"]
@@ -85,17 +85,3 @@ def test_a_bad_file_is_named_with_its_line(tmp_path, content, place):
 def test_text_without_words_is_refused(tokenization):
     with pytest.raises(UserError, match="training text: expected text, got no words"):
         build_text(TextConfig(tokenization=tokenization), ["", " "])
-
-
-def test_the_size_that_was_asked_for_grows_with_new_words_but_not_beside_a_ready_vocabulary():
-    """There it has no effect, and another value than the default would be refused."""
-    words = Vocabulary([*SPECIALS, "a"])
-    built, ready = (
-        TextConfig(tokenization="space", vocabulary_size=4, vocabulary=path)
-        for path in (None, "words.txt")
-    )
-    texts = extend_texts(
-        [Text(config, words) for config in (built, ready)], [("b c", "b c")], number=2
-    )
-    assert [text.vocabulary.size for text in texts] == [6, 6]
-    assert [text.config.vocabulary_size for text in texts] == [6, 4]

@@ -44,12 +44,12 @@ def test_pairs_in_python_train_as_the_same_pairs_in_files(tmp_path):
         np.testing.assert_array_equal(expected, found)
     given = Run(tmp_path / "given")
 
-    with pytest.raises(UsageError, match="expected resume alone, got it with .*pairs"):
+    with pytest.raises(UsageError, match="expected --resume alone, got it with .*pairs"):
         train(load_config(given.config), given, resume=True, pairs=TRAIN)
     # also in another place
     copied = shutil.copytree(given.path, tmp_path / "copied")
     more = load_config(copied / "config.yaml", ["training.maximum_updates=4"])
-    assert more.data.held_out == 0 and train(more, copied, resume=True)["batches"] == 4
+    assert train(more, copied, resume=True)["batches"] == 4
     assert len(records(copied, "development")) == 2
 
 

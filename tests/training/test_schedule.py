@@ -75,3 +75,16 @@ def test_the_schedule_ends_at_every_limit(limits, batches):
         if not model.stop_training:
             schedule.on_epoch_end(epoch)
     assert schedule.state.batches == batches
+
+
+def test_an_interrupted_epoch_of_a_notebook_is_not_counted():
+    """The next ``fit`` begins the epoch anew: the size of an epoch stays."""
+    schedule = TrainingSchedule(settings("epochs=9"))
+    schedule.set_model(types.SimpleNamespace(stop_training=False))
+    for batches, is_interrupted in ((10, False), (6, True), (10, False)):
+        schedule.on_epoch_begin(0)
+        for batch in range(batches):
+            schedule.on_train_batch_end(batch)
+        if not is_interrupted:
+            schedule.on_epoch_end(0)
+    assert (schedule.state.epoch, schedule.state.epoch_size) == (2, 10)
