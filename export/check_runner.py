@@ -1,9 +1,6 @@
 """Compares the C++ runner's answers with those of a v1 Session; what ``make -C export check`` runs.
 
-    python check_runner.py RUNNER [--saved-model FOLDER] [--signature NAME] [--output NAME]
-
-Without ``--saved-model`` a tiny one is written first, with a table, a variable and an op of
-tensorflow_text.
+python check_runner.py RUNNER SAVED_MODEL [--signature NAME] [--output NAME]
 """
 
 import argparse
@@ -11,7 +8,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 LINES = [
     b"",
@@ -23,37 +19,6 @@ LINES = [
     b"not \xff UTF-8",
 ] * 6  # two calls
 TOLERANCE = 1e-5
-
-
-def write_tiny_model(folder):
-    """Write a SavedModel with one signature, ``text`` → ``translation`` (words as their ids, in a
-    table) and ``score``.
-    """
-    import keras
-    import tensorflow as tf
-    import tensorflow_text
-
-    words = tf.constant(["a", "cat", "sleeps", "."])
-    initializer = tf.lookup.KeyValueTensorInitializer(words, tf.range(4, dtype=tf.int64))
-    table = tf.lookup.StaticVocabularyTable(initializer, num_oov_buckets=1)
-    weight = tf.Variable([0.1, 0.2, 0.3, 0.4, 0.5])
-    tokenizer = tensorflow_text.WhitespaceTokenizer()
-
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
-    def translate(text):
-        ids = tf.ragged.map_flat_values(table.lookup, tokenizer.tokenize(text))  # [B, (words)]
-        scores = tf.reduce_sum(
-            tf.ragged.map_flat_values(lambda flat: tf.gather(weight, flat), ids), axis=1
-        )
-        return {
-            "translation": tf.strings.reduce_join(tf.strings.as_string(ids), axis=1, separator=" "),
-            "score": scores,
-        }
-
-    archive = keras.export.ExportArchive()
-    archive.track(table)
-    archive.add_endpoint("serving_default", translate)
-    archive.write_out(str(folder), verbose=False)
 
 
 def runner_answers(runner, saved_model, signature, output):
@@ -95,22 +60,11 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("runner", type=lambda name: pathlib.Path(name).resolve())
-    parser.add_argument(
-        "--saved-model",
-        type=pathlib.Path,
-        help="folder of one version (default: a tiny one made for the check)",
-    )
+    parser.add_argument("saved_model", type=pathlib.Path, help="folder of one version")
     parser.add_argument("--signature", default="serving_default")
     parser.add_argument("--output", default="translation")
     arguments = parser.parse_args()
-    if arguments.saved_model:
-        compare(arguments.runner, arguments.saved_model, arguments.signature, arguments.output)
-        return
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name) / "1"
-        write_tiny_model(folder)
-        for output in ("translation", "score"):
-            compare(arguments.runner, folder, arguments.signature, output)
+    compare(arguments.runner, arguments.saved_model, arguments.signature, arguments.output)
 
 
 if __name__ == "__main__":

@@ -376,7 +376,7 @@ FAULTS = [
         "a resumed epoch begins anew",
         "batches.stream(state.epoch, state.batches_of_epoch)",
         "batches.stream(state.epoch, 0)",
-        "training/test_driver.py::test_a_resumed_training_is_the_uninterrupted_one",
+        "training/test_nothing_lost.py::test_kills_in_phases_and_between_files",
     ),
     Fault(
         "training/checkpoint.py",
@@ -404,7 +404,7 @@ FAULTS = [
         "dropout begins anew",
         'self.seed_generator.state.assign(store["seed_state"])',
         "pass",
-        "training/test_driver.py::test_a_resumed_training_is_the_uninterrupted_one",
+        "training/test_nothing_lost.py::test_kills_in_phases_and_between_files",
     ),
     Fault(
         "alignment/links.py",

@@ -61,5 +61,5 @@ def run(arguments: Namespace) -> None:
         arguments.profile,
         arguments.set,
     )
-    print(exported.folder)
+    print(exported.folder / ("model.onnx" if arguments.format == "onnx" else ""))
     print(f"{exported.bytes:,} bytes; {exported.compared} answers checked", file=sys.stderr)

@@ -2,7 +2,7 @@
 
 It serves the newest version that is there when it starts. The REST port has a web page at /: type a
 sentence to see its translation and the attention. It listens on 127.0.0.1 unless --host changes it,
-and checks nobody's name: in production, use TensorFlow Serving. SIGTERM or Ctrl-C stops the server
+and has no login: in production, use TensorFlow Serving. SIGTERM or Ctrl-C stops the server
 when the accepted requests are answered, after at most 30 s.
 """
 

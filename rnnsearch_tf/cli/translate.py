@@ -4,9 +4,8 @@ Each line of input, also an empty one, gives exactly one line of output, as soon
 may also be an export, DIR/N, or DIR for its highest version; the search of an export is fixed.
 
 Scores are natural logarithms; higher is better. log_probability, of the whole translation with its
-end symbol, is not length-normalized. Hypotheses are ranked by score = log_probability / length^A,
-where length counts the end symbol and A = search.length_penalty. finished is false for one that
-search.maximum_length_ratio cut.
+end symbol, is not length-normalized. Hypotheses are ranked by score = log_probability / length^A, A
+= search.length_penalty, the end symbol counted. finished is false if the length limit cut it.
 
 Links are Pharaoh links, source-target, of words from 0; every target word is linked to the source
 word with the highest attention. In JSON, alignment is the attention matrix: a row for each target
@@ -78,7 +77,7 @@ def run(arguments: Namespace) -> None:
         for flag in ("alignment", "replace_unknown"):
             if getattr(arguments, flag):
                 translator.require_attention(f"--{flag.replace('_', '-')}")
-        translator.translate([], **search)  # refuses a wrong option before it reads any text
+        translator.translate([""], **search)  # refuses a wrong option before it reads any text
         batches = shared.input_batches(arguments.files, translator.config.search.batch_size)
         number = 0  # of the next line
         with shared.line_progress("translating", arguments.files, arguments.output) as bar:
@@ -144,15 +143,15 @@ def _fields(translation: Translation, arguments: Namespace) -> dict[str, Any]:
         fields = {name: getattr(hypothesis, name) for name in names}
         if arguments.alignment:
             fields["alignment"] = as_lists(hypothesis.alignment)
+        if arguments.probabilities:
+            tokens = [[token, round(p, 4)] for token, p in _token_probabilities(hypothesis)]
+            fields["probability"] = round(hypothesis.probability, 4)
+            fields["token_probabilities"] = tokens
         return fields
 
     fields = of_hypothesis(translation) | {"source_tokens": translation.source_tokens}
     if arguments.n_best > 1:
         fields["nbest"] = [of_hypothesis(hypothesis) for hypothesis in translation.nbest]
-    if arguments.probabilities:
-        tokens = [[token, round(p, 4)] for token, p in _token_probabilities(translation)]
-        fields["probability"] = round(translation.probability, 4)
-        fields["token_probabilities"] = tokens
     return fields
 
 
@@ -164,11 +163,11 @@ def _links(hypothesis: Hypothesis, source: list[str], pieces: Any) -> str:
     return as_pharaoh(word_links(hypothesis.alignment, source, hypothesis.tokens, pieces))
 
 
-def _token_probabilities(translation: Translation) -> list[tuple[str, float]]:
+def _token_probabilities(hypothesis: Hypothesis) -> list[tuple[str, float]]:
     """(token, its probability) of each token."""
     import numpy as np
 
-    return list(zip(translation.tokens, np.exp(translation.token_log_probabilities).tolist()))
+    return list(zip(hypothesis.tokens, np.exp(hypothesis.token_log_probabilities).tolist()))
 
 
 def _paragraphs(

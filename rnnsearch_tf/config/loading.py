@@ -162,8 +162,8 @@ def _file(name: Any, folder: pathlib.Path) -> tuple[str, pathlib.Path]:
         close = difflib.get_close_matches(name, shipped, n=1)
         hint = f"did you mean {close[0]}?" if close else "rnnsearch options lists them"
         raise UsageError(
-            f"{name}: expected a YAML configuration file or the name of a shipped one, found"
-            f" neither; {hint}"
+            f"{name}: expected a YAML file, or the name of a shipped configuration, found neither;"
+            f" {hint}"
         )
     return name, shipped[name]
 

@@ -91,7 +91,8 @@ class ExportedTranslator(Translator):
             if name != "batch_size" and getattr(search, name) != getattr(fixed, name):
                 raise UsageError(
                     f"search.{name}: expected {getattr(fixed, name)}, which {self.folder} was"
-                    f" exported with, got {changes[name]}; export it again"
+                    f" exported with, got {changes[name]}; export it again, with"
+                    f" --set search.{name}={changes[name]}"
                 )
         return search
 
@@ -101,7 +102,7 @@ class ExportedTranslator(Translator):
         if nbest > self.profile.nbest:
             raise UsageError(
                 f"nbest: expected at most {self.profile.nbest}, which {self.folder} was exported"
-                f" with, got {nbest}; export it again"
+                f" with, got {nbest}; export it again, with --set nbest={nbest}"
             )
         if name not in self._model.signatures:
             raise UsageError(

@@ -60,9 +60,10 @@ class Profile:
 
     def __post_init__(self) -> None:
         if "translate" not in self.signatures:
+            got = ", ".join(self.signatures) or "none"
             raise UsageError(
-                f"signatures: expected translate among them, got {', '.join(self.signatures)}; add"
-                " translate, which is also serving_default"
+                f"signatures: expected translate among them, got {got}; add translate, which is"
+                " also serving_default"
             )
 
     @property

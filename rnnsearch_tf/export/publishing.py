@@ -41,7 +41,7 @@ def version_folder(output: AnyPath, version: int | None = None) -> pathlib.Path:
 
     Args:
         output: path of the model's folder.
-        version: whole number from 1; None takes the one after the highest there.
+        version: whole number; None takes the one after the highest there.
 
     Raises:
         UserError: the version exists, or OUTPUT is no folder for versions.

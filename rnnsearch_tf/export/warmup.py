@@ -56,7 +56,7 @@ def _record(name: str, lines: Sequence[str]) -> prediction_log_pb2.PredictionLog
 
 def sentences_of(text: Text) -> list[str]:
     """Sentences of words from a vocabulary, with the lengths LENGTHS."""
-    words = text.vocabulary.tokens[3:] or ["a"]  # the special tokens come first
+    words = text.vocabulary.tokens[3:]  # the special tokens come first
     rows = [
         [words[k % len(words)] for k in range(start, start + length)]
         for start, length in enumerate(LENGTHS)

@@ -101,6 +101,7 @@ def load_for_export(
     options = load_profile(load_config(folders[0].config).search, profile, overrides)
     translator = Translator.load(folders, [f"training.precision={options.precision}"])
     translator.config = dataclasses.replace(translator.config, search=options.search)
+    translator.require_translations("export")
     if options.search.replace_unknown:
         translator.require_attention("search.replace_unknown")
     return folders, options, translator

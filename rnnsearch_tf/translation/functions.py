@@ -103,7 +103,7 @@ class TextFunctions:
             "translation": self._texts(tokens),
             "tokens": _joined(tokens),
             "score": result.scores[:, 0],
-            "probability": _of_a_token(result)[:, 0],
+            "probability": _mean_token_probability(result)[:, 0],
             "token_log_probabilities": result.token_log_probabilities[:, 0],
             "finished": result.finished[:, 0],
             "source_truncated": source.truncated,
@@ -119,7 +119,7 @@ class TextFunctions:
             "translation": tf.reshape(self._texts(tokens), shape),
             "tokens": tf.reshape(_joined(tokens), shape),
             "score": result.scores,
-            "probability": _of_a_token(result),
+            "probability": _mean_token_probability(result),
             "log_probability": result.log_probabilities,
             "token_log_probabilities": result.token_log_probabilities,
             "alignment": result.alignments,
@@ -181,12 +181,12 @@ class TextFunctions:
         alignments = alignments or self.search.replace_unknown
         result = beam_search(self.model, source.ids, self.search, nbest, alignments)
         result = _empty_without_words(result, source.lengths > 1)
-        tokens = self.target_text.tokens(_flat(result.ids))
+        tokens = self.target_text.tokens(_merge_lists(result.ids))
         if self.search.replace_unknown:
             # the source of each translation: [B·N]
             rows = tf.repeat(tf.range(tf.size(source.lengths)), nbest)
             sources = tf.gather(source.tokens, rows)
-            tokens = replace_unknown(tokens, _flat(result.alignments), sources)
+            tokens = replace_unknown(tokens, _merge_lists(result.alignments), sources)
         return source, result, tokens
 
     def _texts(self, tokens: tf.RaggedTensor) -> tf.Tensor:
@@ -217,12 +217,12 @@ def _empty_without_words(result: BeamResult, has_words: tf.Tensor) -> BeamResult
     )
 
 
-def _of_a_token(result: BeamResult) -> tf.Tensor:
+def _mean_token_probability(result: BeamResult) -> tf.Tensor:
     """The geometric mean of the probabilities of a translation's tokens: float32 [B, N]."""
     return tf.exp(result.log_probabilities / tf.cast(result.lengths, tf.float32))
 
 
-def _flat(values: tf.Tensor) -> tf.Tensor:
+def _merge_lists(values: tf.Tensor) -> tf.Tensor:
     """[B, N, ...] → [B·N, ...]."""
     shape = tf.shape(values)
     return tf.reshape(values, tf.concat([[shape[0] * shape[1]], shape[2:]], axis=0))

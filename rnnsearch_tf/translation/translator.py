@@ -125,6 +125,7 @@ class Translator:
         """
         if isinstance(texts, (str, bytes)):
             return self.translate([texts], nbest, **search)[0]
+        self.require_translations("translate")
         texts = list_of_texts(texts, "texts")
         config = self.search_config(**search)
         check_nbest(nbest, config)
@@ -201,6 +202,14 @@ class Translator:
                 f" model of a system with attention: {', '.join(ATTENDING)}"
             )
 
+    def require_translations(self, purpose: str) -> None:
+        """Raise a UsageError that names the purpose if the model is a language model."""
+        if self.config.model.system == "cslm":
+            raise UsageError(
+                f"{purpose}: expected a translation model, got a language model, which reads no"
+                " source; it serves to score and rescore"
+            )
+
     @property
     def has_pieces(self) -> tuple[bool, bool]:
         """Whether the tokens of the source and of the target are SentencePiece pieces."""
@@ -214,7 +223,7 @@ class Translator:
         length are computed together; what was cut is said once.
         """
         encoded = {
-            key: [value.encode() if isinstance(value, str) else value for value in values]
+            key: [v.encode(errors="surrogatepass") if isinstance(v, str) else v for v in values]
             for key, values in inputs.items()
         }
         texts = [values for key, values in encoded.items() if INPUTS[name][key] == "string"]

@@ -1,6 +1,5 @@
 """Several --model: the ensemble of Translator.load in the commands, against its members."""
 
-import numpy as np
 import pytest
 from tiny_run import write_run
 
@@ -15,30 +14,7 @@ def other_run(tmp_path_factory):
     return str(write_run(tmp_path_factory.mktemp("member") / "run", settings, seed=6))
 
 
-def test_members_score_together(rnnsearch, run_folder, other_run, files):
-    from rnnsearch_tf.translation import Translator
-
-    probabilities = []
-    for run in (run_folder, other_run):
-        member = Translator.load(run)
-        words = [
-            (member.source_text.encode([s]).to_tensor(), member.target_text.encode([t]).to_tensor())
-            for s, t in zip(SOURCE, TARGET)
-        ]
-        logits = [
-            member.model({"source_ids": s, "target_ids": t}).numpy()[0].astype(np.float64)
-            for s, t in words
-        ]
-        softmax = [np.exp(row) / np.exp(row).sum(axis=1, keepdims=True) for row in logits]
-        probabilities.append(
-            [row[np.arange(len(row)), t.numpy()[0]] for row, (_, t) in zip(softmax, words)]
-        )
-    expected = [np.log((a + b) / 2).sum() for a, b in zip(*probabilities)]
-    out, err = rnnsearch("score", "--model", run_folder, "--model", other_run, *files)
-    assert [float(line) for line in out] == pytest.approx(expected, abs=1e-4)
-
-
-def test_the_other_verbs_take_ensembles_too(rnnsearch, run_folder, other_run, files):
+def test_commands_take_ensembles(rnnsearch, run_folder, other_run, files):
     models = ["--model", run_folder, "--model", other_run]
     translations, _ = rnnsearch("translate", *models, "--n-best", 2, files[0])
     texts = [line.split(" ||| ")[1] for line in translations]

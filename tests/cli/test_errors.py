@@ -57,8 +57,7 @@ KINDS = [
     # configurations
     (2, "train --output x", "expected --config F.yaml, got none"),
     (1, [*TRAIN, "empty.yaml"], "empty, empty: expected at least one pair of sentences"),
-    (1, [*TRAIN, "unequal.yaml"], "three:3: expected as many lines as in text, which has 2, got 3"),
-    (2, [*TRAIN, "no.yaml"], "no.yaml: expected a YAML configuration file or the name"),
+    (2, [*TRAIN, "no.yaml"], "no.yaml: expected a YAML file, or the name of a shipped"),
     (2, [*TRAIN, "bad.yaml"], "bad.yaml: model.hiden_size: unknown option; did you mean"),
     (2, [*TRAIN, "phrasebook", "--set", "model.layers=2"], "--set model.layers=2: .* leave it out"),
     (2, ["doctor", "--config", "phrasebook", "--set", "data"], "expected section.key=value"),
@@ -72,10 +71,8 @@ KINDS = [
     # files
     (1, ["translate", *MODEL, "missing"], "missing: expected a text file, found none; check the"),
     (1, ["translate", "--model", "RUN", "latin"], "latin:2: expected UTF-8, got byte 0xe9 at"),
-    (1, ["score", *MODEL, "text", "latin"], "latin:2: expected UTF-8"),
     (1, ["score", *MODEL, "text", "three"], "three:3: expected as many lines as in text, which"),
     (1, ["align", "--model", "HOLLOW", "missing", "text"], "missing: expected a text file, found"),
-    (1, ["plot-attention", "--model", "HOLLOW", "missing"], "missing: expected a text file, found"),
     (
         1,
         ["translate", "--model", "HOLLOW", "text", "--output", "no/f"],
@@ -84,7 +81,6 @@ KINDS = [
     (1, ["translate", "--model", "HOLLOW", "text", "--output", "text"], "text: expected another f"),
     (1, ["evaluate", *MODEL, "--source", "text", "--reference", "three"], "three:3: expected as"),
     (1, ["evaluate", *MODEL, "--source", "empty", "--reference", "empty"], "empty: expected sent"),
-    (1, ["evaluate", *MODEL, "--source", "text", "--reference", "nope"], "nope: expected a text"),
     (1, "aer text text", "text:1: expected"),
     (1, ["rescore", *MODEL, "--source", "text", "text"], "text:1: expected `id \\|\\|\\| text"),
     (1, ["train", "--config", "phrasebook", "--output", "text"], "text"),
@@ -118,7 +114,7 @@ KINDS = [
         [*TRAIN, "phrasebook", "--from", "nowhere"],
         "nowhere: expected a folder with .* nothing",
     ),
-    (2, ["demo", "--output", "RUN"], "RUN: expected a folder without a training"),
+    (2, ["demo", "--quiet", "--output", "RUN"], "RUN: expected a folder without a training"),
     # what a model cannot do
     (2, "align --model FIXED text text", "align: expected a model with attention, got one"),
     (2, "translate --model FIXED --alignment text", "--alignment: expected a model with attention"),
@@ -154,10 +150,7 @@ def place(tmp_path_factory):
     (folder / "latin").write_bytes(b"ok\ncaf\xe9\n")
     (folder / "empty").write_text("")
     (folder / "bad.yaml").write_text("model: {hiden_size: 3}\n")
-    for name, target in (("empty", "empty"), ("unequal", "three")):
-        source = "empty" if name == "empty" else "text"
-        text = f"data: {{train_source: {source}, train_target: {target}}}\n"
-        (folder / f"{name}.yaml").write_text(text)
+    (folder / "empty.yaml").write_text("data: {train_source: empty, train_target: empty}\n")
     return folder
 
 

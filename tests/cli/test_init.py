@@ -93,12 +93,6 @@ def test_a_table_whose_column_is_empty_may_be_tried_again(tmp_path, capsys):
         )
 
 
-def test_unequal_numbers_of_lines_are_an_error(files, tmp_path, capsys):
-    (tmp_path / "short.fr").write_text("un mot\n" * 150)
-    assert init(tmp_path / "mine", [files[0], str(tmp_path / "short.fr")]) == 1
-    assert not (tmp_path / "mine").exists()
-
-
 def test_bfloat16_is_used_where_the_processor_has_it(tmp_path):
     path = tmp_path / "cpuinfo"
     for flags, expected in (("avx2 avx512_bf16", True), ("amx_bf16", True), ("avx512f", False)):

@@ -88,7 +88,7 @@ def test_alone_it_says_what_to_do_next(capsys):
     ids=str,
 )
 def test_options_stand_before_between_and_after_the_other_arguments(words, expected):
-    found = vars(parser_of(words[0]).parse_intermixed_args(words[1:]))
+    found = vars(parser_of(words[0]).parse(words[1:]))
     assert {name: found[name] for name in expected} == expected
 
 

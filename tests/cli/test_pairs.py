@@ -2,7 +2,6 @@
 model itself.
 """
 
-import gzip
 import json
 
 import numpy as np
@@ -87,27 +86,6 @@ def test_samples_are_distinct_by_their_tokens():
         Sample("la porte", -3.0, ["▁la", "▁porte"]),
     ]
     assert distinct(drawn) == [("la porte", -1.0, 1), ("la porte", -3.0, 2), ("une", -3.0, 1)]
-
-
-def test_samples_read_files_as_translate_does(
-    rnnsearch, run_folder, translator, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "two.en").write_text("The door is white.\nShe goes.\n")
-    (tmp_path / "three.gz").write_bytes(gzip.compress(b"The cat is white.\n"))
-    lines = ["The door is white.", "She goes.", "The cat is white."]
-    expected = [
-        sorted(sample.text for sample in samples) for samples in translator.sample(lines, 4)
-    ]
-    (tmp_path / "all.en").write_text("".join(f"{line}\n" for line in lines))
-    monkeypatch.setattr("sys.stdin", (tmp_path / "all.en").open())
-    for words in (["two.en", "three.gz"], []):
-        out, _ = rnnsearch("sample", "--model", run_folder, "-n", 4, *words)
-        found = [[], [], []]
-        for line in out:
-            number, _, count, text = line.split("\t")
-            found[int(number)] += [text] * int(count)
-        assert [sorted(texts) for texts in found] == expected, words
 
 
 def test_pictures_read_files_as_translate_does(rnnsearch, run_folder, files, tmp_path):

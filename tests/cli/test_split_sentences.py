@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 
 import pytest
 import yaml
@@ -30,15 +28,12 @@ def text(tmp_path):
     return tmp_path
 
 
-@pytest.mark.slow
 def test_each_line_is_its_sentences_translated_one_by_one(text, run_folder, rnnsearch):
-    """Through a process; the sentences are translated by another call."""
+    """The sentences are translated by another call."""
     translate = ["translate", "--model", run_folder]
-    words = [sys.executable, "-m", "rnnsearch_tf", *translate, "--split-sentences", "text"]
-    done = subprocess.run(words, cwd=text, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    joined, _ = rnnsearch(*translate, "--split-sentences", text / "text")
     single, _ = rnnsearch(*translate, text / "sentences")
-    assert done.stdout.splitlines() == [" ".join(filter(None, single[:3])), "", single[3]]
+    assert joined == [" ".join(filter(None, single[:3])), "", single[3]]
 
     options = ["--json", "--alignment", "--n-best", "2"]
     objects, _ = rnnsearch(*translate, *options, text / "sentences")
@@ -46,7 +41,7 @@ def test_each_line_is_its_sentences_translated_one_by_one(text, run_folder, rnns
     found = [json.loads(line) for line in lines]
     objects = [json.loads(line) for line in objects]
     assert [line["sentences"] for line in found] == [objects[:3], [], objects[3:]]
-    assert [line["text"] for line in found] == done.stdout.splitlines()
+    assert [line["text"] for line in found] == joined
 
 
 def test_sentences_are_joined_as_the_target_is_written(text, run_folder, rnnsearch, tmp_path):

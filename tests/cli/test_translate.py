@@ -53,7 +53,7 @@ def test_options_reach_the_search(rnnsearch, run_folder, source, translator):
         "translate",
         "--model",
         run_folder,
-        *("--beam-size", 2, "--json", "--n-best", 2),
+        *("--beam-size", 2, "--json", "--n-best", 2, "--probabilities"),
         *("--set", "search.length_penalty=0", "--set", "search.allow_unknown=false"),
         *("--set", "search.batch_size=3", source),
     )
@@ -69,6 +69,10 @@ def test_options_reach_the_search(rnnsearch, run_folder, source, translator):
         assert [h["text"] for h in line["nbest"]] == [h.text for h in translation.nbest]
         assert "<unk>" not in line["tokens"]
         assert "alignment" not in line
+        for hypothesis, expected in zip(line["nbest"], translation.nbest):
+            assert hypothesis["probability"] == pytest.approx(expected.probability, abs=1e-4)
+            found = [token for token, _ in hypothesis["token_probabilities"]]
+            assert found == expected.tokens
 
 
 def test_moses_nbest_lists(rnnsearch, run_folder, source, translator):

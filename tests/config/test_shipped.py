@@ -28,11 +28,6 @@ def test_a_shipped_configuration_says_what_it_is_and_holds_only_what_differs_fro
                 )
 
 
-def test_they_are_few_and_short():
-    lines = sum(path.read_text(encoding="utf-8").count("\n") for path in SHIPPED.values())
-    assert len(SHIPPED) <= 30 and lines <= 420
-
-
 def test_one_that_trains_has_a_development_text():
     """By its scores the best weights are chosen; a phrase table has none."""
     settings = {"groundhog", "paper"}  # bases, without text

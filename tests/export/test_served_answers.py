@@ -113,6 +113,11 @@ def test_no_text_gives_no_answer(session, name):
         assert answer[key].shape == tuple(sizes[letter] for letter in promised["shape"])
 
 
+def test_a_temperature_of_zero_is_refused(session):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="temperature: not above 0"):
+        session("sample", text=["a"], seed=[1], temperature=[0.0])
+
+
 def test_long_texts_are_cut_and_the_answer_says_so(session):
     long = "book " * 250
     answer = session("translate", text=[long, "book " * 200])

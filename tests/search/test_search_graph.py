@@ -52,7 +52,6 @@ def test_one_trace_serves_every_shape(module, sentences, no_room):
     assert module.traces.count("search") == module.traces.count("draw") == 1
 
 
-@pytest.mark.slow
 def test_a_graph_of_known_sizes_gives_the_same():
     """Sizes known when it is traced vary in the loop all the same: the optimizer must not take the
     first step's for good.

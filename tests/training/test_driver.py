@@ -5,7 +5,6 @@ import shutil
 import types
 import zipfile
 
-import h5py
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -13,6 +12,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.export.writer import export_model
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import load_text, load_texts
@@ -20,6 +20,8 @@ from rnnsearch_tf.training import checkpoint, development, fit
 from rnnsearch_tf.training.checkpoint import load_checkpoint
 from rnnsearch_tf.training.fit import train
 from rnnsearch_tf.training.optimizers import compile_model
+from rnnsearch_tf.translation import Translator
+from test_nothing_lost import arrays
 
 TINY = [
     "model.embedding_size=6",
@@ -83,20 +85,6 @@ def records(run, kind):
     return [record for record in map(json.loads, lines) if record["kind"] == kind]
 
 
-@pytest.mark.parametrize("system", ["cslm", pytest.param("rnnsearch", marks=pytest.mark.slow)])
-def test_a_resumed_training_is_the_uninterrupted_one(tmp_path, untranslated, system):
-    settings = {"cslm": language_model, "rnnsearch": config}[system]
-    train(settings("training.maximum_updates=17"), tmp_path / "whole")
-    # in the middle of an epoch, dropout on
-    train(settings("training.maximum_updates=10"), tmp_path / "parts")
-    train(settings("training.maximum_updates=17"), tmp_path / "parts", resume=True)
-    (whole, state), (parts, resumed) = weights(tmp_path / "whole"), weights(tmp_path / "parts")
-    for each in (state, resumed):
-        assert (each.batches, each.epoch, each.batches_of_epoch) == (17, 2, 1)
-    for one, other in zip(whole, parts):
-        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
-
-
 @pytest.mark.slow
 def test_larger_batches_go_on_after_as_many_pairs(tmp_path):
     """Stopped after 4 batches of 10 pairs, it resumes after 2 batches of 20, 3 to an epoch."""
@@ -135,12 +123,8 @@ def scripted_bleu(monkeypatch, untranslated):
 
 def is_best(run, values):
     """Whether RUN/best has these weights."""
-    found = []
-    with h5py.File(Run(run).best_weights) as file:
-        file.visititems(
-            lambda _, item: found.append(item[()]) if isinstance(item, h5py.Dataset) else None
-        )
-    return any(np.array_equal(values[0], array) for array in found)
+    best = arrays(Run(run).best_weights).values()
+    return any(np.array_equal(values[0], array) for array in best)
 
 
 def test_best_weights_are_kept_and_patience_stops(tmp_path, scripted_bleu):
@@ -244,6 +228,15 @@ def test_what_the_saved_training_has_cannot_change(short, change):
         train(language_model(change), short, resume=True)
 
 
+def test_a_language_model_only_scores(short):
+    translator = Translator.load(short)
+    assert translator.score(["a", "b"], ["la porte", "la porte"])[0] < 0
+    with pytest.raises(UsageError, match="translate: expected a translation model"):
+        translator.translate(["a"])
+    with pytest.raises(UsageError, match="export: expected a translation model"):
+        export_model(short, "nowhere")
+
+
 def test_a_limit_that_is_reached_already_is_named(short, tmp_path, capsys):
     run = shutil.copytree(short, tmp_path / "run")
     train(language_model("training.maximum_updates=1"), run, resume=True)
@@ -290,7 +283,6 @@ def test_an_average_is_of_evaluations_that_there_are(tmp_path):
     assert all(np.isfinite(record["loss"]) for record in records(tmp_path, "development"))
 
 
-@pytest.mark.slow
 def test_a_gradient_that_is_not_finite_stops_with_a_message(tmp_path):
     steep = ["training.optimizer=sgd", "training.learning_rate=1e30"]
     with pytest.raises(UserError, match="training: expected a finite gradient.*learning_rate"):

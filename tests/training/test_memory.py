@@ -23,7 +23,6 @@ def anonymous_memory():
     return 1024 * int(line.split()[1])
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not STATUS.exists(), reason="this system has no /proc")
 def test_another_learning_rate_every_time():
     limit = f"training.maximum_updates={3 * UPDATES}"

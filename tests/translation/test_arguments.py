@@ -45,6 +45,8 @@ def test_one_sentence_or_a_generator_is_translated_like_a_list(translator):
     assert (one.text, one.tokens) == (other.text, other.tokens)
     assert (one.text, one.tokens) == (expected[0].text, expected[0].tokens)
     assert translator.translate("").text == ""
+    half, mark = translator.translate(["a\ud83d b", "a\ufffd\ufffd\ufffd b"])  # half of an emoji
+    assert half.source_tokens == mark.source_tokens
 
 
 @pytest.mark.parametrize(

@@ -33,14 +33,14 @@ import registers the classes. Other backends than TensorFlow cannot run it.
 
 
 def run_to_preset(run: str | os.PathLike[str], folder: str | os.PathLike[str]) -> None:
-    """Write a RUN's best model as a preset.
+    """Write the best model of a run folder as a preset.
 
     Args:
-        run: path of the RUN folder.
+        run: path of the run folder.
         folder: path of a new folder.
 
     Raises:
-        UserError: the RUN is incomplete, or ``folder`` cannot be written.
+        UserError: the run folder is incomplete, or ``folder`` cannot be written.
     """
     run = Run.open(run)
     config = load_config(run.config)

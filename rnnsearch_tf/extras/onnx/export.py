@@ -1,4 +1,4 @@
-"""Export a RUN as ``DIR/N/model.onnx``: the whole beam search as a graph, ids in and n-best lists
+"""Export a model as ``DIR/N/model.onnx``: the whole beam search as a graph, ids in and n-best lists
 out.
 
 The file's metadata have the text settings: the runtime in ``runtime/`` translates with it alone.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
+import logging
 import os
 import pathlib
 from collections.abc import Sequence
@@ -39,6 +40,8 @@ from rnnsearch_tf.text.vocabulary import padded
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.loading import Paths
 
+log = logging.getLogger("rnnsearch_tf")
+
 ONNX_FILE = "model.onnx"
 """Name of the exported file."""
 
@@ -62,16 +65,16 @@ def export_onnx(
     profile: str | os.PathLike[str] | None = None,
     overrides: Sequence[str] = (),
 ) -> Exported:
-    """Export a RUN, or an ensemble of several, as one ONNX file.
+    """Export a run folder, or an ensemble of several, as one ONNX file.
 
     Args:
         runs, output, version, profile, overrides: as of
             :func:`~rnnsearch_tf.export.writer.export_model`.
 
     Raises:
-        UserError: a RUN is incomplete, the model has no form as one file, or the answers of ONNX
-            Runtime differ from the Python model's; nothing is published then.
-        UsageError: the weights cannot be had so.
+        UserError: a run folder is incomplete, or the answers of ONNX Runtime differ from the Python
+            model's; nothing is published then.
+        UsageError: the profile asks for weights other than float32 or int8.
     """
     # computed in float32; a profile may describe SavedModels too
     folders, options, translator = load_for_export(runs, profile, [*overrides, "precision=float32"])
@@ -80,6 +83,10 @@ def export_onnx(
             f"weights: expected float32 or int8 in an ONNX file, got {options.weights}; choose one"
         )
     target = version_folder(output, version)
+    if "moses" in (translator.config.source.tokenization, translator.config.target.tokenization):
+        log.warning(
+            "warning: the file takes and gives ids; the runtime has no Moses rules for text"
+        )
     with new_folder(target) as folder:
         file = folder / ONNX_FILE
         _write(file, translator, options, settings(folders, translator, options))

@@ -84,13 +84,15 @@ class Client:
         self._predict = prediction_service_pb2_grpc.PredictionServiceStub(self._channel).Predict
 
     def translate(self, texts: Iterable[str | bytes]) -> list[str]:
-        """The translations of a list of texts, as one request; bytes that are not UTF-8 become
+        """The translations of a list of texts, as one request; what is not UTF-8 becomes
         U+FFFD.
 
         Raises:
             UserError: the server refused, did not answer in time, or has another kind of model.
         """
-        values = list(texts)
+        values = [
+            text.encode(errors="surrogatepass") if isinstance(text, str) else text for text in texts
+        ]
         if not values:
             return []
         request = predict_pb2.PredictRequest(model_spec=self._spec)
@@ -100,7 +102,7 @@ class Client:
         except grpc.RpcError as error:
             raise UserError(
                 f"{self._where}: expected a translation, got {error.code().name}:"
-                f" {error.details()}; check the address, the model's name, and the server's log"
+                f" {error.details()}; check the address and the model's name, or raise the deadline"
             ) from None
         translations = answer.outputs["translation"].string_val
         if len(translations) != len(values):

@@ -96,7 +96,7 @@ def _bytes(value: Any) -> bytes:
         return base64.b64decode(value["b64"], validate=True)
     if not isinstance(value, str):
         raise ValueError(f"got {json.dumps(value)[:60]}")
-    return value.encode("utf-8", "replace")
+    return value.encode("utf-8", "surrogatepass")
 
 
 def _values(name: str, array: np.ndarray) -> Any:

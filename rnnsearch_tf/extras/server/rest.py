@@ -29,7 +29,7 @@ from rnnsearch_tf.extras.server import json_tensors
 from rnnsearch_tf.extras.server.grpc_services import status_of
 from rnnsearch_tf.extras.server.servable import Servable, ServingError
 
-LONGEST_RUN = 30.0
+REST_TIMEOUT = 30.0
 """Seconds after which a request is answered with 504."""
 
 LONGEST_BODY = 4 << 20
@@ -75,7 +75,7 @@ def application(model: Servable, hosts: list[str]) -> Starlette:
         document = json_tensors.parse(await request.body())
         name = document.get("signature_name", "")
         inputs = json_tensors.to_inputs(document, model.signature(name).inputs)
-        outputs = await run_in_threadpool(model.run, name, inputs, [], LONGEST_RUN)
+        outputs = await run_in_threadpool(model.run, name, inputs, [], REST_TIMEOUT)
         return _body(json_tensors.to_body(outputs, "instances" in document))
 
     async def about(request: Request) -> Response:

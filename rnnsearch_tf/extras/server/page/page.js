@@ -49,7 +49,7 @@ async function json(path, request) {
 /** The model's languages, and its examples to click. */
 function introduce({ source, target, examples = [] }) {
   const place = document.getElementById("examples");
-  const languageName = (code) => new Intl.DisplayNames(["en"], { type: "language" }).of(code);
+  const languageName = (code) => new Intl.DisplayNames(["en"], { type: "language" }).of(code.replaceAll("_", "-"));
   if (source && target) place.append(`From ${languageName(source)} to ${languageName(target)}. `);
   if (examples.length) place.append("Try: ");
   for (const text of examples) {
