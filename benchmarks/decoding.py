@@ -2,12 +2,10 @@
 Session.
 
     python benchmarks/decoding.py [--sizes SMALL PAPER] [--beams 1 5 12] [--batches 1 8 64]
-    python benchmarks/decoding.py --model RUN --text FILE
 
-With sizes, weights are random, sentences have as many words as the size says, and so have their
-translations: all models do the same work. With a RUN, the sentences of FILE get translations as
-long as it makes them. Text goes in and comes out. The two take turns call by call. Latency is that
-of a call: of a whole batch.
+Weights are random; sentences have as many words as the size says, and so have their translations.
+Text goes in and comes out. The two take turns call by call. Latency is that of a call: of a whole
+batch.
 """
 
 import pathlib
@@ -19,7 +17,7 @@ import measuring
 
 
 def measure(run, lines, beam, batches, repeats):
-    """Rows of one RUN and beam: batch, how, sentences a second, milliseconds a call."""
+    """Rows of one run folder and beam: batch, how, sentences a second, milliseconds a call."""
     from rnnsearch_tf.export.saved_model import SavedModel
     from rnnsearch_tf.export.writer import export_model
     from rnnsearch_tf.translation import Translator
@@ -44,38 +42,23 @@ def measure(run, lines, beam, batches, repeats):
                 yield [size, how, size / median(seconds), 1000 * median(seconds)]
 
 
-def runs(arguments, place):
-    """(name, RUN folder, lines) of everything that is asked for."""
-    import sizes
-    from rnnsearch_tf.files.reading import read_lines
-
-    if arguments.model:
-        lines = [line for line in read_lines(arguments.text) if line.strip()]
-        yield pathlib.Path(arguments.model).name, arguments.model, lines
-        return
-    for name in arguments.sizes:
-        size = sizes.SIZES[name]
-        config = sizes.configuration(size, **sizes.fixed_length(size))
-        yield name, sizes.write_run(f"{place}/{name}", size, config), sizes.sentences(size, 640)
-
-
 def main():
     parser = measuring.parser(__doc__)
-    parser.add_argument("--sizes", nargs="+", default=["SMALL", "PAPER"], help="(%(default)s)")
-    parser.add_argument("--model", help="a RUN folder, in place of sizes with random weights")
-    parser.add_argument("--text", help="sentences of its source language; needed with --model")
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 5, 12])
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 8, 64])
     arguments = measuring.parse(parser)
-    if bool(arguments.model) != bool(arguments.text):
-        parser.error("--model and --text go together")
+    import sizes
+
     if arguments.quick:
-        arguments.sizes = ["TINY"]
         arguments.beams = arguments.beams[:1]
         arguments.batches = [2]
     heads = ["model", "beam", "batch", "how", "sentences/s", "a call, ms"]
     with tempfile.TemporaryDirectory() as place, measuring.printed(heads) as rows:
-        for name, run, lines in runs(arguments, place):
+        for name in arguments.sizes:
+            size = sizes.SIZES[name]
+            config = sizes.configuration(size, **sizes.fixed_length(size))
+            run = sizes.write_run(f"{place}/{name}", size, config)
+            lines = sizes.sentences(size, 640)
             for beam in arguments.beams:
                 measuring.say(f"{name} beam {beam}")
                 found = measure(run, lines, beam, arguments.batches, arguments.repeats)

@@ -57,15 +57,7 @@ def eaten(name, precision, repeats):
 
 def main():
     parser = measuring.parser(__doc__)
-    parser.add_argument(
-        "--sizes",
-        nargs="+",
-        default=["SMALL", "PAPER"],
-        help="of the trainings that eat (%(default)s)",
-    )
     arguments = measuring.parse(parser)
-    if arguments.quick:
-        arguments.sizes = ["TINY"]
     with measuring.printed(["training", "pairs/s"]) as rows:
         for size in arguments.sizes:
             for precision in PRECISIONS:

@@ -28,9 +28,15 @@ def plain_parser(description):
     )
 
 
-def parser(description):
+def parser(description, sizes=True):
     """ArgumentParser with the options of every benchmark that takes medians."""
     result = plain_parser(description)
+    if sizes:
+        both = ["SMALL", "PAPER"]
+        choices = [*both, "TINY"]
+        result.add_argument(
+            "--sizes", nargs="+", default=both, choices=choices, help="(%(default)s)"
+        )
     cores = len(os.sched_getaffinity(0))
     result.add_argument(
         "--threads",
@@ -62,6 +68,7 @@ def parse(parser):
     print(f"## {name}\n\n{machine(arguments.threads)}\n", flush=True)
     if arguments.quick:
         arguments.repeats = 1
+        arguments.sizes = ["TINY"]
         print("**--quick: a trial of the program; the numbers below mean nothing.**\n", flush=True)
     return arguments
 

@@ -1,10 +1,10 @@
-"""Make a model that comes with the package of a RUN: its best weights in eight bits, its texts, its
-card.
+"""Make a model that comes with the package out of a run folder: its best weights in eight bits, its
+texts, its card.
 
     python benchmarks/pack_model.py RUN NAME --title … --data … --licence … --score …
 
 The folder is rnnsearch_tf/runs/shipped/NAME. The folder of the training's data is taken out of its
-config.yaml. Tatoeba's:
+config.yaml. The run of Tatoeba is trained by:
 
     rnnsearch train --config tatoeba-en-fr --output runs/tatoeba
 """

@@ -206,7 +206,6 @@ def search_rows(size, batches, arguments, peers):
 
 def main():
     parser = measuring.parser(__doc__)
-    parser.add_argument("--sizes", nargs="+", default=["SMALL", "PAPER"], help="(%(default)s)")
     parser.add_argument(
         "--precisions",
         nargs="*",
@@ -220,7 +219,6 @@ def main():
     parser.add_argument("--batches", type=int, nargs="*", default=[1, 64])
     arguments = measuring.parse(parser)
     if arguments.quick:
-        arguments.sizes = ["TINY"]
         arguments.precisions = ["float32"]
         arguments.updates = 1
         arguments.beams = [2]

@@ -85,7 +85,7 @@ def measure(run, translator, lines, beam, clients, seconds):
 
 def main():
     parser = measuring.plain_parser(__doc__)
-    parser.add_argument("--model", required=True, help="a RUN folder")
+    parser.add_argument("--model", required=True, help="a run folder")
     parser.add_argument(
         "--text", required=True, help="sentences of its source language, one a line"
     )

@@ -1,9 +1,9 @@
-"""How long a user waits: `rnnsearch --help`, and one line by a cold `rnnsearch translate`, of a RUN
-and of its export.
+"""How long a user waits: `rnnsearch --help`, and one line by a cold `rnnsearch translate`, of a run
+folder and of its export.
 
-    python benchmarks/startup.py [--model RUN] [--text FILE] [--beams 1 12]
+    python benchmarks/startup.py [--model RUN] [--beams 1 12]
 
-The line is the first of FILE. Every measurement is a fresh process; beside the commands, in turns,
+Every measurement is a fresh process; beside the commands, in turns,
 stands one that only imports TensorFlow and Keras.
 """
 
@@ -28,18 +28,15 @@ def command(*words, text=""):
 
 
 def main():
-    parser = measuring.parser(__doc__)
+    parser = measuring.parser(__doc__, sizes=False)
     parser.add_argument(
         "--model",
         default="tatoeba-en-fr",
-        help="a RUN folder, or a model that comes with the package (%(default)s)",
+        help="a run folder, or a model that comes with the package (%(default)s)",
     )
-    parser.add_argument("--text", help="a line of its source language")
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 12])
     arguments = measuring.parse(parser)
-    from rnnsearch_tf.files.reading import read_lines
-
-    line = next(iter(read_lines(arguments.text))) if arguments.text else "Tom is reading a book."
+    line = "Tom is reading a book."
     tasks = {
         "rnnsearch --help": command("--help"),
         "importing": process("-c", "import tensorflow, tensorflow_text, keras"),
@@ -52,7 +49,7 @@ def main():
             export = ("export", "--model", arguments.model, "--output", exported)
             command(*export, "--set", f"search.beam_size={beam}")()
             run = ("translate", "--model", arguments.model, "--beam-size", str(beam))
-            tasks[f"the RUN, beam {beam}"] = command(*run, text=line)
+            tasks[f"run folder, beam {beam}"] = command(*run, text=line)
             tasks[f"its export, beam {beam}"] = command("translate", "--model", exported, text=line)
         measuring.say("in turns")
         seconds = measuring.in_turns(tasks, arguments.repeats)

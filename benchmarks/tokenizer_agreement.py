@@ -67,11 +67,14 @@ def main():
         "--data", type=pathlib.Path, default="data", help="folder of the corpora (%(default)s)"
     )
     arguments = parser.parse_args()
+    paths = sorted(arguments.data.glob("*/*.gz"))
+    if not paths:
+        parser.error(f"--data {arguments.data}: expected */*.gz, found none")
     differences = []
     heads = ["file", "lines", "same tokens", "same text"]
     heads += ["tokenize, s (sacremoses)", "detokenize, s (sacremoses)"]
     with measuring.printed(heads) as rows:
-        for path in sorted(arguments.data.glob("*/*.gz")):
+        for path in paths:
             measuring.say(path)
             with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
                 lines = [line.rstrip("\n") for line in file]

@@ -35,7 +35,6 @@ def measure(repeats, **options):
 
 def main():
     parser = measuring.parser(__doc__)
-    parser.add_argument("--sizes", nargs="+", default=["SMALL", "PAPER"], help="(%(default)s)")
     parser.add_argument("--systems", nargs="+", help="rows of sizes.SYSTEMS (all)")
     parser.add_argument(
         "--precisions", nargs="+", default=["float32", "mixed_bfloat16"], help="(%(default)s)"
@@ -44,7 +43,6 @@ def main():
     import sizes
 
     if arguments.quick:
-        arguments.sizes = ["TINY"]
         arguments.systems = arguments.systems or ["rnnsearch"]
         arguments.precisions = arguments.precisions[:1]
     heads = [

@@ -27,11 +27,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 import rnnsearch_tf as rt
 from rnnsearch_tf.alignment.figure import png
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import new_folder, write_file
 from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.runs.folder import Run
 
 RECIPES = pathlib.Path(__file__).parent / "recipes"
+
+FIRST_SEED = 1234
 LANGUAGES = "en", "fr"
 CAPTIONS = {"train": "train", "development": "val", "test": "test_2016_flickr"}
 MOST_JOINED = 5
@@ -61,7 +64,7 @@ class Experiment:
         overrides: ``section.key=value`` for every training.
     """
 
-    def __init__(self, folder, data="data", seeds=(1234,), quick=False, overrides=()):
+    def __init__(self, folder, data="data", seeds=(FIRST_SEED,), quick=False, overrides=()):
         self.folder = pathlib.Path(folder)
         self.data = pathlib.Path(data)
         self.seeds = list(seeds)
@@ -113,9 +116,10 @@ class Experiment:
         run = Run(self.folder / "models" / f"{name}-{seed}")
         if not run.model_card.exists():  # written at the end of a training
             config = self.config(name, seed)
-            text = pathlib.PurePath(config.data.train_source or "").parent.name
-            if text.startswith(("captions", "up-to")):
-                self.lines(text, "train", "en")
+            for path in (config.data.train_source, config.data.development_source):
+                text = pathlib.PurePath(path or "").parent.name
+                if text.startswith(("captions", "up-to")):
+                    self.lines(text, "train", "en")
             rt.train(config, run.path, resume=run.checkpoint.exists())
         return run
 
@@ -327,21 +331,21 @@ def main(paper: str, items: dict[str, Callable[[Experiment], Page]], about: str)
     parser.add_argument("items", nargs="+", metavar="ITEM", help=f"all, or of {', '.join(items)}")
     parser.add_argument("--output", default="runs/papers", metavar="DIR", help="(%(default)s)")
     parser.add_argument("--data", default="data", help="folder with multi30k/ in it (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1234, help="of the first model (%(default)s)")
     parser.add_argument("--seeds", type=int, default=1, help="models of each kind (%(default)s)")
     parser.add_argument(
         "--quick", action="store_true", help="try the program on the built-in corpus"
     )
-    parser.add_argument("--set", action="append", default=[], metavar="section.key=value")
     arguments = parser.parse_args()
     chosen = items if "all" in arguments.items else arguments.items
     if unknown := [item for item in chosen if item not in items]:
         parser.error(f"expected items of {', '.join(items)}, got {', '.join(unknown)}")
-    seeds = range(arguments.seed, arguments.seed + arguments.seeds)
-    experiment = Experiment(arguments.output, arguments.data, seeds, arguments.quick, arguments.set)
-    settings = [f"--seed {arguments.seed} --seeds {arguments.seeds}"]
-    settings += ["--quick"] * arguments.quick + [f"--set {each}" for each in arguments.set]
-    for item in chosen:
-        command = f"python -m papers.{paper} {item} {' '.join(settings)}"
-        page = items[item](experiment)
-        print(page.write(experiment.folder, f"{paper}-{item}", command), flush=True)
+    seeds = range(FIRST_SEED, FIRST_SEED + arguments.seeds)
+    experiment = Experiment(arguments.output, arguments.data, seeds, arguments.quick)
+    settings = f"--seeds {arguments.seeds}" + " --quick" * arguments.quick
+    try:
+        for item in chosen:
+            page = items[item](experiment)
+            command = f"python -m papers.{paper} {item} {settings}"
+            print(page.write(experiment.folder, f"{paper}-{item}", command), flush=True)
+    except UserError as error:
+        parser.exit(error.exit_code, f"{error}\n")

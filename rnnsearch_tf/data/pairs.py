@@ -221,7 +221,7 @@ def _checked(pairs: Iterable[Any]) -> Iterator[Pair]:
         if len(sides) != 2 or not all(isinstance(side, str) for side in sides):
             raise UsageError(
                 f"pairs:{number}: expected (source, target), two strings, got {str(pair)[:60]!r};"
-                " of two lists make pairs by zip(sources, targets)"
+                " if you have two lists, give zip(sources, targets)"
             )
         try:
             "".join(sides).encode("utf-8")

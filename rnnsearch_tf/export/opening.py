@@ -72,7 +72,7 @@ class ExportedTranslator(Translator):
         )
         self.config = Config(source=source, target=target, search=self.profile.search)
         self.has_attention = about["attention"]
-        self.maximum_lengths = self.profile.maximum_lengths
+        self.maximum_length = self.profile.maximum_length
         self._model = SavedModel(folder)
 
     def __getattr__(self, name: str) -> Any:

@@ -30,14 +30,11 @@ class Profile:
     nbest: int = option(
         5, "translations in a list of nbest; a smaller beam shortens the list", minimum=1
     )
-    maximum_source_length: int = option(
+    maximum_length: int = option(
         200,
-        "longer sources are cut, and the answer reports it; the longest row delays its whole batch",
+        "longer texts are cut, and the answer reports it; the longest row delays its whole batch",
         unit="tokens",
         minimum=1,
-    )
-    maximum_target_length: int = option(
-        200, "the same for the targets of score", unit="tokens", minimum=1
     )
     precision: str = option(
         "float32",
@@ -65,11 +62,6 @@ class Profile:
                 f"signatures: expected translate among them, got {got}; add translate, which is"
                 " also serving_default"
             )
-
-    @property
-    def maximum_lengths(self) -> dict[str, int]:
-        """The most tokens of a text of each side."""
-        return {"source": self.maximum_source_length, "target": self.maximum_target_length}
 
 
 def load_profile(

@@ -70,7 +70,7 @@ def export_model(
         translator.target_text,
         options.search,
         options.nbest,
-        options.maximum_lengths,
+        options.maximum_length,
         weights.tensors,
     )
     sentences = sentences_of(translator.source_text)

@@ -11,7 +11,7 @@ Dimension letters: B texts, N translations of each, I target and J source positi
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import tensorflow as tf
 
@@ -54,7 +54,7 @@ class TextFunctions:
         source_text, target_text: Text of each side.
         search: the options of the search.
         nbest: length N of the lists.
-        maximum_lengths: {"source": tokens, "target": tokens}; longer texts are cut.
+        maximum_length: tokens; longer texts are cut.
         weights: gives the values of the model's trainable variables; None: the variables' own.
     """
 
@@ -65,7 +65,7 @@ class TextFunctions:
         target_text: Text,
         search: SearchConfig,
         nbest: int,
-        maximum_lengths: Mapping[str, int],
+        maximum_length: int,
         weights: Callable[[], list[tf.Tensor]] | None = None,
     ) -> None:
         self.model = model
@@ -73,7 +73,7 @@ class TextFunctions:
         self.target_text = target_text
         self.search = search
         self.list_size = nbest
-        self.maximum_lengths = maximum_lengths
+        self.maximum_length = maximum_length
         self.weights = weights
         self._traced: dict[str, tf.types.experimental.PolymorphicFunction] = {}
 
@@ -131,8 +131,8 @@ class TextFunctions:
 
     def score(self, source: tf.Tensor, target: tf.Tensor) -> Outputs:
         """The log-probability and the alignment of given translations."""
-        sources = self._read("source", self.source_text.tokenize(source))
-        targets = self._read("target", self.target_text.tokenize_translations(target))
+        sources = self._read(self.source_text, self.source_text.tokenize(source))
+        targets = self._read(self.target_text, self.target_text.tokenize_translations(target))
         scores = self.model.score_targets(sources.ids, targets.ids)
         unknown = [
             tf.math.count_nonzero(side.ids == UNKNOWN_ID, axis=1, dtype=tf.int32)
@@ -152,7 +152,7 @@ class TextFunctions:
 
     def sample(self, text: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor) -> Outputs:
         """A translation drawn at random; see :func:`~rnnsearch_tf.search.sampling.sample`."""
-        source = self._read("source", self.source_text.tokenize(text))
+        source = self._read(self.source_text, self.source_text.tokenize(text))
         drawn = sample(self.model, source.ids, seed, self.search, temperature[:, tf.newaxis])
         words = source.lengths > 1
         tokens = self.target_text.tokens(tf.where(words[:, tf.newaxis], drawn.ids, PAD_ID))
@@ -163,12 +163,10 @@ class TextFunctions:
             "source_truncated": source.truncated,
         }
 
-    def _read(self, side: str, tokens: tf.RaggedTensor) -> Sentences:
-        """The tokens of texts, cut at the limit of a side, and their ids."""
-        text = self.source_text if side == "source" else self.target_text
-        limit = self.maximum_lengths[side]
-        truncated = tokens.row_lengths() > limit
-        tokens = tokens[:, :limit]
+    def _read(self, text: Text, tokens: tf.RaggedTensor) -> Sentences:
+        """The tokens of texts of a side, cut at the maximum length, and their ids."""
+        truncated = tokens.row_lengths() > self.maximum_length
+        tokens = tokens[:, : self.maximum_length]
         ids = text.ids(tokens)
         lengths = tf.cast(ids.row_lengths(), tf.int32)
         return Sentences(tokens, ids.to_tensor(PAD_ID), lengths, truncated)
@@ -177,7 +175,7 @@ class TextFunctions:
         self, text: tf.Tensor, nbest: int, alignments: bool
     ) -> tuple[Sentences, BeamResult, tf.RaggedTensor]:
         """(source, result, tokens of all B·N translations [B·N, None])."""
-        source = self._read("source", self.source_text.tokenize(text))
+        source = self._read(self.source_text, self.source_text.tokenize(text))
         alignments = alignments or self.search.replace_unknown
         result = beam_search(self.model, source.ids, self.search, nbest, alignments)
         result = _empty_without_words(result, source.lengths > 1)

@@ -45,8 +45,8 @@ class Translator:
         config: Config; for an ensemble, that of the first member.
 
     Attributes:
-        maximum_lengths: {"source": tokens, "target": tokens}: longer sentences are cut, with a
-            warning; ten times the longest training sentence.
+        maximum_length: tokens; longer sentences are cut, with a warning. Ten times the longest
+            training sentence.
         has_attention: whether the alignments are meaningful.
 
     Example:
@@ -65,9 +65,7 @@ class Translator:
         self.source_text = source_text
         self.target_text = target_text
         self.config = config
-        self.maximum_lengths = {
-            side: OVERLONG * config.data.maximum_length for side in ("source", "target")
-        }
+        self.maximum_length = OVERLONG * config.data.maximum_length
         self.has_attention = model.has_attention
         self._functions: dict[tuple[SearchConfig, int], TextFunctions] = {}
 
@@ -242,7 +240,7 @@ class Translator:
             if cut:
                 log.warning(
                     f"warning: {len(set(cut))} {side} sentence(s) were cut to"
-                    f" {self.maximum_lengths[side]} tokens, the maximum length:"
+                    f" {self.maximum_length} tokens, the maximum length:"
                     f" {cut[0].decode(errors='replace')[:60]} …"
                 )
         return [rows[k] for k in range(len(lengths))]
@@ -254,7 +252,7 @@ class Translator:
         key = dataclasses.replace(search, batch_size=1), nbest
         if key not in self._functions:
             texts = self.source_text, self.target_text
-            self._functions[key] = TextFunctions(self.model, *texts, *key, self.maximum_lengths)
+            self._functions[key] = TextFunctions(self.model, *texts, *key, self.maximum_length)
         return self._functions[key](name, **inputs)
 
 

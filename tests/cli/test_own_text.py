@@ -39,9 +39,9 @@ def run(folder, words):
     return done
 
 
-def readme(verb, *more):
+def readme(command, *more):
     """The words of the README's command, without the program's name and redirections."""
-    words = COMMANDS[verb][1:]
+    words = COMMANDS[command][1:]
     return [*itertools.takewhile(lambda word: word not in "<>", words), *more]
 
 

@@ -43,7 +43,7 @@ def page(site, name):
     )
 
 
-def test_every_public_name_verb_and_option_is_described(site):
+def test_every_public_name_command_and_option_is_described(site):
     reference = (site / "reference" / "python.html").read_text(encoding="utf-8")
     assert all(
         f'id="rnnsearch_tf.{module}.{name}"' in reference

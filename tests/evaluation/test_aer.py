@@ -49,7 +49,7 @@ def aer(tmp_path, capsys):
     return command
 
 
-def test_the_verb(aer):
+def test_the_command(aer):
     assert aer("0-0 1-2 2-1 3p3\n\n0-0 0p1\n", "0-0 1-2 3-3 5-5\n\n0-1 1-0\n").out.splitlines() == [
         "AER       0.4000",
         "precision 0.6667",

@@ -6,7 +6,7 @@ import pytest
 from tiny_run import write_run
 
 NBEST = 2  # of a beam of 3
-TARGET_LIMIT = 150  # not the source's, which is 200
+LIMIT = 150
 
 
 def once(tmp_path_factory, name, make):
@@ -38,7 +38,7 @@ def exported(run_folder, tmp_path_factory):
             "signatures=[translate, nbest, score, sample]",
             "search.replace_unknown=true",
             f"nbest={NBEST}",
-            f"maximum_target_length={TARGET_LIMIT}",
+            f"maximum_length={LIMIT}",
         ]
         export_model(run_folder, folder, overrides=overrides)
 
@@ -59,5 +59,5 @@ def translator(run_folder):
     from rnnsearch_tf.translation import Translator
 
     translator = Translator.load(run_folder, ["search.replace_unknown=true"])
-    translator.maximum_lengths = {"source": 200, "target": TARGET_LIMIT}
+    translator.maximum_length = LIMIT
     return translator

@@ -15,7 +15,7 @@ CONTRACT = json.loads(
 )["signatures"]
 # of conftest.py's export
 NBEST = 2
-TARGET_LIMIT = 150
+LIMIT = 150
 LINES = [
     "My sister reads an old book.",
     "",
@@ -120,12 +120,12 @@ def test_a_temperature_of_zero_is_refused(session):
 
 def test_long_texts_are_cut_and_the_answer_says_so(session):
     long = "book " * 250
-    answer = session("translate", text=[long, "book " * 200])
+    answer = session("translate", text=[long, "book " * LIMIT])
     assert answer["source_truncated"].tolist() == [True, False]
     answer = session("score", source=[long, "book"], target=["book", long])
     assert answer["source_truncated"].tolist() == [True, False]
     assert answer["target_truncated"].tolist() == [False, True]
-    targets = ["livre " * TARGET_LIMIT, "livre " * (TARGET_LIMIT + 1)]
+    targets = ["livre " * LIMIT, "livre " * (LIMIT + 1)]
     answer = session("score", source=["book"] * 2, target=targets)
     assert answer["target_truncated"].tolist() == [False, True]
 

@@ -206,7 +206,7 @@ TINY = ("model.embedding_size=8", "model.hidden_size=8", "model.maxout_size=8")
 @pytest.mark.parametrize(
     "paper, items, overrides",
     [
-        (bahdanau2015, ["table1", "figure2", "figure3"], TINY),
+        (bahdanau2015, ["table2", "table1", "figure2", "figure3"], TINY),
         (sutskever2014, ["table1", "table3", "figure2"], TINY[:2]),
         (luong2015, ["scores"], TINY[:2]),
     ],

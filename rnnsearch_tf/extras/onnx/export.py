@@ -105,7 +105,7 @@ def settings(runs: Sequence[Run], translator: Translator, options: Profile) -> d
         "name": runs[0].path.resolve().name,
         "source": text_settings(translator.source_text),
         "target": text_settings(translator.target_text),
-        "maximum_source_length": options.maximum_source_length,
+        "maximum_source_length": options.maximum_length,
         "has_attention": translator.model.has_attention,
         "search": {option: search[option] for option in SEARCH_OPTIONS},
     }
@@ -139,7 +139,7 @@ def _checked(file: pathlib.Path, translator: Translator, options: Profile) -> in
     """
     sentences = sentences_of(translator.source_text)
     lines = [*TRICKY, LONG, *(line.encode() for line in sentences)]
-    requests = _batches(translator, lines, options.maximum_source_length)
+    requests = _batches(translator, lines, options.maximum_length)
     got = answers(file, requests)
     if options.weights != "float32":
         return 0
