@@ -3,8 +3,8 @@ folder and of its export.
 
     python benchmarks/startup.py [--model RUN] [--beams 1 12]
 
-Every measurement is a fresh process; beside the commands, in turns,
-stands one that only imports TensorFlow and Keras.
+Every measurement is a fresh process. Beside the commands, in turns, stands one that only imports
+TensorFlow and Keras.
 """
 
 import subprocess

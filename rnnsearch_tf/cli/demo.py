@@ -36,7 +36,8 @@ def run(arguments: Namespace) -> None:
     run = Run(arguments.output)
     settings = [word for setting in arguments.set for word in ("--set", setting)]
     resume = ["--resume"] if run.checkpoint.exists() else []
-    _show("train", "--config", "phrasebook", "--output", run, *settings, *resume)
+    quiet = ["--quiet"] * arguments.quiet
+    _show("train", "--config", "phrasebook", "--output", run, *settings, *resume, *quiet)
     from rnnsearch_tf.data.phrasebook import PARTS, phrasebook
 
     texts = dict(zip(("en", "fr"), phrasebook(PARTS["test"], "test")))
@@ -44,7 +45,7 @@ def run(arguments: Namespace) -> None:
     for path, lines in zip((source, reference), texts.values()):
         write_file(path, "".join(f"{line}\n" for line in lines))
     write_file(run.examples, "".join(f"{line}\n" for line in [REORDERED, *texts["en"][:5]]))
-    model = ("--model", run)
+    model = ("--model", run, *quiet)
     _show("translate", *model, run.examples)
     _show("evaluate", *model, "--source", source, "--reference", reference)
     _show("plot-attention", *model, "--output", run.path / "attention", run.examples)

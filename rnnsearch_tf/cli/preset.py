@@ -12,7 +12,7 @@ from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("model", metavar="RUN", help="run folder")
-    parser.add_argument("folder", metavar="DIR", help="folder to write; it must not exist")
+    parser.add_argument("folder", metavar="DIR", help="folder to write, new or empty")
 
 
 def run(arguments: Namespace) -> None:

@@ -238,7 +238,7 @@ def _changed(default: SectionT, layers: Sequence[Layer]) -> SectionT:
         elif name not in sections:
             hint = _hint(name, [*options, *sections])
             raise UsageError(f"{where}: {name}: unknown option; {hint}")
-        elif value not in ({}, None):  # None: only comments
+        elif value != {} and (value is not None or where.startswith("--set")):  # only comments
             raise UsageError(
                 f"{where}: {name}: expected a section of `key: value` lines, got {value!r}"
             )

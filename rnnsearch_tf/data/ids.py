@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import pathlib
-import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -150,7 +149,6 @@ def encode(
                     " got none; raise data.maximum_length"
                 )
             writer.write_facts(pairs.weights)
-            shutil.rmtree(path, ignore_errors=True)  # ids of other options
         return open_ids(path)
 
 

@@ -72,6 +72,7 @@ class ExportedTranslator(Translator):
         )
         self.config = Config(source=source, target=target, search=self.profile.search)
         self.has_attention = about["attention"]
+        self.reads_source = True
         self.maximum_length = self.profile.maximum_length
         self._model = SavedModel(folder)
 

@@ -49,12 +49,14 @@ def new_folder(path: AnyPath) -> Iterator[pathlib.Path]:
     Raises:
         UserError: the folder has files, or cannot be written.
     """
-    path = pathlib.Path(os.path.abspath(path))
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise UserError(f"{path}: expected a new or empty folder, got files; choose another")
+    path = pathlib.Path(os.path.realpath(path))
     partial = path.with_name(PARTIAL + path.name)
     try:
         with naming(path):
+            if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+                raise UserError(
+                    f"{path}: expected a new or empty folder, got files; choose another"
+                )
             shutil.rmtree(partial, ignore_errors=True)  # left by a killed process
             partial.mkdir(parents=True)
             yield partial

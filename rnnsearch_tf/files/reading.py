@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import itertools
 import os
 import sys
@@ -85,11 +86,11 @@ def read_rows(*names: AnyPath) -> Iterator[tuple[str, ...]]:
     rows = itertools.zip_longest(*map(read_lines, names))
     for number, row in enumerate(rows, start=1):
         if None in row:
-            shorter = names[row.index(None)]
-            longer = next(name for name, line in zip(names, row) if line is not None)
-            lines = number + sum(1 for _ in rows)
+            longer = next(k for k, line in enumerate(row) if line is not None)
+            lines = number + sum(1 for later in rows if later[longer] is not None)
             raise UserError(
-                f"{longer}:{number}: expected as many lines as in {shorter}, which has"
+                f"{names[longer]}:{number}: expected as many lines as in"
+                f" {names[row.index(None)]}, which has"
                 f" {number - 1:,}, got {lines:,}; a line is missing, or was cut in two: of training"
                 " text, cut both to as many lines, and `rnnsearch doctor` says where"
             )
@@ -124,8 +125,10 @@ def _opened(name: AnyPath) -> Iterator[Any]:
     """The binary stream of a text."""
     file: Any = contextlib.nullcontext(sys.stdin.buffer) if name == "-" else open(name, "rb")
     with file as stream:
-        is_gzip = stream.peek(2)[:2] == b"\x1f\x8b"
-        yield gzip.open(stream) if is_gzip else stream
+        if not (start := stream.peek(2)[:2]):
+            yield io.BytesIO()  # to ask a terminal again would take a second Ctrl-D
+        else:
+            yield gzip.open(stream) if start == b"\x1f\x8b" else stream
 
 
 def _decoded(line: bytes, name: AnyPath, number: int) -> str:

@@ -28,11 +28,13 @@ class Ensemble:
 
     Attributes:
         has_attention: whether the alignments are meaningful.
+        reads_source: whether any member does.
     """
 
     def __init__(self, models: Sequence[TranslationModel]) -> None:
         self.models = list(models)
         self.has_attention = any(model.has_attention for model in self.models)
+        self.reads_source = any(model.reads_source for model in self.models)
         self.target_vocabulary_size = self.models[0].target_vocabulary_size
 
     @property

@@ -71,8 +71,7 @@ def read_development(run: Run) -> Sides | None:
 def training_ids(
     run: Run, config: Config, texts: tuple[Text, Text], training: Pairs | None = None
 ) -> Ids:
-    """The ids of a training, in its RUN or in data.cache; they are written if they are not there
-    yet, or if an option of the text has changed.
+    """The ids of a training, in its RUN or in data.cache; they are written if they are not there.
 
     Args:
         training: the pairs; None: those of the configuration.

@@ -48,6 +48,7 @@ class Translator:
         maximum_length: tokens; longer sentences are cut, with a warning. Ten times the longest
             training sentence.
         has_attention: whether the alignments are meaningful.
+        reads_source: False for a language model, which only scores.
 
     Example:
         translator = Translator.load("runs/demo")
@@ -67,6 +68,7 @@ class Translator:
         self.config = config
         self.maximum_length = OVERLONG * config.data.maximum_length
         self.has_attention = model.has_attention
+        self.reads_source = model.reads_source
         self._functions: dict[tuple[SearchConfig, int], TextFunctions] = {}
 
     @classmethod
@@ -202,7 +204,7 @@ class Translator:
 
     def require_translations(self, purpose: str) -> None:
         """Raise a UsageError that names the purpose if the model is a language model."""
-        if self.config.model.system == "cslm":
+        if not self.reads_source:
             raise UsageError(
                 f"{purpose}: expected a translation model, got a language model, which reads no"
                 " source; it serves to score and rescore"

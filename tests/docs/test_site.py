@@ -51,7 +51,7 @@ def test_every_public_name_command_and_option_is_described(site):
     )
     assert "softmax of e_i" in page(site, "reference/layers")
     command_line = page(site, "reference/command-line")
-    assert all(f"usage: rnnsearch {verb} " in command_line for verb in COMMANDS)
+    assert all(f"usage: rnnsearch {name} " in command_line for name in COMMANDS)
     text = " ".join(page(site, "reference/options").split())
     for name, field in option_fields():
         assert f"{name}: " in text and " ".join(field.metadata["meaning"].split()) in text, name

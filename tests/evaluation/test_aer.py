@@ -1,4 +1,4 @@
-"""Alignment error rate: against the formula of Och and Ney worked out by hand, and the verb."""
+"""Alignment error rate: against the formula of Och and Ney worked out by hand, and the command."""
 
 import pytest
 

@@ -45,8 +45,7 @@ def test_answers_of_every_system(name, texts, tmp_path):
     model = model_of(name, [text.vocabulary.size for text in texts])
     weights = StoredWeights(model.trainable_variables)
     search = SearchConfig(beam_size=3, maximum_length_ratio=1.5)
-    limits = {"source": 200, "target": 200}
-    functions = TextFunctions(model, *texts, search, 2, limits, weights.tensors)
+    functions = TextFunctions(model, *texts, search, 2, 200, weights.tensors)
     names = ("translate", "nbest", "score") if name == TOGETHER else ("translate", "score")
     signatures = signatures_of(functions, names)
     tf.saved_model.save(saved_module(functions, weights), str(tmp_path), signatures=signatures)

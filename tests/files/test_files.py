@@ -92,6 +92,10 @@ def test_pairs_go_together(tmp_path):
     target = write(tmp_path / "t", b"A\n\nC\n")
     assert list(read_rows(source, target)) == [("a", "A"), ("b", ""), ("c", "C")]
     assert list(read_rows(source, target, source))[0] == ("a", "A", "a")
+    five = write(tmp_path / "5", b"1\n2\n3\n4\n5\n")
+    short = write(tmp_path / "2", b"x\ny\n")
+    with pytest.raises(UserError, match=f"{source}:3: .* in {short}, which has 2, got 3;"):
+        list(read_rows(short, source, five))
     longer = write(tmp_path / "l", b"A\nB\nC\nD\n")
     for sides in ((source, longer), (longer, source)):
         message = f"{longer}:4: expected as many lines as in {source}, which has 3, got 4;"

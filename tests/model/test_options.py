@@ -1,4 +1,4 @@
-"""Precision, dropout, tied embeddings, and what they leave alone."""
+"""Precision, tied embeddings, and what they leave alone."""
 
 import numpy as np
 import pytest

@@ -98,7 +98,7 @@ def test_a_body_that_is_too_large_or_of_unknown_length(server, body, status):
 
 
 def test_a_request_over_rest_that_takes_too_long(server, monkeypatch):
-    monkeypatch.setattr("rnnsearch_tf.extras.server.rest.LONGEST_RUN", 0.2)
+    monkeypatch.setattr("rnnsearch_tf.extras.server.rest.REST_TIMEOUT", 0.2)
     body = {"signature_name": "slow", "inputs": {"x": [2.0], "seconds": [20.0]}}
     assert ask(server.rest_api_port, "POST", "/v1/models/toy:predict", json.dumps(body))[0] == 504
 

@@ -40,7 +40,7 @@ def run_to_preset(run: str | os.PathLike[str], folder: str | os.PathLike[str]) -
         folder: path of a new folder.
 
     Raises:
-        UserError: the run folder is incomplete, or ``folder`` cannot be written.
+        UserError: the run folder is incomplete, or ``folder`` has files or cannot be written.
     """
     run = Run.open(run)
     config = load_config(run.config)
