@@ -1,6 +1,4 @@
-"""Translations of the models of keras-nlp, and fit on raw pairs."""
-
-import dataclasses
+"""Translations of the models of keras-nlp."""
 
 import numpy as np
 import tensorflow as tf
@@ -9,9 +7,7 @@ import rnnsearch_tf
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.extras.hub import (
-    RNNSearchBackbone,
     RNNSearchSeq2SeqLM,
-    RNNSearchSeq2SeqLMPreprocessor,
     RNNSearchTokenizer,
 )
 
@@ -56,39 +52,6 @@ def test_search_options_that_are_set_later_count(model):
         assert model.generate(TEXTS[:1]) == usual
     finally:
         model.search = before
-
-
-def test_it_learns_from_raw_pairs_and_its_logits_are_those_of_training():
-    config = load_config(
-        "phrasebook", overrides=["model.hidden_size=48", "model.embedding_size=32"]
-    )
-    sources, targets = map(list, phrasebook(20, "train"))
-    source, target = (
-        RNNSearchTokenizer(rnnsearch_tf.build_text(getattr(config, side), lines))
-        for side, lines in (("source", sources), ("target", targets))
-    )
-    backbone = RNNSearchBackbone(
-        source.vocabulary_size(), target.vocabulary_size(), dataclasses.asdict(config.model)
-    )
-    model = RNNSearchSeq2SeqLM(
-        backbone, RNNSearchSeq2SeqLMPreprocessor(target, source, 14, 14), {"beam_size": 3}
-    )
-    model.compile(optimizer=rnnsearch_tf.build_optimizer(config.training))
-    history = model.fit(sources, targets, batch_size=10, epochs=2, verbose=0).history
-    assert (
-        history["loss"][1] < history["loss"][0]
-        and history["perplexity"][1] < history["perplexity"][0]
-    )
-    inputs, labels, weights = model.preprocessor(sources[:4], targets[:4])
-    system_inputs = {
-        "source_ids": inputs["encoder_token_ids"],
-        "target_ids": tf.cast(labels, tf.int32),
-    }
-    expected = backbone.system(system_inputs)
-    real = np.asarray(weights) > 0
-    np.testing.assert_allclose(
-        np.asarray(model(inputs))[real], np.asarray(expected)[real], rtol=1e-5, atol=1e-5
-    )
 
 
 def test_a_tokenizer_says_what_its_text_says(run):
