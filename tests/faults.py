@@ -150,9 +150,16 @@ FAULTS = [
     Fault(
         "models/loss.py",
         "smoothing weighs the right word by 1 - e only",
-        "log_sum - (1 - label_smoothing) * right - label_smoothing * mean",
-        "(1 - label_smoothing) * (log_sum - right)",
+        "(1 - label_smoothing) * nll + label_smoothing * uniform",
+        "(1 - label_smoothing) * nll",
         "equations/test_layers.py::test_word_losses",
+    ),
+    Fault(
+        "models/loss.py",
+        "the gradient of the right word is not smoothed",
+        "right, (1 - label_smoothing) * of_losses",
+        "right, of_losses",
+        "equations/test_training_objective.py::test_an_update_follows_the_reference_gradient",
     ),
     Fault(
         "layers/embedding.py",

@@ -91,9 +91,12 @@ class TranslationLoss(keras.losses.Loss):
 def word_losses(
     logits: tf.Tensor, target_ids: tf.Tensor, label_smoothing: float = 0.0
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Loss and negative log-likelihood of each target word, in nats.
+    """Loss and negative log-likelihood of each target word, in nats; p = softmax of the logits.
 
         nll = −log p(y),   loss = (1 − ε) nll + ε · mean over the vocabulary of −log p(v)
+        ∂loss / ∂logits = p − (1 − ε) 1[y] − ε / V
+
+    The gradient is written here: with TensorFlow's own an update takes up to a tenth longer.
 
     Args:
         logits: float [N, V].
@@ -101,16 +104,29 @@ def word_losses(
         label_smoothing: ε.
 
     Returns:
-        (losses [N], nll [N]).
+        (losses [N], nll [N]); only the losses have a gradient.
     """
-    if not label_smoothing:
-        nll = tf.nn.sparse_softmax_cross_entropy_with_logits(target_ids, logits)
-        return nll, nll
-    log_sum = tf.reduce_logsumexp(logits, axis=-1)
-    right = tf.gather(logits, target_ids, batch_dims=1)
-    mean = tf.reduce_mean(logits, axis=-1)
-    losses = log_sum - (1 - label_smoothing) * right - label_smoothing * mean
-    return losses, log_sum - right
+    smoothed = label_smoothing / logits.shape[-1]
+    right = tf.stack([tf.range(tf.size(target_ids)), tf.cast(target_ids, tf.int32)], axis=1)
+
+    @tf.custom_gradient
+    def losses_of(logits: tf.Tensor) -> Any:
+        p = tf.nn.softmax(logits)
+        # the largest probability is far from zero
+        log_sum = tf.reduce_max(logits, axis=-1) - tf.math.log(tf.reduce_max(p, axis=-1))
+        nll = log_sum - tf.gather_nd(logits, right)
+        losses = nll
+        if label_smoothing:
+            uniform = log_sum - tf.reduce_mean(logits, axis=-1)
+            losses = (1 - label_smoothing) * nll + label_smoothing * uniform
+
+        def gradient(of_losses: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
+            all_words = (p - smoothed if label_smoothing else p) * of_losses[:, tf.newaxis]
+            return tf.tensor_scatter_nd_sub(all_words, right, (1 - label_smoothing) * of_losses)
+
+        return (losses, nll), gradient
+
+    return losses_of(logits)
 
 
 def batch_counts(target_ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
