@@ -1,6 +1,8 @@
 """Compares the C++ runner's answers with those of a v1 Session; what ``make -C export check`` runs.
 
-python check_runner.py RUNNER SAVED_MODEL [--signature NAME] [--output NAME]
+    python check_runner.py RUNNER SAVED_MODEL [--signature NAME] [--output NAME]
+
+SAVED_MODEL is the folder of one version.
 """
 
 import argparse

@@ -47,7 +47,7 @@ def _in_parts(functions: TextFunctions, name: str) -> Callable[..., Outputs]:
         message = f"{' and '.join(sizes)}: expected as many entries in each"
         checks = [tf.debugging.assert_equal(rows, size, message) for size in others]
         if name == "sample":
-            checks.append(tf.debugging.assert_positive(inputs[2], "temperature: not above 0"))
+            checks.append(tf.debugging.assert_positive(inputs[2], "temperature: expected above 0"))
         with tf.control_dependencies(checks):
             rows = tf.identity(rows)
 

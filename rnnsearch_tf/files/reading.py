@@ -89,10 +89,9 @@ def read_rows(*names: AnyPath) -> Iterator[tuple[str, ...]]:
             longer = next(k for k, line in enumerate(row) if line is not None)
             lines = number + sum(1 for later in rows if later[longer] is not None)
             raise UserError(
-                f"{names[longer]}:{number}: expected as many lines as in"
-                f" {names[row.index(None)]}, which has"
-                f" {number - 1:,}, got {lines:,}; a line is missing, or was cut in two: of training"
-                " text, cut both to as many lines, and `rnnsearch doctor` says where"
+                f"{names[longer]}:{number}: expected as many lines as in {names[row.index(None)]},"
+                f" which has {number - 1:,}, got {lines:,}; a line is missing, or was cut in two:"
+                " of training text, cut both to as many lines, and `rnnsearch doctor` says where"
             )
         yield row
 

@@ -38,7 +38,7 @@ class Adadelta(keras.optimizers.Adadelta):
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class Adam(keras.optimizers.Adam):
-    """Adam (Kingma and Ba 2015)."""
+    """Adam (Kingma and Ba 2015), without AMSGrad."""
 
     def update_step(self, gradient: tf.Tensor, variable: Any, learning_rate: tf.Tensor) -> None:
         gradient = tf.convert_to_tensor(gradient)

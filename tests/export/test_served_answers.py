@@ -114,7 +114,7 @@ def test_no_text_gives_no_answer(session, name):
 
 
 def test_a_temperature_of_zero_is_refused(session):
-    with pytest.raises(tf.errors.InvalidArgumentError, match="temperature: not above 0"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="temperature: expected above 0"):
         session("sample", text=["a"], seed=[1], temperature=[0.0])
 
 
