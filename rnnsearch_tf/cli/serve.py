@@ -9,14 +9,12 @@ when the accepted requests are answered, after at most 30 s.
 from __future__ import annotations
 
 import os
-import signal
+import threading
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.runtime.progress import say
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
-
-SIGNALS = signal.SIGTERM, signal.SIGINT
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -37,8 +35,6 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    # before any thread starts, which would take the signal from sigwait
-    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     # one core for each of many requests: 12 to 19 % more of them are answered
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
     import_tensorflow()
@@ -52,8 +48,10 @@ def run(arguments: Namespace) -> None:
         arguments.host,
     )
     server.start()
-    say(f"gRPC on {arguments.host}:{server.port}")
-    say(f"REST and a web page on http://{arguments.host}:{server.rest_api_port}/")
-    signal.sigwait(SIGNALS)
-    say("stopping: finishing requests in flight first")
-    server.stop()
+    try:
+        say(f"gRPC on {arguments.host}:{server.port}")
+        say(f"REST and a web page on http://{arguments.host}:{server.rest_api_port}/")
+        threading.Event().wait()
+    except KeyboardInterrupt:  # Ctrl-C or SIGTERM
+        say("stopping: finishing requests in flight first")
+        server.stop()
