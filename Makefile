@@ -8,7 +8,8 @@ demo: setup
 
 # A test that takes ten minutes hangs: where it stands is printed, and the others go on.
 test: setup
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" --timeout 600 --timeout-method thread
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" --timeout 600 --timeout-method thread \
+	    --durations 10
 
 # Format, common mistakes and types; .venv/bin/ruff format . and ruff check --fix . correct most of
 # the first two.
@@ -17,7 +18,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-# With those that take minutes each: long fuzzing, soaks.
+# With those that take minutes each.
 test-all: setup
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 

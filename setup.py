@@ -22,7 +22,6 @@ CORE = [
     "sentencex>=0.6,<2",  # cuts paragraphs into sentences; 1 MB, needs nothing else
     "pyyaml>=6",
     "tqdm>=4.60",
-    "typing-extensions>=4.5",
     "tensorflow-serving-api>=2.21,<2.22",
     "grpcio-health-checking>=1.71",
     # the server for development

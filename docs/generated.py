@@ -86,8 +86,6 @@ def on_files(files, config):
         pages |= notebook_page(notebook, page)
     for page, content in pages.items():
         files.append(File.generated(config, page, content=content))
-    for picture in sorted((ROOT / "benchmarks").glob("*.png")):
-        files.append(File.generated(config, picture.name, abs_src_path=str(picture)))
     return files
 
 

@@ -5,7 +5,7 @@
 
 Captions have 12 words on average, the paper's sentences up to 50 and more: neighbouring captions
 are joined, up to four for training and up to five for the test. BLEU is of lower-cased tokens
-(multi-bleu.perl). The row of the phrase-based system needs `pip install rnnsearch-tf[smt]`.
+(multi-bleu.perl). The row of the phrase-based system needs `pip install ".[smt]"`.
 """
 
 from __future__ import annotations

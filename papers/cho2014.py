@@ -3,7 +3,7 @@ together with a neural language model (CSLM).
 
     python -m papers.cho2014 table1 table2 table3 figure3 figure4 figure5 --data DATA --seeds 3
 
-needs `pip install rnnsearch-tf[smt]` for the phrase-based system, and scikit-learn for figures 4
+needs `pip install ".[smt]"` for the phrase-based system, and scikit-learn for figures 4
 and 5. The paper's decoder searches with the scores. Here they are features of n-best lists, which
 are then tuned and sorted again:
 

@@ -329,7 +329,9 @@ def main(paper: str, items: dict[str, Callable[[Experiment], Page]], about: str)
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("items", nargs="+", metavar="ITEM", help=f"all, or of {', '.join(items)}")
-    parser.add_argument("--output", default="runs/papers", metavar="DIR", help="(%(default)s)")
+    parser.add_argument(
+        "--output", metavar="DIR", help="(runs/papers; with --quick, runs/papers-quick)"
+    )
     parser.add_argument("--data", default="data", help="folder with multi30k/ in it (%(default)s)")
     parser.add_argument("--seeds", type=int, default=1, help="models of each kind (%(default)s)")
     parser.add_argument(
@@ -340,7 +342,8 @@ def main(paper: str, items: dict[str, Callable[[Experiment], Page]], about: str)
     if unknown := [item for item in chosen if item not in items]:
         parser.error(f"expected items of {', '.join(items)}, got {', '.join(unknown)}")
     seeds = range(FIRST_SEED, FIRST_SEED + arguments.seeds)
-    experiment = Experiment(arguments.output, arguments.data, seeds, arguments.quick)
+    folder = arguments.output or "runs/papers" + "-quick" * arguments.quick
+    experiment = Experiment(folder, arguments.data, seeds, arguments.quick)
     settings = f"--seeds {arguments.seeds}" + " --quick" * arguments.quick
     try:
         for item in chosen:

@@ -73,8 +73,7 @@ WEAKER = (
     " language model is of trigrams, and both were learned from captions alone."
 )
 MISSING = (
-    "The phrase-based system is missing, since it was not made; it needs pip install"
-    ' "rnnsearch-tf[smt]".'
+    'The phrase-based system is missing, since it was not made; it needs pip install ".[smt]".'
 )
 """For the pages that show it, or would."""
 
@@ -97,7 +96,7 @@ def system(work, every: int = 1) -> pathlib.Path:
     if importlib.util.find_spec("thot") is None:
         raise UserError(
             "a phrase-based system: expected the package sil-machine[thot], got none; pip install"
-            ' "rnnsearch-tf[smt]" in an environment of its own'
+            ' ".[smt]" in an environment of its own'
         )
     if not (folder / "texts").exists():
         with new_folder(folder / "texts") as partial:

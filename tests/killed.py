@@ -8,9 +8,7 @@ moment is
 
     replace:3   before the third file takes its place
     save:2      in the middle of the second checkpoint's model
-    batch:7     after the seventh batch of the process
     evaluate:1  in the middle of the first evaluation
-    finish:1    in the middle of the last evaluation
     2.5         after 2.5 seconds of training
 
 Prints a JSON line for each RUN: seconds of its last process.
@@ -62,7 +60,6 @@ def arrange(moment):
     """See to it that this process is killed then."""
     from rnnsearch_tf.models.translation_model import TranslationModel
     from rnnsearch_tf.training.development import Development
-    from rnnsearch_tf.training.schedule import TrainingSchedule
 
     name, _, number = moment.partition(":")
     if not number:
@@ -89,12 +86,8 @@ def arrange(moment):
         before(os, "replace")
     elif name == "save":
         before(TranslationModel, "save", half)
-    elif name == "batch":
-        before(TrainingSchedule, "on_train_batch_end")
-    elif name == "evaluate":
-        before(Development, "_loss")
     else:
-        before(Development, "_average")
+        before(Development, "_loss")
 
 
 def die():

@@ -14,7 +14,7 @@ from rnnsearch_tf.config import Config, load_config, option_fields
 
 OPTIONS = dict(option_fields())
 SECTIONS = {name.split(".")[0] for name in OPTIONS if "." in name}
-NO_OPTIONS = {"model.json", "model.npz", "model.export", "model.fit", "model.save", "training.py"}
+NO_OPTIONS = {"model.fit", "training.py"}
 """What looks like an option of a section and is none."""
 
 
@@ -50,7 +50,7 @@ def commands(document):
 
 def mistakes(document):
     for name, *words in commands(document):
-        if name in ("help", "trains") or not re.fullmatch(r"[a-z-]+", name):
+        if name == "help" or not re.fullmatch(r"[a-z-]+", name):
             continue
         if name not in COMMANDS:
             yield name

@@ -277,7 +277,7 @@ def test_the_paper_has_the_parameters_of_its_formulas():
         output = 2 * maxout * (n + m + 2 * n) + maxout * K_y
         return encoder + decoder + attention + output
 
-    assert formulas(30_000, 30_000, 620, 1000, 1000, 500) == 80_401_000  # groundhog.md
+    assert formulas(30_000, 30_000, 620, 1000, 1000, 500) == 80_401_000
     sizes = dict(embedding_size=6, hidden_size=10, alignment_size=9, maxout_size=5)
     config = load_config("paper", [f"model.{name}={size}" for name, size in sizes.items()])
     assert build_model(config, 70, 80).count_params() == formulas(70, 80, 6, 10, 9, 5)

@@ -16,13 +16,6 @@ MODULES = [
 ]
 
 
-def test_readme_shows_the_two_commands_and_make_has_them():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in ("demo", "test"):
-        assert f"make {target}" in README
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
-
-
 def test_files_named_in_the_tour_exist():
     tour = (ROOT / "docs" / "code-tour.md").read_text(encoding="utf-8")
     names = re.findall(r"`([\w/]+\.py)`", tour)

@@ -107,17 +107,6 @@ def test_kills_in_phases_and_between_files(tmp_path):
     assert_same(tmp_path / "whole", tmp_path / "between")
 
 
-FILES = [
-    "data.corpus=files",
-    *(
-        setting
-        for setting in SETTINGS
-        if "phrasebook" not in setting
-        and setting.partition("=")[0] not in ("training.evaluate_sentences", "training.average")
-    ),
-]
-"""SETTINGS for text files without a development text."""
-
 RNNSEARCH = ["model.alignment_size=5", "model.maxout_size=4", "model.output_rank=null"]
 
 
@@ -195,10 +184,9 @@ def test_sigterm_in_a_phase(tmp_path, stop, monkeypatch, capsys, phases):
     for phase in phases:
         owner, attribute, number, batches = PHASES[phase]
         resume = ["--resume"] if run.checkpoint.exists() else []
-        with monkeypatch.context():
-            stop(owner, attribute, number)
-            assert rnnsearch([*command, str(run), *resume]) == 130, phase
-            monkeypatch.undo()
+        stop(owner, attribute, number)
+        assert rnnsearch([*command, str(run), *resume]) == 130, phase
+        monkeypatch.undo()
         said = capsys.readouterr().err
         assert "rnnsearch: interrupted" in said and "Traceback" not in said
         if batches is not None:
