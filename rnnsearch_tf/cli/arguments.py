@@ -94,7 +94,7 @@ def add_pair(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="target sentences, as many lines")
 
 
-def input_batches(files: Sequence[str], size: int) -> Iterator[list[str]]:
+def input_batches(files: Sequence[str | int], size: int) -> Iterator[list[str]]:
     """Yield lists of 1 to `size` lines of the files, as soon as they arrive.
 
     Raises:

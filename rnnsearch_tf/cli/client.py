@@ -57,8 +57,9 @@ def run(arguments: Namespace) -> None:
     if arguments.tls_key and not arguments.tls_ca:
         raise UsageError("--tls-key: expected --tls-ca with it, got none")
     check_inputs(arguments.files, arguments.output)
-    # the reading thread may still wait when the command ends, and Python then waits for sys.stdin
-    files = ["/dev/stdin" if name == "-" else name for name in arguments.files]
+    # the reading thread may still wait when the command ends, and Python then waits for sys.stdin:
+    # the number of the open file is read in its place
+    files = [0 if name == "-" else name for name in arguments.files]
     texts = shared.input_batches(files, arguments.batch_size)
     import_tensorflow()
     from rnnsearch_tf.extras.server.client import Client, tls_credentials

@@ -18,7 +18,6 @@ from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.reading import check_inputs, read_lines
 from rnnsearch_tf.files.writing import open_output
-from rnnsearch_tf.runtime.progress import progress
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -43,8 +42,10 @@ def run(arguments: Namespace) -> None:
         )
     check_inputs(files[:1], *files[1:])
     with open_output(files[1] if arguments.phrase_table else None) as write:
-        for lines in progress(_rescored(arguments), doing="rescoring", unit="blocks"):
-            write(lines)
+        with shared.line_progress("rescoring", files[:1], *files[1:]) as bar:
+            for lines in _rescored(arguments):
+                write(lines)
+                bar.update(len(lines))
 
 
 def _rescored(arguments):

@@ -67,7 +67,7 @@ def run(arguments: Namespace) -> None:
     search |= {"beam_size": arguments.beam_size} if arguments.beam_size else {}
     search |= {"replace_unknown": True} if arguments.replace_unknown else {}
     with open_output(arguments.output) as write:
-        if sys.stdin.isatty() and arguments.files == ["-"]:
+        if arguments.files == ["-"] and sys.stdin.isatty():
             print(
                 f"loading {' and '.join(arguments.model)}; then type a sentence and press Enter;"
                 " Ctrl-D ends",

@@ -40,7 +40,7 @@ class DataConfig:
         0,
         "if no development files are named: approximate number of pairs to take out of the training"
         " text for development, out of its first file if files have weights; training sees none of"
-        " their sentences; 0: none",
+        " their sentences, unless as a variant of another; 0: none",
         unit="pairs",
         minimum=0,
     )

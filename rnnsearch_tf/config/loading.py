@@ -228,7 +228,7 @@ def _check_system(given: Sequence[Layer], layers: Sequence[Layer], default: str)
 def _changed(default: SectionT, layers: Sequence[Layer]) -> SectionT:
     """The dataclass `default` with the values of the layers, every name and value checked."""
     options = _options(typing.cast(type, type(default)))
-    sections = {name.partition(".")[0] for name in options if "." in name}
+    sections = dict.fromkeys(name.partition(".")[0] for name in options if "." in name)
     checked: dict[str, dict[str, Any]] = {}
     for name, (where, value) in _merged(layers).items():
         if name in options:

@@ -143,6 +143,7 @@ def fitting_options(
     _, subwords, of_a_word, embedding, hidden, batch, dropout = next(
         row for row in SIZES if count < row[0]
     )
+    evaluated = 200 if minutes < 10 else 1000
     every = max(100, 100 * round(minutes * UPDATES_A_MINUTE / 1000))
     sides = {
         side: {
@@ -155,7 +156,7 @@ def fitting_options(
     }
     return sides | {
         "data": {
-            "held_out": min(1000, max(20, count // 20), count // 2),
+            "held_out": min(evaluated, max(20, count // 20), count // 2),
             "maximum_length": min(200, max(50, 10 * math.ceil(of_a_word * longest / 10))),
             "batch_size": batch,
         },
@@ -173,7 +174,7 @@ def fitting_options(
             "maximum_updates": None,
             "maximum_minutes": minutes,
             "evaluate_every": min(every, 2000),
-            "evaluate_sentences": 200 if minutes < 10 else 1000,
+            "evaluate_sentences": evaluated,
         },
     }
 

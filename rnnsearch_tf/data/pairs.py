@@ -133,8 +133,8 @@ class Pairs:
 
     def where(self, accepts: Callable[[Pair], bool]) -> Pairs:
         """The pairs that a function accepts, as other Pairs of the same text."""
-        pairs = copy.copy(self)
-        pairs._accepts = accepts
+        pairs, before = copy.copy(self), self._accepts
+        pairs._accepts = lambda pair: before(pair) and accepts(pair)
         return pairs
 
     def _read(
@@ -180,7 +180,7 @@ def held_out(pairs: Pairs, size: int) -> tuple[Pairs, Pairs]:
     """
     first = pairs
     if len({*pairs.weights}) > 1:
-        first = Pairs(*pairs.files[0])
+        first = Pairs(*pairs.files[0]).where(pairs._accepts)
     limit = 2.0**32
     candidates: list[tuple[int, str, str]] = []
     count = 0

@@ -35,7 +35,7 @@ def write_columns(table: AnyPath, columns: Sequence[str], folder: AnyPath) -> li
     commas = str(table).removesuffix(".gz").endswith(".csv")
     separator = "commas" if commas else "tabs"
     rows = csv.reader(
-        (f"{line}\n" for line in read_lines(table)),
+        (line.replace("\r", " ") + "\n" for line in read_lines(table)),
         delimiter="," if commas else "\t",
         quoting=csv.QUOTE_MINIMAL if commas else csv.QUOTE_NONE,
         strict=True,
@@ -62,7 +62,7 @@ def write_columns(table: AnyPath, columns: Sequence[str], folder: AnyPath) -> li
                             " two files with --source and --target"
                         )
                     for file, place in zip((sources, targets), places):
-                        file.write(re.sub("[\r\n]+", " ", row[place]).encode() + b"\n")
+                        file.write(re.sub("\n+", " ", row[place]).encode() + b"\n")
     except csv.Error as error:
         raise UserError(
             f"{table}:{rows.line_num}: expected values separated by"

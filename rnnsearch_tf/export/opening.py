@@ -67,8 +67,10 @@ class ExportedTranslator(Translator):
         self.profile = read_profile(folder)
         about = read_about(folder)
         source, target = (
-            TextConfig(language=about[side], tokenization=tokenization)
-            for side, tokenization in zip(("source", "target"), about["tokenization"])
+            TextConfig(language=about[side], tokenization=tokenization, lowercase=lowercase)
+            for side, tokenization, lowercase in zip(
+                ("source", "target"), about["tokenization"], about["lowercase"]
+            )
         )
         self.config = Config(source=source, target=target, search=self.profile.search)
         self.has_attention = about["attention"]

@@ -96,11 +96,10 @@ def export_model(
 def load_for_export(
     runs: Paths, profile: AnyPath | None, overrides: Sequence[str]
 ) -> tuple[list[Run], Profile, Translator]:
-    """(run folders, at least one; profile; Translator with its precision and search)."""
+    """(run folders, at least one; profile; Translator with its precision)."""
     folders = [Run.open(path) for path in paths_of(runs)]
     options = load_profile(load_config(folders[0].config).search, profile, overrides)
     translator = Translator.load(folders, [f"training.precision={options.precision}"])
-    translator.config = dataclasses.replace(translator.config, search=options.search)
     translator.require_translations("export")
     if options.search.replace_unknown:
         translator.require_attention("search.replace_unknown")
@@ -115,6 +114,7 @@ def about_model(translator: Translator, run: Run) -> dict[str, Any]:
         "source": sides[0].language,
         "target": sides[1].language,
         "tokenization": [side.tokenization for side in sides],
+        "lowercase": [side.lowercase for side in sides],
         "attention": translator.has_attention,
         "examples": [line for line in examples if line.strip()][:MOST_EXAMPLES],
     }

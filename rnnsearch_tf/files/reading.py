@@ -47,8 +47,12 @@ def read_lines(name: AnyPath) -> Iterator[str]:
     return itertools.chain.from_iterable(read_batches(name, LINES_AT_ONCE))
 
 
-def read_batches(name: AnyPath, size: int) -> Iterator[list[str]]:
-    """Yield lists of 1 to `size` lines, as soon as they arrive; otherwise as :func:`read_lines`."""
+def read_batches(name: AnyPath | int, size: int) -> Iterator[list[str]]:
+    """Yield lists of 1 to `size` lines, as soon as they arrive; otherwise as :func:`read_lines`.
+    The name may also be the number of an open file. Lines that arrive together with one that is
+    not UTF-8 are lost.
+    """
+    where = "standard input" if name in ("-", 0) else name
     number = 1  # of the next line
     rest: list[bytes] = []  # pieces of it
     try:
@@ -62,17 +66,17 @@ def read_batches(name: AnyPath, size: int) -> Iterator[list[str]]:
                 rest = [others[-1]]
                 for start in range(0, len(lines), size):
                     yield [
-                        _decoded(line, name, number + index)
+                        _decoded(line, where, number + index)
                         for index, line in enumerate(lines[start : start + size], start)
                     ]
                 number += len(lines)
             if any(rest):
-                yield [_decoded(b"".join(rest), name, number)]
+                yield [_decoded(b"".join(rest), where, number)]
     except FileNotFoundError:
         raise _missing(name) from None
     except (EOFError, zlib.error, OSError) as error:
         raise UserError(
-            f"{name}:{number}: expected a text that can be read, got:"
+            f"{where}:{number}: expected a text that can be read, got:"
             f" {getattr(error, 'strerror', None) or error}; check the file, or copy it again"
         ) from None
 
@@ -103,24 +107,25 @@ def batches(items: Iterable[Item], size: int = LINES_AT_ONCE) -> Iterator[list[I
         yield batch
 
 
-def check_inputs(names: Iterable[AnyPath], output: AnyPath | None = None) -> None:
+def check_inputs(names: Iterable[AnyPath | int], output: AnyPath | None = None) -> None:
     """Raise UserError if a file is missing, or is also the output; called before long work."""
     for name in names:
-        if name != "-" and not os.path.exists(name):
+        file = 0 if name == "-" else name
+        if not os.path.exists(file):
             raise _missing(name)
-        if output and name != "-" and os.path.exists(output) and os.path.samefile(name, output):
+        if output and os.path.isfile(output) and os.path.samefile(file, output):
             raise UserError(
                 f"{output}: expected another file for the results than for the text, got the same;"
                 " write elsewhere"
             )
 
 
-def _missing(name: AnyPath) -> UserError:
+def _missing(name: AnyPath | int) -> UserError:
     return UserError(f"{name}: expected a text file, found none; check the path")
 
 
 @contextlib.contextmanager
-def _opened(name: AnyPath) -> Iterator[Any]:
+def _opened(name: AnyPath | int) -> Iterator[Any]:
     """The binary stream of a text."""
     file: Any = contextlib.nullcontext(sys.stdin.buffer) if name == "-" else open(name, "rb")
     with file as stream:
@@ -130,11 +135,10 @@ def _opened(name: AnyPath) -> Iterator[Any]:
             yield gzip.open(stream) if start == b"\x1f\x8b" else stream
 
 
-def _decoded(line: bytes, name: AnyPath, number: int) -> str:
+def _decoded(line: bytes, where: AnyPath | int, number: int) -> str:
     try:
         text = line.removesuffix(b"\r").decode("utf-8")
     except UnicodeDecodeError as error:
-        where = "standard input" if name == "-" else name
         raise UserError(
             f"{where}:{number}: expected UTF-8, got byte 0x{line[error.start]:02x} at column"
             f" {error.start + 1}; correct the line, or, if the whole file has another encoding E,"

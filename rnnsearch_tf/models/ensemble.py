@@ -35,7 +35,6 @@ class Ensemble:
         self.models = list(models)
         self.has_attention = any(model.has_attention for model in self.models)
         self.reads_source = any(model.reads_source for model in self.models)
-        self.target_vocabulary_size = self.models[0].target_vocabulary_size
 
     @property
     def trainable_variables(self) -> list[keras.Variable]:

@@ -51,7 +51,7 @@ def score_targets(
             [model.logits(values) for model, values in zip(models, at_position)]
         )
         chosen = tf.gather(log_probabilities, ids, batch_dims=1)
-        return tf.minimum(tf.cast(chosen, tf.float32), 0.0)
+        return tf.minimum(chosen, 0.0)
 
     by_position = [tf.transpose(values, [1, 0, 2]) for values in features]
     log_probabilities = tf.map_fn(
@@ -60,7 +60,7 @@ def score_targets(
         fn_output_signature=tf.TensorSpec([None], tf.float32),
     )
     real = target_ids != PAD_ID  # [B, I]
-    alignment = tf.cast(mean_alignment(models, alignments), tf.float32)
+    alignment = mean_alignment(models, alignments)
     return TargetScores(
         tf.where(real, tf.transpose(log_probabilities), 0.0),
         tf.where(real[..., tf.newaxis], alignment, 0.0),
@@ -68,8 +68,10 @@ def score_targets(
 
 
 def mean_log_probabilities(logits: Sequence[tf.Tensor]) -> tf.Tensor:
-    """Logarithm of the mean of the models' probabilities: logits [..., V] of each → [..., V]."""
-    each = [tf.nn.log_softmax(values) for values in logits]
+    """Logarithm of the mean of the models' probabilities: logits [..., V] of each → float32
+    [..., V].
+    """
+    each = [tf.nn.log_softmax(tf.cast(values, tf.float32)) for values in logits]
     mean = tf.reduce_logsumexp(tf.stack(each), axis=0) - math.log(len(each))
     return mean if len(each) > 1 else each[0]
 
@@ -77,7 +79,7 @@ def mean_log_probabilities(logits: Sequence[tf.Tensor]) -> tf.Tensor:
 def mean_alignment(
     models: Sequence[TranslationModel], alignments: Sequence[tf.Tensor]
 ) -> tf.Tensor:
-    """Mean over the models that have attention; zeros if none has."""
+    """Mean over the models that have attention, float32; zeros if none has."""
     attending = [x for model, x in zip(models, alignments) if model.has_attention]
     attending = attending or list(alignments[:1])
-    return tf.add_n(attending) / len(attending)
+    return tf.add_n([tf.cast(x, tf.float32) for x in attending]) / len(attending)

@@ -228,8 +228,8 @@ class TranslationModel(BuiltModel):
                 f"{type(self).__name__}.compile: expected loss=TranslationLoss(...), got"
                 f" {self.loss!r}; use rnnsearch_tf.models.TranslationLoss(reduction='sum')"
             )
-        inputs, _, weights = keras.utils.unpack_x_y_sample_weight(data)
-        return *ids_of(inputs), weights
+        inputs, target_ids, weights = keras.utils.unpack_x_y_sample_weight(data)
+        return *ids_of(inputs if target_ids is None else (inputs, target_ids)), weights
 
     def token_losses(
         self, inputs: Batch, label_smoothing: float = 0.0, training: bool = False

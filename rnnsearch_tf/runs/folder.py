@@ -6,7 +6,7 @@
     RUN/vocabulary.source.txt    one token a line, line number = id
     RUN/vocabulary.target.txt
     RUN/source.spm.model         the SentencePiece model of a side with subwords
-    RUN/ids/                     the training text as ids
+    RUN/ids/                     the training text as ids; with data.cache, a link to them
     RUN/development.jsonl        the sentences that evaluations use
     RUN/best/                    the weights with the best score on the development set; of a model
                                  that comes with the package, in eight bits
@@ -136,6 +136,8 @@ class Run:
             path.unlink()
         for path in (self.development, self.metrics):
             path.unlink(missing_ok=True)
+        if self.ids.is_symlink():
+            self.ids.unlink()
         shutil.rmtree(self.ids, ignore_errors=True)
 
     def __fspath__(self) -> str:
@@ -217,10 +219,10 @@ CHECKSUM = "sha256"
 
 
 def _digest(model: keras.Model) -> str:
-    """The SHA-256 of a model's weights, in hexadecimal."""
+    """The SHA-256 of a model's weights as float32, in hexadecimal: of every precision the same."""
     digest = hashlib.sha256()
     for variable in model.weights:
-        digest.update(variable.numpy().tobytes())
+        digest.update(variable.numpy().astype("float32", copy=False).tobytes())
     return digest.hexdigest()
 
 

@@ -79,7 +79,7 @@ def train(
             share of every batch; the batches are those of a single replica.
         pairs: the training text; ``config`` must then name none. Pairs, or an iterable of
             (source, target) strings. RUN keeps its ids, so that ``resume`` needs no pairs.
-        development: the development text, likewise.
+        development: the development text, likewise; ``data.held_out`` then is not used.
         callbacks: further Keras callbacks. They see the training's metrics, but no development
             scores. ``training.schedule`` sets the learning rate.
 

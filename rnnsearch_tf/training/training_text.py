@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -31,7 +30,7 @@ def open_text(config: Config, pairs: Any, development: Any) -> tuple[Pairs, Pair
         UsageError: pairs are given for a text that the configuration names.
     """
     data = config.data
-    names = ["train_source", "train_target"] if pairs is not None else []
+    names = ["train_source", "train_target", "train_weights"] if pairs is not None else []
     names += ["development_source", "development_target"] if development is not None else []
     named = [f"data.{name}" for name in names if getattr(data, name)]
     if development is not None and pairs is None and data.held_out:
@@ -55,7 +54,9 @@ def open_text(config: Config, pairs: Any, development: Any) -> tuple[Pairs, Pair
 def write_development(run: Run, development: Pairs | None, sentences: int) -> None:
     """Write the first development sentences into a RUN: those that evaluations use."""
     if development is not None:
-        pairs = itertools.islice(development, sentences)
+        pairs = [*development][
+            :sentences
+        ]  # all are read, so that files of unequal length are found
         lines = (f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in pairs)
         write_file(run.development, "".join(lines))
 
@@ -71,14 +72,19 @@ def read_development(run: Run) -> Sides | None:
 def training_ids(
     run: Run, config: Config, texts: tuple[Text, Text], training: Pairs | None = None
 ) -> Ids:
-    """The ids of a training, in its RUN or in data.cache; they are written if they are not there.
+    """The ids of a training in its RUN, or in data.cache with a link in RUN; they are written if
+    they are not there.
 
     Args:
         training: the pairs; None: those of the configuration.
     """
     data = config.data
-    cached = data.cache and data.corpus == "files" and training_files(data)
-    folder = cached_folder(config, texts) if cached else run.ids
+    folder = run.ids
+    if not folder.exists():
+        folder.unlink(missing_ok=True)  # a link to a folder that is gone
+        if data.cache and data.corpus == "files" and training_files(data):
+            folder = cached_folder(config, texts)
+            run.ids.symlink_to(folder.absolute())
     if folder.exists():
         return open_ids(folder)
     if training is None:

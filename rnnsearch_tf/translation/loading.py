@@ -28,7 +28,8 @@ def load_runs(
     Arguments and errors are those of ``Translator.load``.
 
     Returns:
-        (model or Ensemble, source Text, target Text, Config of the first run).
+        (model or Ensemble, source Text, target Text, Config of the first run; for an ensemble, with
+        the section model of the first member with attention).
     """
     runs = paths_of(runs)
     loaded = [load_run(run, overrides) for run in runs]
@@ -37,7 +38,10 @@ def load_runs(
     models, sources, targets, configs = zip(*loaded)
     for side, texts in (("source", sources), ("target", targets)):
         _check_texts(side, runs, texts)
-    return Ensemble(models), sources[0], targets[0], configs[0]
+    attending = [config for model, config in zip(models, configs) if model.has_attention]
+    # so that search may have the options of a model with attention
+    config = dataclasses.replace(configs[0], model=[*attending, configs[0]][0].model)
+    return Ensemble(models), sources[0], targets[0], config
 
 
 def paths_of(runs: Paths) -> list[str | os.PathLike[str]]:

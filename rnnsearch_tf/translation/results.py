@@ -145,18 +145,17 @@ def distinct(samples: Sequence[Sample]) -> list[tuple[str, float, int]]:
     return sorted(rows, key=lambda row: -row[1])
 
 
-def translation_of(row: Answer, nbest: int, number: int) -> Translation:
+def translation_of(row: Answer, nbest: int) -> Translation:
     """The Translation with at most `nbest` hypotheses in a row of the answer of ``nbest``.
 
     Raises:
-        UserError: there is none, since the probabilities are not finite; it has the number of the
-            sentence.
+        UserError: there is none, since the probabilities are not finite.
     """
     source = split_tokens(row["source_tokens"])
     found = [_hypothesis(row, n, len(source)) for n in range(nbest) if row["length"][n]]
     if not found:
         raise UserError(
-            f"sentence {number} ({' '.join(source)[:60]!r}): expected finite probabilities,"
+            f"sentence {' '.join(source)[:60]!r}: expected finite probabilities,"
             " got none; the model's weights contain NaN or Inf"
         )
     return Translation(**vars(found[0]), source_tokens=source, nbest=found)

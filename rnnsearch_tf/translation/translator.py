@@ -130,7 +130,7 @@ class Translator:
         config = self.search_config(**search)
         check_nbest(nbest, config)
         rows = self._rows("nbest", config, nbest, text=texts)
-        return [translation_of(row, nbest, number) for number, row in enumerate(rows, start=1)]
+        return [translation_of(row, nbest) for row in rows]
 
     def score_targets(
         self, sources: Iterable[Line], targets: Iterable[Line], tokenized: bool = False

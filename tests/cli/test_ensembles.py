@@ -1,6 +1,7 @@
 """Several --model: the ensemble of Translator.load in the commands, against its members."""
 
 import pytest
+from rnnsearch_tf.translation import Translator
 from tiny_run import write_run
 
 SOURCE = ["The door is white.", "Where is the white cat?"]
@@ -23,6 +24,18 @@ def test_commands_take_ensembles(rnnsearch, run_folder, other_run, files):
     assert len(rnnsearch("align", *models, *files)[0]) == 2
     samples, _ = rnnsearch("sample", *models, "-n", 5, files[0])
     assert sum(int(line.split("\t")[2]) for line in samples) == 10
+
+
+def test_the_order_of_members_of_other_systems_and_precisions(run_folder, tmp_path):
+    settings = ["model.system=rnnencdec", "model.alignment_size=1000"]  # none
+    other = write_run(tmp_path / "other", [*settings, "training.precision=float64"])
+    found = []
+    for runs in ([run_folder, other], [other, run_folder]):
+        translator = Translator.load(runs)
+        texts = [each.text for each in translator.translate(SOURCE, replace_unknown=True)]
+        found.append((texts, translator.score(SOURCE, TARGET)))
+    assert found[0][0] == found[1][0]
+    assert found[0][1] == pytest.approx(found[1][1], rel=1e-5)
 
 
 @pytest.mark.parametrize("side", ["source", "target"])

@@ -168,6 +168,12 @@ def test_the_first_of_files_with_weights_gives_it_and_all_keep_out_of_it(write):
         assert not {pair[side] for pair in training} & {pair[side] for pair in kept}
 
 
+def test_pairs_may_be_chosen_twice():
+    some = Pairs((str(k), f"x{k}") for k in range(1000)).where(lambda pair: int(pair[0]) < 500)
+    for part in (some.where(lambda pair: int(pair[0]) > 400), *held_out(some, 50)):
+        assert max(int(source) for source, _ in part) < 500
+
+
 @pytest.mark.parametrize("size, pairs, hint", [(10**6, 40, "lower"), (1, 0, "higher")])
 def test_a_part_without_a_pair_is_said(size, pairs, hint):
     """A sentence that stands 40 times goes to one part whole, so one pair may be none."""

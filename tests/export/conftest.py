@@ -22,9 +22,11 @@ def once(tmp_path_factory, name, make):
 
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory):
-    """Path of a run with random weights. About half of the words it writes are unknown ones."""
+    """Path of a run with random weights. Some of the words it writes are unknown ones."""
     return once(
-        tmp_path_factory, "exported_run", lambda folder: write_run(folder, unknown_words=6.0)
+        tmp_path_factory,
+        "exported_run",
+        lambda folder: write_run(folder, ["target.lowercase=true"], unknown_words=8.0),
     )
 
 

@@ -69,7 +69,7 @@ def test_an_export_has_the_results_of_its_model(translator, opened):
     assert opened.score(TEXTS, TEXTS[::-1]) == pytest.approx(translator.score(TEXTS, TEXTS[::-1]))
     assert opened.sample(TEXTS, 2)[0] == translator.sample(TEXTS, 2)[0]
     assert opened.has_pieces == translator.has_pieces
-    assert opened.config.source.language == translator.config.source.language
+    assert opened.config.target == translator.config.target
 
 
 def test_what_an_export_lacks_is_said(opened, tmp_path, monkeypatch):

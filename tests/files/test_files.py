@@ -5,6 +5,8 @@ import errno
 import gzip
 import io
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -67,6 +69,17 @@ def test_what_has_arrived_on_a_pipe_is_handed_on(monkeypatch):
         ending.cancel()
         os.close(writing)
         assert list(batches) == [["x"] * 3]
+
+
+def test_results_never_replace_the_text_that_is_read(tmp_path):
+    path = write(tmp_path / "a", b"one\n")
+    program = "import sys; from rnnsearch_tf.files.reading import *; check_inputs([sys.argv[1]], sys.argv[2])"
+    for name in (path, "-"):
+        with open(path, "rb") as stdin:
+            done = subprocess.run(
+                [sys.executable, "-c", program, name, path], stdin=stdin, capture_output=True
+            )
+        assert done.returncode == 1 and b"expected another file for the results" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,9 @@ def test_ids_as_a_pair_or_by_name_and_of_any_integer_type():
         model = compiled(tiny_model("float32"), run_eagerly=True)
         found.append((model.train_on_batch(given), model.test_on_batch(given)))
     assert found[0] == found[1] == found[2]
+    model = compiled(tiny_model("float32"), run_eagerly=True)
+    model.fit(tf.data.Dataset.from_tensors(tuple(arrays(np.uint8).values())), verbose=0)
+    assert model.test_on_batch(batch()) == found[0][1]
 
 
 def test_stock_arguments_and_callbacks_of_fit(tmp_path):

@@ -42,6 +42,12 @@ def test_a_changed_number_in_the_weights_is_found(tmp_path):
         Translator.load(run)
 
 
+def test_weights_are_whole_in_every_precision(tmp_path):
+    run = write_run(tmp_path / "run")
+    precise = Translator.load(run, ["training.precision=float64"])
+    assert precise.model.trainable_variables[0].dtype == "float64"
+
+
 def test_the_weights_of_a_model_with_frozen_parts_are_its_own(tmp_path):
     translator = Translator.load(write_run(tmp_path / "run"))
     translator.model.encoder.trainable = False

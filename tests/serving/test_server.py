@@ -111,7 +111,13 @@ def test_the_page_and_which_model_it_asks(server):
         "name": "toy",
         "about": {},
     }
-    assert ask(server.rest_api_port, "GET", "/../server.py")[0] == 404
+    for method, path, expected in (
+        ("GET", "/../server.py", 404),
+        ("GET", "/v1/models/toy/versions/abc", 404),
+        ("POST", "/v1/models/toy:classify", 405),
+    ):
+        status, _, body = ask(server.rest_api_port, method, path)
+        assert (status, list(json.loads(body))) == (expected, ["error"])
 
 
 def test_the_command_answers_what_it_has_accepted_when_it_is_told_to_end(toy_base):

@@ -8,13 +8,10 @@ import pytest
 from test_driver import LANGUAGE_MODEL, TINY, config, language_model, records
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.phrasebook import phrasebook
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.text.pipeline import build_texts
 from rnnsearch_tf.training.fit import train
-from rnnsearch_tf.training.training_text import training_ids
 from rnnsearch_tf.translation.loading import load_run
 
 TRAIN = list(zip(*phrasebook(300, "train")))
@@ -72,6 +69,18 @@ def test_text_twice_and_bad_pairs_are_refused(tmp_path):
         train(named, tmp_path / "a", pairs=TRAIN)
     with pytest.raises(UsageError, match="got data.corpus=phrasebook; leave one"):
         train(config(), tmp_path / "a", pairs=TRAIN)
+    weighted = load_config(overrides=[*FILES, "data.train_weights=[1, 0.5]"])
+    with pytest.raises(UsageError, match="got data.train_weights; leave"):
+        train(weighted, tmp_path / "b", pairs=TRAIN)
+    for side, lines in zip(("source", "target"), zip(*DEVELOPMENT)):
+        (tmp_path / side).write_text("".join(f"{line}\n" for line in lines[side == "target" :]))
+    unequal = [f"data.development_{side}={tmp_path / side}" for side in ("source", "target")]
+    with pytest.raises(UserError, match="expected as many lines as in"):
+        train(
+            load_config(overrides=[*FILES, *unequal, "training.evaluate_sentences=2"]),
+            tmp_path / "d",
+            pairs=TRAIN,
+        )
     with pytest.raises(UsageError, match="expected .source, target., two strings"):
         train(plain, tmp_path / "c", pairs=["a cat", "un chat"], development=DEVELOPMENT)
 
@@ -85,13 +94,11 @@ def test_a_resumed_training_reads_no_text_and_trainings_share_their_ids(tmp_path
         limit = f"training.maximum_updates={updates}"
         return load_config(overrides=[*FILES, *text, "data.held_out=20", limit, *more])
 
-    cached = settings(1, f"data.cache={tmp_path / 'cache'}")
-    texts = tuple(build_texts(cached, open_corpus(cached)))
-    for name in ("one", "other"):
-        training_ids(Run(tmp_path / name), cached, texts)
-        assert len(list((tmp_path / "cache").iterdir())) == 1
-        assert not Run(tmp_path / name).ids.exists()
-    train(settings(1), tmp_path / "own")
+    cache = f"data.cache={tmp_path / 'cache'}"
+    for name, more in (("own", []), ("one", [cache]), ("other", [cache])):
+        train(settings(1, *more), tmp_path / name)
+    assert len(list((tmp_path / "cache").iterdir())) == 1
     for side in ("source", "target"):
         (tmp_path / side).unlink()
-    assert train(settings(2), tmp_path / "own", resume=True)["batches"] == 2
+    for name, more in (("own", []), ("one", [cache])):
+        assert train(settings(2, *more), tmp_path / name, resume=True)["batches"] == 2

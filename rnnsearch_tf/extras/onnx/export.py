@@ -99,7 +99,7 @@ def export_onnx(
 
 def settings(runs: Sequence[Run], translator: Translator, options: Profile) -> dict[str, Any]:
     """What a runtime needs beside the graph, as values of JSON."""
-    search = dataclasses.asdict(translator.config.search)
+    search = dataclasses.asdict(options.search)
     return {
         "format": SETTINGS_FORMAT,
         "name": runs[0].path.resolve().name,
@@ -124,7 +124,7 @@ def text_settings(text: Text) -> dict[str, Any]:
 def _write(
     file: pathlib.Path, translator: Translator, options: Profile, settings: dict[str, Any]
 ) -> None:
-    model = search_onnx(translator.model, translator.config.search, options.nbest)
+    model = search_onnx(translator.model, options.search, options.nbest)
     if options.weights == "int8":
         quantize_weights(model)
     entry = model.metadata_props.add()
@@ -143,7 +143,7 @@ def _checked(file: pathlib.Path, translator: Translator, options: Profile) -> in
     got = answers(file, requests)
     if options.weights != "float32":
         return 0
-    graph = search_graph(translator.model, translator.config.search, options.nbest)
+    graph = search_graph(translator.model, options.search, options.nbest)
     expected = [
         {name: np.asarray(value) for name, value in graph(batch)._asdict().items()}
         for batch in requests

@@ -18,6 +18,7 @@ import grpc
 from google.protobuf import json_format
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
@@ -96,6 +97,7 @@ def application(model: Servable, hosts: list[str]) -> Starlette:
         routes=[*routes, Mount("/", StaticFiles(directory=PAGE, html=True))],
         exception_handlers={
             ServingError: refused,
+            HTTPException: lambda _, error: _body({"error": error.detail}, error.status_code),
             ClientDisconnect: lambda *_: Response(status_code=499),  # nobody reads it
         },
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts)],
