@@ -73,7 +73,8 @@ def test_what_has_arrived_on_a_pipe_is_handed_on(monkeypatch):
 
 def test_results_never_replace_the_text_that_is_read(tmp_path):
     path = write(tmp_path / "a", b"one\n")
-    program = "import sys; from rnnsearch_tf.files.reading import *; check_inputs([sys.argv[1]], sys.argv[2])"
+    program = "import sys; from rnnsearch_tf.files.reading import check_inputs as check\n"
+    program += "check([sys.argv[1]], sys.argv[2])"
     for name in (path, "-"):
         with open(path, "rb") as stdin:
             done = subprocess.run(
