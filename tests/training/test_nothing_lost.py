@@ -108,6 +108,13 @@ def test_kills_in_phases_and_between_files(tmp_path):
 
 
 RNNSEARCH = ["model.alignment_size=5", "model.maxout_size=4", "model.output_rank=null"]
+RNNSEARCH += ["model.hidden_dropout=0.2", "model.readout_dropout=0.2"]
+
+
+def test_a_kill_of_a_model_that_translates(tmp_path):
+    """With dropout of states, a decoder, and evaluations by BLEU."""
+    trained(tmp_path, "whole", "killed=save:5", "--", *RNNSEARCH)
+    assert_same(tmp_path / "whole", tmp_path / "killed")
 
 
 @pytest.mark.slow
