@@ -3,10 +3,9 @@
 Each line of input, also an empty one, gives exactly one line of output, as soon as it arrives. RUN
 may also be an export, DIR/N, or DIR for its highest version; the search of an export is fixed.
 
-Scores are natural logarithms; higher is better. log_probability, of the whole translation with its
-end symbol, is not length-normalized; of an empty line it is 0. Hypotheses are ranked by score =
-log_probability / length^A, A = search.length_penalty, the end symbol counted. finished is false if
-the length limit cut it.
+Scores are natural logarithms; higher is better. log_probability, of all tokens and the end symbol,
+is not length-normalized; an empty line has 0. Hypotheses are ranked by score = log_probability /
+length^A, A = search.length_penalty, the end symbol counted. finished is false if it was cut.
 
 Links are Pharaoh links, source-target, of words from 0; every target word is linked to the source
 word with the highest attention. In JSON, alignment is the attention matrix: a row for each target
