@@ -73,13 +73,11 @@ class Encoder(PaperLayer):
             self.backward.build(embeddings_shape[-1])
 
     def call(self, embeddings: tf.Tensor, mask: tf.Tensor | None = None) -> tf.Tensor:
-        zeros = tf.zeros([tf.shape(embeddings)[0], self.hidden_size], embeddings.dtype)
         mask = None if mask is None else tf.cast(mask, tf.bool)
-        start = self.forward.initial_state(zeros)
-        forward, _ = self.forward.read(embeddings, start, mask)
+        forward, _ = self.forward.read(embeddings, mask=mask)
         if self.backward is None:
             return forward
-        backward, _ = self.backward.read(embeddings, start, mask, backward=True)
+        backward, _ = self.backward.read(embeddings, mask=mask, backward=True)
         return tf.concat([forward, backward], axis=-1)
 
     def letters(self) -> dict[str, keras.Variable]:

@@ -61,11 +61,6 @@ class RecurrentStack(PaperLayer):
             below = [] if k == 0 else [self.hidden_size]
             unit.build([input_size, *below] if k == 0 or self.skips else below)
 
-    def zero_state(self, batch_size: tf.Tensor) -> LayerStates:
-        """The state before the first word: a tuple of dictionaries of zeros [B, n]."""
-        zeros = tf.zeros([batch_size, self.hidden_size], self.variable_dtype)
-        return tuple(unit.initial_state(zeros) for unit in self.units)
-
     def dropout_factors(self, values: tf.Tensor, training: bool) -> tf.Tensor:
         """Dropout factors [B, T, layers, n] of what leaves each layer, for all positions of values
         [B, T, d], to be drawn before a scan.
@@ -76,7 +71,7 @@ class RecurrentStack(PaperLayer):
     def call(
         self,
         values: tf.Tensor,
-        state: LayerStates,
+        state: LayerStates | None = None,
         mask: tf.Tensor | None = None,
         training: bool = False,
     ) -> tuple[tf.Tensor, LayerStates]:
@@ -84,7 +79,7 @@ class RecurrentStack(PaperLayer):
 
         Args:
             values: float [B, T, d].
-            state: state before the first position, such as :meth:`zero_state`.
+            state: state before the first position, a tuple of dictionaries of [B, n]; None: zero.
             mask: bool [B, T], True at real positions; elsewhere the states do not change. None: all
                 positions are real.
             training: whether dropout is active.
@@ -95,7 +90,7 @@ class RecurrentStack(PaperLayer):
         outputs: list[tf.Tensor] = []
         last = []
         below = None
-        for unit, before in zip(self.units, state):
+        for unit, before in zip(self.units, state or [None] * len(self.units)):
             states, after = unit.read(self._layer_input(values, below), before, mask)
             outputs.append(states)
             last.append(after)

@@ -166,28 +166,33 @@ class RecurrentUnit(PaperLayer):
     def read(
         self,
         values: tf.Tensor,
-        state: State,
+        state: State | None = None,
         mask: tf.Tensor | None = None,
         backward: bool = False,
+        context_term: tf.Tensor | float = 0.0,
     ) -> tuple[tf.Tensor, State]:
         """:meth:`advance` at every position of a sentence.
 
         Args:
             values: float [B, T, m].
-            state: state before the first position that is read, from :meth:`initial_state`.
+            state: state before the first position that is read; None: zero.
             mask: bool [B, T], True at real positions; elsewhere the state does not change. None:
                 all positions are real.
             backward: read from the last position to the first.
+            context_term: float [B, 3n or 4n], of one context for all positions.
 
         Returns:
             (h [B, T, n] in the order of ``values``, state after the position read last).
         """
+        if state is None:
+            zeros = tf.zeros([tf.shape(values)[0], self.hidden_size], values.dtype)
+            state = self.initial_state(zeros)
         inputs = self.inputs(values)
         real = tf.ones_like(values[..., 0], tf.bool) if mask is None else mask
 
         def step(now: tuple[tf.Tensor, tf.Tensor], before: State) -> tuple[tf.Tensor, State]:
             inputs, real = now
-            after = self.advance(inputs, before)
+            after = self.advance(inputs, before, context_term)
             if mask is not None:
                 after = {name: tf.where(real, after[name], before[name]) for name in before}
             return after["state"], after

@@ -18,7 +18,6 @@ from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers.base import PaperLayer, State, letters_of
 from rnnsearch_tf.layers.output import DeepOutput
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
-from rnnsearch_tf.layers.scan import scan
 from rnnsearch_tf.models.translation_model import TranslationModel, no_alignment
 from rnnsearch_tf.runtime.backend import keras
 
@@ -99,13 +98,7 @@ class EncoderDecoder(TranslationModel):
         """(what G_l is multiplied with, float [B, I, rank] or [B, I, l]; zeros)."""
         state, summary = self.start(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
-
-        def step(inputs: tf.Tensor, state: State) -> tuple[tf.Tensor, State]:
-            state = self.decoder.advance(inputs, state, summary.context_term)
-            return state["state"], state
-
-        inputs = self.decoder.inputs(words)
-        states, _ = scan(step, inputs, state, state["state"], self.decoder.weights)
+        states, _ = self.decoder.read(words, state, context_term=summary.context_term)
         states = self.drop_hidden(states, training=training)
         output_term = summary.output_term[:, tf.newaxis]
         features = self.output_layer.features(states, words, output_term, training)
@@ -136,8 +129,7 @@ class EncoderDecoder(TranslationModel):
         return self._context(self.source_embedding(source_ids), source_ids != PAD_ID)
 
     def _context(self, words: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-        zeros = tf.zeros([tf.shape(words)[0], self.config.hidden_size], words.dtype)
-        _, last = self.encoder.read(words, self.encoder.initial_state(zeros), mask)
+        _, last = self.encoder.read(words, mask=mask)
         return self.summary_matrices.context(last["state"])
 
     def letters(self) -> dict[str, keras.Variable]:

@@ -95,8 +95,7 @@ class LayeredModel(TranslationModel):
         if self.config.reverse_source:
             source_ids = reverse_words(source_ids, source_ids != PAD_ID)
         words, mask = self.source_words(source_ids, training)
-        start = self.encoder.zero_state(tf.shape(words)[0])
-        return *self.encoder(words, start, mask, training=training), mask
+        return *self.encoder(words, None, mask, training=training), mask
 
     def letters(self) -> dict[str, keras.Variable]:
         """Weights of layer 1 of the encoder are ``encoder.1.W`` and so on."""
