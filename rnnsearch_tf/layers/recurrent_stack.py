@@ -85,7 +85,8 @@ class RecurrentStack(PaperLayer):
             training: whether dropout is active.
 
         Returns:
-            (:meth:`output` at every position [B, T, …], state after the last).
+            (output at every position [B, T, …], state after the last). The output is the top
+            layer [..., n]; with skip connections all layers side by side [..., layers · n].
         """
         outputs: list[tf.Tensor] = []
         last = []
@@ -99,8 +100,8 @@ class RecurrentStack(PaperLayer):
 
     def advance(
         self, values: tf.Tensor, state: LayerStates, factors: tf.Tensor | None = None
-    ) -> LayerStates:
-        """One position.
+    ) -> tuple[tf.Tensor, LayerStates]:
+        """:meth:`call` at one position.
 
         Args:
             values: float [..., d].
@@ -109,7 +110,7 @@ class RecurrentStack(PaperLayer):
                 :meth:`dropout_factors`; None: no dropout.
 
         Returns:
-            The next state.
+            (output, the next state).
         """
         states: list[State] = []
         below = None
@@ -117,20 +118,14 @@ class RecurrentStack(PaperLayer):
             states.append(unit.advance(unit.inputs(self._layer_input(values, below)), before))
             below = states[-1]["state"]
             below = below if factors is None else below * factors[..., k, :]
-        return tuple(states)
-
-    def output(self, states: LayerStates) -> tf.Tensor:
-        """The output of the stack: its top layer [..., n]; with skip connections all layers side by
-        side [..., layers · n].
-        """
-        return self._output([state["state"] for state in states])
+        return self._output([state["state"] for state in states]), tuple(states)
 
     def _output(self, outputs: Sequence[tf.Tensor]) -> tf.Tensor:
         return tf.concat(outputs, axis=-1) if self.skips else outputs[-1]
 
     @property
     def output_sizes(self) -> tuple[int, ...]:
-        """The size of each layer in :meth:`output`."""
+        """The size of each layer in the output."""
         return (self.hidden_size,) * (len(self.units) if self.skips else 1)
 
     def _layer_input(self, values: tf.Tensor, below: tf.Tensor | None) -> tf.Tensor:

@@ -85,8 +85,8 @@ class LayeredModel(TranslationModel):
         self, previous_ids: tf.Tensor, state: Nest, memory: Nest
     ) -> tuple[tf.Tensor, tf.Tensor, Nest]:
         """See :class:`TranslationModel`; the alignments are zeros."""
-        state = self.decoder.advance(self.target_embedding(previous_ids), state)
-        return self.decoder.output(state), no_alignment(previous_ids, memory), state
+        output, state = self.decoder.advance(self.target_embedding(previous_ids), state)
+        return output, no_alignment(previous_ids, memory), state
 
     def read(
         self, source_ids: tf.Tensor, training: bool = False

@@ -124,9 +124,8 @@ class LuongModel(LayeredModel):
         """
         if self.config.input_feeding:
             words = tf.concat([words, state["attentional"]], axis=-1)
-        layers = self.decoder.advance(words, state["layers"], layer_factors)
-        query = self.decoder.output(layers) * state_factors
-        attentional, alignment, _ = self.attention.attend(query, memory)
+        output, layers = self.decoder.advance(words, state["layers"], layer_factors)
+        attentional, alignment, _ = self.attention.attend(output * state_factors, memory)
         return {"layers": layers, "attentional": attentional}, alignment
 
     def letters(self) -> dict[str, keras.Variable]:
