@@ -11,13 +11,8 @@ from rnnsearch_tf.models.rnnsearch import RNNEncDec, RNNSearch
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 SYSTEMS = {
-    "rnnsearch": RNNSearch,
-    "rnnencdec": RNNEncDec,
-    "encoder_decoder": EncoderDecoder,
-    "deep_lstm": DeepLSTM,
-    "luong": LuongModel,
-    "stacked": StackedNetwork,
-    "cslm": CSLM,
+    model.system: model
+    for model in (RNNSearch, RNNEncDec, EncoderDecoder, DeepLSTM, LuongModel, StackedNetwork, CSLM)
 }
 """The class for each value of the option model.system."""
 
