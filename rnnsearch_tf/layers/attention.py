@@ -142,25 +142,18 @@ class LuongAttention(Attention):
         keywords: see :class:`PaperLayer`.
     """
 
-    def __init__(
-        self,
-        hidden_size: int,
-        score: str = "general",
-        alignment_size: int | None = None,
-        **keywords: Any,
-    ) -> None:
+    def __init__(self, hidden_size: int, score: str, alignment_size: int, **keywords: Any) -> None:
         super().__init__(**keywords)
         self.hidden_size = hidden_size
-        self.score = self.one_of("score", score, ("dot", "general", "concat"))
+        self.score = score
         self.alignment_size = alignment_size
 
     def build(self, state_shape: Shape, annotations_shape: Shape) -> None:
-        n = self.hidden_size
+        n, size = self.hidden_size, self.alignment_size
         h = annotations_shape[-1]
         self.W_c = self.matrix("W_c", h + n, n)
         # concat: rows :n of W_a are for the decoder's state, rows n: for the annotation
         if self.score == "concat":
-            size = self.size("alignment_size", self.alignment_size)
             self.W_a = self.matrix("W_a", n + h, size, "alignment")
             self.v_a = self.vector("v_a", size, "energy")
         if self.score == "general":
