@@ -340,11 +340,9 @@ def figure_4(work) -> Page:
 
 def vectors_of(translator, phrases) -> np.ndarray:
     """The context c of each phrase."""
-    from rnnsearch_tf.text.vocabulary import padded
-
     found = []
     for start in range(0, len(phrases), 64):
-        ids = padded(translator.source_text.encode(phrases[start : start + 64]).to_list())
+        ids = translator.source_text.encode(phrases[start : start + 64]).to_tensor()
         found.append(translator.model.source_vectors(ids).numpy())
     return np.concatenate(found).astype(np.float64)
 

@@ -249,10 +249,8 @@ def table_3(work) -> Page:
 
 def states(work, seed, sentences) -> np.ndarray:
     """The hidden states of all layers after each sentence."""
-    from rnnsearch_tf.text.vocabulary import padded
-
     translator = work.translator(REVERSED, seed)
-    ids = padded(translator.source_text.encode(sentences).to_list())
+    ids = translator.source_text.encode(sentences).to_tensor()
     return translator.model.source_vectors(ids).numpy()
 
 

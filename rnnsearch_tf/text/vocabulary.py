@@ -7,13 +7,11 @@ lines are the special tokens ``<pad>``, ``</s>`` and ``<unk>``.
 from __future__ import annotations
 
 import re
-import typing
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID
+from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
@@ -125,20 +123,6 @@ class Vocabulary(tf.Module):
         known = set(self.tokens)
         new = [word for word in by_frequency(counts) if word not in known]
         return Vocabulary([*self.tokens, *new[:number]])
-
-
-def padded(rows: Sequence[typing.Any]) -> np.ndarray:
-    """Make a matrix of rows of ids, padded with PAD_ID on the right: B lists or arrays -> int32
-    [B, longest].
-
-    Example:
-        >>> padded([[5, 1], [1]]).tolist()
-        [[5, 1], [1, 0]]
-    """
-    matrix = np.full((len(rows), max(map(len, rows))), PAD_ID, np.int32)
-    for row, ids in zip(matrix, rows):
-        row[: len(ids)] = ids
-    return matrix
 
 
 def by_frequency(counts: Mapping[str, int]) -> list[str]:

@@ -15,7 +15,6 @@ from rnnsearch_tf.export.opening import open_translator
 from rnnsearch_tf.extras.server.client import Client
 from rnnsearch_tf.extras.server.server import Server
 from rnnsearch_tf.search.graphs import search_graph
-from rnnsearch_tf.text.vocabulary import padded
 
 GUIDE = pathlib.Path(__file__).parents[2] / "docs" / "guides" / "serving.md"
 TEXTS = ["The door is white.", "", "She goes to the hotel.", "Zyzzyva!"]
@@ -32,7 +31,7 @@ def test_a_translation_is_a_search_between_two_texts(translator):
     lines = [text for text in TEXTS if text]
     sources = source_text.tokenize(lines).to_list()
     search = search_graph(translator.model, translator.config.search, nbest=2)
-    result = search(padded(source_text.encode(lines).to_list()))
+    result = search(source_text.encode(lines).to_tensor())
     replaced = 0
     for row, translation in enumerate(translator.translate(lines, nbest=2)):
         for n, hypothesis in enumerate(translation.nbest):

@@ -19,7 +19,7 @@ import numpy as np
 import onnx
 import tensorflow as tf
 
-from rnnsearch_tf.config import END_ID, save_config
+from rnnsearch_tf.config import END_ID, PAD_ID, save_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.check import LONG, TRICKY
 from rnnsearch_tf.export.profile import FILE as PROFILE
@@ -33,10 +33,10 @@ from rnnsearch_tf.extras.onnx.weights import quantize_weights
 from rnnsearch_tf.files.atomic import new_folder
 from rnnsearch_tf.files.reading import batches
 from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.search.graphs import search_graph
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import Text
-from rnnsearch_tf.text.vocabulary import padded
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.loading import Paths
 
@@ -156,4 +156,5 @@ def _batches(translator: Translator, lines: Sequence[Line], limit: int) -> list[
     ids = translator.source_text.encode(tf.constant(lines, tf.string)).to_list()
     rows = [row for row in ids if len(row) > 1]
     rows = [row if len(row) <= limit + 1 else [*row[:limit], END_ID] for row in rows]
-    return [padded(batch) for batch in batches(rows, BATCH_SIZE)]
+    pad = keras.utils.pad_sequences
+    return [pad(batch, padding="post", value=PAD_ID) for batch in batches(rows, BATCH_SIZE)]
