@@ -91,15 +91,18 @@ def open_ids(folder: pathlib.Path) -> Ids:
     Raises:
         UserError: it is damaged.
     """
-    store = _read(folder / "ids.json")
     try:
+        store = json.loads((folder / "ids.json").read_text(encoding="utf-8"))
         flat = _mapped(folder, "ids", store["dtype"])
         offsets = _mapped(folder, "offsets", np.int64)
         for ids, ends, size in zip(flat, offsets, store["sizes"]):
             if len(ids) != size or len(ends) != sum(store["part_sizes"]) + 1 or ends[-1] != size:
                 raise ValueError("a file has another length")
     except (OSError, ValueError) as error:
-        raise _damaged(folder, error) from None
+        raise UserError(
+            f"{folder}: expected the ids of a training text, got a damaged file ({error}); delete"
+            " the folder, and they are made again from the text, if it was in files"
+        ) from None
     return Ids(flat, offsets, store["part_sizes"], store["weights"])
 
 
@@ -198,18 +201,3 @@ class _Writer(contextlib.ExitStack):
             weights=weights,
         )
         (self.folder / "ids.json").write_text(json.dumps(facts) + "\n", encoding="utf-8")
-
-
-def _read(path: pathlib.Path) -> dict[str, Any]:
-    try:
-        store: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return store
-    except (OSError, ValueError) as error:
-        raise _damaged(path.parent, error) from None
-
-
-def _damaged(folder: pathlib.Path, error: Exception) -> UserError:
-    return UserError(
-        f"{folder}: expected the ids of a training text, got a damaged file ({error}); delete the"
-        " folder, and they are made again from the text, if it was in files"
-    )
