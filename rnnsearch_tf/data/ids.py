@@ -71,11 +71,7 @@ def cached_folder(config: Config, texts: tuple[Text, Text]) -> pathlib.Path:
     text, a vocabulary or a file has changed.
     """
     data = config.data
-    sides = [
-        [text.config.language, text.config.tokenization, text.config.lowercase]
-        + [text.vocabulary.tokens, (text.subword_model or b"").hex()]
-        for text in texts
-    ]
+    sides = [text.identity for text in texts]
     paths = [os.path.abspath(path) for pair in training_files(data) for path in pair]
     check_inputs(paths)
     files = [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in paths]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import tensorflow as tf
 
@@ -102,12 +103,15 @@ class Text(tf.Module):
 
     def same_as(self, other: Text) -> bool:
         """Whether both give the same ids for every text, and the same text for all ids."""
-        names = "language", "tokenization", "lowercase"
-        return (
-            all(getattr(self.config, name) == getattr(other.config, name) for name in names)
-            and self.subword_model == other.subword_model
-            and self.vocabulary.tokens == other.vocabulary.tokens
-        )
+        return self.identity == other.identity
+
+    @property
+    def identity(self) -> list[Any]:
+        """All that decides the ids of a text, and the text of ids; it can be written as JSON."""
+        config = self.config
+        model = (self.subword_model or b"").hex()
+        tokens = self.vocabulary.tokens
+        return [config.language, config.tokenization, config.lowercase, tokens, model]
 
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
         """Join tokens into text: RaggedTensor string [B, None] -> string [B].
