@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from rnnsearch_tf.config import UNKNOWN_ID, Config
 from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.ids import encoder
 from rnnsearch_tf.data.pairs import SIDES, Pairs
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.reading import batches
@@ -96,16 +96,12 @@ class Counts:
         self.texts = texts
         self.unknown = np.zeros(2, np.int64)
         self.part_sizes = []
-        lines = tf.TensorSpec([None], tf.string)
-        encoders = [
-            tf.function(text.encode, autograph=False, input_signature=[lines]) for text in texts
-        ]
+        encode = encoder(texts)
         rows = []
         for part in pairs.parts():
             self.part_sizes.append(0)
             for group in batches(progress(part, doing="looking at the pairs", unit="pairs")):
-                sides = zip(*(pair for _, pair in group))
-                ids = [encode(tf.constant(side)) for encode, side in zip(encoders, sides)]
+                ids = encode(pair for _, pair in group)
                 self.unknown += [np.sum(side.flat_values == UNKNOWN_ID) for side in ids]
                 facts = [
                     (number, hash(pair[0]), hash(pair), pair[0] == pair[1])

@@ -13,7 +13,7 @@ import json
 import os
 import pathlib
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -151,6 +151,13 @@ def encode(
         return open_ids(path)
 
 
+def encoder(texts: Sequence[Text]) -> Callable[[Iterable[Pair]], list[tf.RaggedTensor]]:
+    """A function that encodes both sides of any number of pairs, with one graph for each side."""
+    lines = tf.TensorSpec([None], tf.string)
+    graphs = [tf.function(text.encode, autograph=False, input_signature=[lines]) for text in texts]
+    return lambda pairs: [graph(tf.constant(side)) for graph, side in zip(graphs, zip(*pairs))]
+
+
 class _Writer(contextlib.ExitStack):
     """Writes the files of a store."""
 
@@ -160,10 +167,7 @@ class _Writer(contextlib.ExitStack):
         self.maximum_length = maximum_length
         self.part_sizes: list[int] = []
         self.sizes = [0, 0]
-        lines = tf.TensorSpec([None], tf.string)
-        self._encoders: list[Callable[..., tf.RaggedTensor]] = [
-            tf.function(text.encode, autograph=False, input_signature=[lines]) for text in texts
-        ]
+        self._encode = encoder(texts)
         largest = max(text.vocabulary.size for text in texts)
         self.dtype = np.dtype(np.uint16 if largest <= 2**16 else np.uint32)
         self._ids, self._offsets = (
@@ -177,7 +181,7 @@ class _Writer(contextlib.ExitStack):
         """Write the pairs that are short enough; return how many are not."""
         if not pairs:
             return 0
-        ids = [encode(tf.constant(side)) for encode, side in zip(self._encoders, zip(*pairs))]
+        ids = self._encode(pairs)
         lengths = [side.row_lengths().numpy() for side in ids]
         fits = np.maximum(*lengths) <= self.maximum_length + 1
         for side in (0, 1):
