@@ -7,6 +7,7 @@ there is an error. Writes nothing.
 """
 
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 
 from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
@@ -32,9 +33,6 @@ def run(arguments: Namespace) -> int:
     findings = check_data(config)
     for finding in findings:
         print(finding)
-    errors, warnings = (
-        sum(finding.severity == severity for finding in findings)
-        for severity in ("error", "warning")
-    )
-    print(f"{errors} error(s), {warnings} warning(s)")
-    return 1 if errors else 0
+    counts = Counter(finding.severity for finding in findings)
+    print(f"{counts['error']} error(s), {counts['warning']} warning(s)")
+    return 1 if counts["error"] else 0
