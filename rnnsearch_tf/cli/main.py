@@ -21,7 +21,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
-from types import ModuleType
 from typing import NoReturn
 
 from rnnsearch_tf import __version__
@@ -172,23 +171,18 @@ def dispatch(argv: Sequence[str]) -> int | None:
 
 def _run_command(name, words) -> int | None:
     """Parse the words and call the module's run(); --quiet leaves out all but errors."""
-    command = _module(name)
     arguments = parser_of(name).parse(words)
     level = logging.ERROR if arguments.quiet else logging.WARNING
     logging.getLogger("rnnsearch_tf").setLevel(level)
     if not arguments.quiet:
-        return command.run(arguments)
+        return arguments.run(arguments)
     with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stderr(nowhere):
-        return command.run(arguments)
-
-
-def _module(name) -> ModuleType:
-    return importlib.import_module(f"rnnsearch_tf.cli.{name.replace('-', '_')}")
+        return arguments.run(arguments)
 
 
 def parser_of(name: str) -> Parser:
-    """The argument parser of a command, by its name."""
-    command = _module(name)
+    """The argument parser of a command, by its name; what it parses has the command's `run`."""
+    command = importlib.import_module(f"rnnsearch_tf.cli.{name.replace('-', '_')}")
     parser = Parser(
         prog=f"rnnsearch {name}",
         description=command.__doc__,
@@ -196,6 +190,7 @@ def parser_of(name: str) -> Parser:
         allow_abbrev=False,
     )
     command.arguments(parser)
+    parser.set_defaults(run=command.run)
     parser.add_argument(
         "--quiet", action="store_true", help="show errors only, no progress and no warnings"
     )
