@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.files.reading import check_inputs, read_batches
+from rnnsearch_tf.files.reading import read_batches
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
@@ -95,12 +95,7 @@ def add_pair(parser: argparse.ArgumentParser) -> None:
 
 
 def input_batches(files: Sequence[str | int], size: int) -> Iterator[list[str]]:
-    """Yield lists of 1 to `size` lines of the files, as soon as they arrive.
-
-    Raises:
-        UserError: a file is missing; raised at once, before anything is read.
-    """
-    check_inputs(files)
+    """Yield lists of 1 to `size` lines of the files, as soon as they arrive."""
     return (lines for name in files for lines in read_batches(name, size))
 
 

@@ -9,6 +9,7 @@ from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.files.atomic import make_folder, write_file
+from rnnsearch_tf.files.reading import check_inputs
 from rnnsearch_tf.files.writing import open_output
 from rnnsearch_tf.runtime.optional import require
 
@@ -26,6 +27,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     require("pictures", "matplotlib")
+    check_inputs(arguments.files)
     batches = shared.input_batches(arguments.files, size=64)
     folder = make_folder(arguments.output)
     translator = shared.load_translator(arguments)

@@ -10,6 +10,7 @@ sentence always gets the same samples. Table 3 of Cho et al. 2014a has the five 
 from argparse import ArgumentParser, Namespace
 
 from rnnsearch_tf.cli import arguments as shared
+from rnnsearch_tf.files.reading import check_inputs
 from rnnsearch_tf.files.writing import open_output
 
 
@@ -20,6 +21,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
+    check_inputs(arguments.files)
     batches = shared.input_batches(arguments.files, size=64)
     with open_output() as write:
         translator = shared.load_translator(arguments)
