@@ -19,7 +19,7 @@ from rnnsearch_tf.data.pairs import SIDES, Pair, Pairs, as_pairs
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text.pipeline import Text
 
-WINDOW = {"paper": 20, "bucketed": 256, "unsorted": 1}
+WINDOW = {"paper": 20, "bucketed": 256}
 """Batches that are sorted by length together. 20: Bahdanau et al. 2015, Appendix B.2, where 1,600
 pairs make 20 batches. Departure: the paper shuffles once before training, here every epoch is
 shuffled.
@@ -129,8 +129,8 @@ class Batches:
         random = np.random.default_rng([self.seed, epoch])
         order = self._weighted_rows(random)
         random.shuffle(order)
-        window = WINDOW[self.batching] * self.batch_size
-        if self.batching != "unsorted":
+        if self.batching in WINDOW:
+            window = WINDOW[self.batching] * self.batch_size
             for start in range(0, len(order), window):
                 rows = order[start : start + window]
                 # stable: pairs of one length stay in random order
