@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Literal, overload
 
 from rnnsearch_tf.config import Config, DataConfig
@@ -48,11 +47,9 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
         return training if part == "train" else development
     if part == "train":
         return _training_pairs(data)
-    names = "development_source", "development_target"
-    if not any(getattr(data, name) for name in names):
+    if not (data.development_source or data.development_target):
         return None
-    source, target = (_paths(data, name) for name in names)
-    return Pairs(source, target)
+    return Pairs(_paths(data, "development_source"), _paths(data, "development_target"))
 
 
 def training_files(data: DataConfig) -> list[tuple[str, str]]:
@@ -62,13 +59,7 @@ def training_files(data: DataConfig) -> list[tuple[str, str]]:
         >>> training_files(DataConfig(folder="mine", train_source="a.en", train_target="a.fr"))
         [('mine/a.en', 'mine/a.fr')]
     """
-    return [*zip(files_of(data, data.train_source), files_of(data, data.train_target))]
-
-
-def files_of(data: DataConfig, value: str | Sequence[str] | None) -> list[str]:
-    """The paths of the files that an option names."""
-    names = (value,) if isinstance(value, str) else value or ()
-    return [os.path.join(data.folder or "", name) for name in names]
+    return [*zip(_named(data, "train_source"), _named(data, "train_target"))]
 
 
 def check_files(config: Config) -> None:
@@ -86,13 +77,20 @@ def check_files(config: Config) -> None:
 
 
 def _training_pairs(data: DataConfig) -> Pairs:
-    source, target = _paths(data, "train_source"), _paths(data, "train_target")
-    return Pairs(source, target, data.train_weights)
+    sides = _paths(data, "train_source"), _paths(data, "train_target")
+    return Pairs(*sides, data.train_weights)
+
+
+def _named(data: DataConfig, name: str) -> list[str]:
+    """The paths of the files that an option of data names."""
+    names = getattr(data, name) or ()
+    names = (names,) if isinstance(names, str) else names
+    return [os.path.join(data.folder or "", each) for each in names]
 
 
 def _paths(data: DataConfig, name: str) -> list[str]:
-    """The existing files that an option of data names."""
-    paths = files_of(data, getattr(data, name))
+    """The same, of files that exist."""
+    paths = _named(data, name)
     if not paths:
         raise UsageError(
             f"data.{name}: expected a text file, got none; set it, or data.corpus=phrasebook"
