@@ -28,6 +28,9 @@ from rnnsearch_tf.text import languages
 References = Iterable[str] | Iterable[Sequence[str]]
 """One reference for each sentence, or several lists of such references."""
 
+GROUP_WIDTH = 10
+"""Lengths in a group of :func:`by_length`: 1 to 10, 11 to 20, …"""
+
 
 @dataclasses.dataclass(frozen=True)
 class Score:
@@ -101,19 +104,18 @@ def bleu(
         >>> bleu(["the cat sat on the mat"], ["the cat sat on the mat"]).score > 99.9
         True
     """
-    return _score(_bleu_metric(tokenize, lowercase), "BLEU", hypotheses, references)
+    return _score(_bleu_metric(tokenize, lowercase), hypotheses, references)
 
 
 def chrf(hypotheses: Sequence[str], references: References) -> Score:
     """chrF2 of a corpus, in percent; arguments and errors as for `bleu`."""
-    return _score(sacrebleu.CHRF(), "chrF2", hypotheses, references)
+    return _score(sacrebleu.CHRF(), hypotheses, references)
 
 
 def by_length(
     hypotheses: Sequence[str],
     references: References,
     source_lengths: Sequence[int],
-    width: int = 10,
     tokenize: str = "13a",
 ) -> list[dict[str, Any]]:
     """BLEU and chrF by source length, as in Figure 2 of the paper.
@@ -121,14 +123,13 @@ def by_length(
     Args:
         hypotheses, references, tokenize: as for `bleu`.
         source_lengths: tokens of each source sentence, without the end symbol.
-        width: lengths in a group: 1 to `width`, `width` + 1 to 2 `width`, …
 
     Returns:
         list of {"shortest", "longest": tokens, "sentences", "bleu", "chrf": in percent}, shortest
         first; a length of 0 belongs to the first group.
     """
     lists = streams(references)
-    numbers = np.maximum(np.asarray(source_lengths) - 1, 0) // width
+    numbers = np.maximum(np.asarray(source_lengths) - 1, 0) // GROUP_WIDTH
     groups = []
     for number in np.unique(numbers):
         members = np.flatnonzero(numbers == number).tolist()
@@ -136,8 +137,8 @@ def by_length(
         theirs = [[lines[k] for k in members] for lines in lists]
         groups.append(
             {
-                "shortest": int(number) * width + 1,
-                "longest": (int(number) + 1) * width,
+                "shortest": int(number) * GROUP_WIDTH + 1,
+                "longest": (int(number) + 1) * GROUP_WIDTH,
                 "sentences": len(members),
                 "bleu": bleu(chosen, theirs, tokenize).score,
                 "chrf": chrf(chosen, theirs).score,
@@ -146,7 +147,7 @@ def by_length(
     return groups
 
 
-def _score(metric: Any, name: str, hypotheses: Sequence[str], references: References) -> Score:
+def _score(metric: Any, hypotheses: Sequence[str], references: References) -> Score:
     lists = streams(references)
     for lines in lists:
         if len(hypotheses) != len(lines):
@@ -157,4 +158,4 @@ def _score(metric: Any, name: str, hypotheses: Sequence[str], references: Refere
     if not hypotheses:
         raise UserError("expected at least one sentence to evaluate, got none")
     result = metric.corpus_score(hypotheses, lists)
-    return Score(name, result.score, str(metric.get_signature()))
+    return Score(result.name, result.score, str(metric.get_signature()))
