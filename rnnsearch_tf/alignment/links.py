@@ -67,8 +67,8 @@ def word_alignment(
 
     Args:
         alignment: float [I, J], end symbols last on both sides.
-        source, target: :func:`word_shares` of the pieces of that side, [J - 1, source words] and
-            [I - 1, target words]; None if its tokens are words.
+        source, target: :func:`word_shares` of the pieces of that side; None if its tokens are
+            words.
 
     Returns:
         float64 [target words + 1, source words + 1], end symbols last.
@@ -80,10 +80,9 @@ def word_alignment(
     """
     weights = np.asarray(alignment, np.float64)
     if source is not None:
-        weights = weights @ _with_end(source)
+        weights = weights @ source
     if target is not None:
-        shares = _with_end(target)  # [I, words + 1]
-        weights = (shares / shares.sum(axis=0)).T @ weights
+        weights = (target / target.sum(axis=0)).T @ weights
     return weights
 
 
@@ -95,16 +94,17 @@ def word_shares(pieces: Sequence[str]) -> np.ndarray:
             itself belongs to the next word.
 
     Returns:
-        float64 [pieces, words], each row sums to 1; [pieces, 0] if there are no words.
+        float64 [pieces + 1, words + 1], the end symbol last, which is a word by itself.
 
     Example:
-        >>> word_shares(["▁th", "e", "▁", "cat"]).tolist()
-        [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+        >>> word_shares(["▁th", "e", "▁", "cat"]).astype(int).tolist()
+        [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1]]
     """
     words = [*filter(None, "".join(pieces).split(WORD_START))]
     # the number of the word that each character belongs to
     owners = [number for number, word in enumerate(words) for _ in word]
-    shares = np.zeros((len(pieces), owners[-1] + 1 if owners else 0))
+    shares = np.zeros((len(pieces) + 1, len(words) + 1))
+    shares[-1, -1] = 1
     position = 0
     for row, piece in zip(shares, pieces):
         length = len(piece.replace(WORD_START, ""))
@@ -113,14 +113,6 @@ def word_shares(pieces: Sequence[str]) -> np.ndarray:
             row[owner] += 1
         position += length
     return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1)
-
-
-def _with_end(shares: np.ndarray) -> np.ndarray:
-    """The shares with a row and a column for the end symbol, which is a word by itself."""
-    extended = np.zeros(np.add(shares.shape, 1))
-    extended[:-1, :-1] = shares
-    extended[-1, -1] = 1
-    return extended
 
 
 def entropies(alignment: ArrayLike) -> np.ndarray:
