@@ -109,7 +109,7 @@ def word_shares(pieces: Sequence[str]) -> np.ndarray:
     for row, piece in zip(shares, pieces):
         length = len(piece.replace(WORD_START, ""))
         end = position + max(length, 1)
-        for owner in (owners[position:end] or owners[-1:]) if owners else []:
+        for owner in owners[position:end] or owners[-1:]:
             row[owner] += 1
         position += length
     return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1)
