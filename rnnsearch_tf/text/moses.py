@@ -57,8 +57,6 @@ _APOSTROPHE = {
 _APOSTROPHE["it"] = _APOSTROPHE["fr"]
 _APOSTROPHE_ALONE = [("'", " ' ")]  # in every other language
 
-_CLOSING = [(r"\.' *$", " . '")]  # the period before a closing quote is split off the last word
-
 ESCAPES = [  # in the order of detokenizer.perl
     (" @-@ ", "-"),
     ("&bar;|&#124;", "|"),
@@ -93,23 +91,19 @@ def tokenize(texts: tf.Tensor, language: str) -> tf.RaggedTensor:
         [b'Mr.', b'O', b"'Neill", b"'s", b'5,300', b'dogs', b'.']
     """
     language = base(language)
+    letters, ideographs = (KOREAN_LETTERS, r"\p{Han}") if language == "ko" else ("", IDEOGRAPH)
     for pattern, rewrite in [
-        _special(language),
+        # a sign, or an ideograph outside the language's alphabet, is a token
+        (rf"([^{ALNUM}{letters}\s.'`,-]|[{ideographs}])", r" \1 "),
         *_COMMAS,
         *_APOSTROPHE.get(language, _APOSTROPHE_ALONE),
-        *_CLOSING,
+        (r"\.' *$", " . '"),  # the period before a closing quote is split off the last word
     ]:
         texts = tf.strings.regex_replace(texts, pattern, rewrite)
     return _split_periods(tf.strings.split(texts), language)
 
 
-def _special(language: str) -> tuple[str, str]:
-    """The rule that a sign, or an ideograph outside the language's alphabet, is a token."""
-    letters, ideographs = (KOREAN_LETTERS, r"\p{Han}") if language == "ko" else ("", IDEOGRAPH)
-    return rf"([^{ALNUM}{letters}\s.'`,-]|[{ideographs}])", r" \1 "
-
-
-def prefixes(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def prefixes(language: str) -> tuple[list[str], list[str]]:
     """The language's abbreviations, from ``prefixes/LANGUAGE.txt``; as in Moses, the English ones
     if there is no such file.
 
@@ -121,9 +115,8 @@ def prefixes(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     path = path if path.is_file() else folder / "en.txt"
     lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
     lines = [line for line in lines if line and not line[0].startswith("#")]
-    return tuple(line[0] for line in lines if len(line) == 1), tuple(
-        line[0] for line in lines if len(line) == 2
-    )
+    always, before_digit = ([line[0] for line in lines if len(line) == size] for size in (1, 2))
+    return always, before_digit
 
 
 @functools.cache
