@@ -209,9 +209,8 @@ def build_text(config: TextConfig, training: Iterable[Line]) -> Text:
     Raises:
         UserError: a file is missing, malformed or empty, or the package sentencepiece is missing.
     """
-    tokenizer = None if config.vocabulary else _tokenizer(config)
-    (counts,) = count_tokens([tokenizer], ((line,) for line in training))
-    return _text_of_counts(config, counts, "training text")
+    (text,) = _build({"training text": config}, ((line,) for line in training))
+    return text
 
 
 def build_texts(config: Config, pairs: Iterable[tuple[Line, Line]]) -> list[Text]:
@@ -220,10 +219,8 @@ def build_texts(config: Config, pairs: Iterable[tuple[Line, Line]]) -> list[Text
     Args:
         pairs: (source, target) lines, read to the end unless both vocabularies are given.
     """
-    sides = config.source, config.target
-    counts = count_tokens([None if side.vocabulary else _tokenizer(side) for side in sides], pairs)
-    names = "source training text", "target training text"
-    return [_text_of_counts(*of_side) for of_side in zip(sides, counts, names)]
+    sides = {"source training text": config.source, "target training text": config.target}
+    return _build(sides, pairs)
 
 
 def extend_texts(
@@ -240,8 +237,15 @@ def extend_texts(
     Returns:
         [source Text, target Text], with more entries than the option ``vocabulary_size`` says.
     """
-    counts = count_tokens([_tokenizer(text.config) for text in texts], pairs)
-    return [_extended(text, count, number) for text, count in zip(texts, counts)]
+    extended = []
+    tokenizers = [_tokenizer(text.config) for text in texts]
+    for text, counts in zip(texts, count_tokens(tokenizers, pairs)):
+        if text.subword_model is None:
+            extended.append(Text(text.config, text.vocabulary.extended(counts, number)))
+        else:
+            model = subwords.extended(text.subword_model, counts, number)
+            extended.append(_text_of_pieces(text.config, model))
+    return extended
 
 
 def load_text(folder: AnyPath, side: str, config: TextConfig) -> Text:
@@ -315,29 +319,23 @@ def _tokenizer(config: TextConfig) -> Tokenizer:
     return lambda texts: _tokenize(texts, config)
 
 
-def _extended(text: Text, counts: Mapping[str, int], number: int) -> Text:
-    """The Text, extended by words or pieces that were counted in another text."""
-    config = text.config
-    model = None
-    if config.tokenization == "sentencepiece":
-        model = subwords.extended(text.subword_model or b"", counts, number)
-        vocabulary = Vocabulary(subwords.Subwords(model).pieces)
-    else:
-        vocabulary = text.vocabulary.extended(counts, number)
-    return Text(config, vocabulary, model)
+def _build(sides: Mapping[str, TextConfig], rows: Iterable[Sequence[Line]]) -> list[Text]:
+    """A Text for each column of lines, by {its name in errors: its configuration}."""
+    tokenizers = [None if side.vocabulary else _tokenizer(side) for side in sides.values()]
+    texts = []
+    for (where, config), counts in zip(sides.items(), count_tokens(tokenizers, rows)):
+        ready, size = config.vocabulary, config.vocabulary_size
+        if config.tokenization == "sentencepiece":
+            model = _read_model(ready) if ready else subwords.train(counts, size, where)
+            texts.append(_text_of_pieces(config, model, ready or where))
+        else:
+            words = Vocabulary.load(ready) if ready else Vocabulary.build(counts, size, where)
+            texts.append(Text(config, words))
+    return texts
 
 
-def _text_of_counts(config: TextConfig, counts: Mapping[str, int], where: str) -> Text:
-    """Build a Text from counts of the training text, or from the vocabulary that the configuration
-    names.
-    """
-    ready = config.vocabulary
-    size = config.vocabulary_size
-    if config.tokenization != "sentencepiece":
-        words = Vocabulary.load(ready) if ready else Vocabulary.build(counts, size, where)
-        return Text(config, words)
-    model = _read_model(ready) if ready else subwords.train(counts, size, where)
-    return Text(config, Vocabulary(subwords.Subwords(model, ready or where).pieces), model)
+def _text_of_pieces(config: TextConfig, model: bytes, where: str = "SentencePiece model") -> Text:
+    return Text(config, Vocabulary(subwords.Subwords(model, where).pieces), model)
 
 
 def _read_model(path: AnyPath) -> bytes:

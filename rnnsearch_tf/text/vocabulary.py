@@ -81,7 +81,7 @@ class Vocabulary(tf.Module):
             UserError: the file is missing, is not UTF-8, lacks a special token, or has an empty
                 line, a token with a space or a duplicate; the message names file and line.
         """
-        return cls(list(read_lines(path)), path)
+        return cls(read_lines(path), path)
 
     @classmethod
     def build(
