@@ -85,22 +85,18 @@ def config_for_pairs(
 
 
 def configuration(
-    source: AnyPath, target: AnyPath, codes: tuple[str, str], minutes: float
+    source: pathlib.Path, target: pathlib.Path, codes: tuple[str, str], minutes: float
 ) -> tuple[str, Report, Pair]:
-    """(the text of a YAML configuration for two files, what was left out of them, the first pair).
-
-    Args:
-        source, target: paths of the files.
-        codes, minutes: as of :func:`fitting_options`.
+    """(the text of a YAML configuration for two files, what was left out of them, the first pair);
+    codes and minutes as of :func:`fitting_options`.
     """
     pairs = Pairs(source, target)
     options = fitting_options(pairs, codes, minutes)
-    paths = pathlib.Path(source).absolute(), pathlib.Path(target).absolute()
-    files = {"train_source": str(paths[0]), "train_target": str(paths[1])}
+    files = {"train_source": str(source.absolute()), "train_target": str(target.absolute())}
     options["data"] = files | options["data"]
     lines = [
-        f"# Written by `rnnsearch init` for {pairs.report.kept:,} pairs of {paths[0].name} and"
-        f" {paths[1].name}; `rnnsearch options` explains all options.",
+        f"# Written by `rnnsearch init` for {pairs.report.kept:,} pairs of {source.name} and"
+        f" {target.name}; `rnnsearch options` explains all options.",
         "base: your-own-text",
     ]
     for section, values in options.items():
@@ -114,13 +110,8 @@ def configuration(
 def fitting_options(
     pairs: Pairs, codes: tuple[str, str], minutes: float
 ) -> dict[str, dict[str, Any]]:
-    """Read a text once; return {section: {option: value}} of what suits it, on top of
-    configs/your-own-text.yaml.
-
-    Args:
-        pairs: the text.
-        codes: language code of each side.
-        minutes: duration of the training.
+    """Read a text once; return {section: {option: value}} of what suits it and a training of so
+    many minutes, on top of configs/your-own-text.yaml. `codes` are the languages of both sides.
 
     Raises:
         UserError: a file cannot be read, or there are too few pairs.
