@@ -103,12 +103,8 @@ def option_fields() -> Iterator[tuple[str, dataclasses.Field[Any]]]:
 
 
 def check_value(name: str, value: Any, where: str | None = None) -> Any:
-    """Check the value of one option as in a file, and return it in its declared type.
-
-    Args:
-        name: dotted name, such as ``search.beam_size``.
-        value: the value to check.
-        where: name of the option in messages; None: `name`.
+    """Check the value of one option, such as ``search.beam_size``, as in a file, and return it in
+    its declared type. Messages call it `where`; None: `name`.
 
     Raises:
         UsageError: the value has the wrong type or is out of range.

@@ -40,10 +40,6 @@ def option(
     """Declare an option: a dataclass field that carries its documentation and its limits.
 
     Args:
-        default: its default.
-        meaning: what it does, for the user.
-        unit: unit of a number.
-        choices: the values that it may have.
         minimum, maximum, above: limits of a number, the last one exclusive.
         pattern: regular expression of a language code.
         systems: values of ``model.system`` that have this option; None: all.
@@ -54,14 +50,8 @@ def option(
 
 
 def check_field(value: Any, hint: Any, field: dataclasses.Field[Any], where: str) -> Any:
-    """The value of an option in its declared type: a list becomes a tuple; a whole number or text
-    such as 1e-3, which YAML reads as text, a float.
-
-    Args:
-        value: the value.
-        hint: the declared type.
-        field: from :func:`option`.
-        where: name of the option in messages.
+    """The value of an option in its declared type, `hint`: a list becomes a tuple; a whole number,
+    or text such as 1e-3, as YAML reads it, a float. Messages call the option `where`.
 
     Raises:
         UsageError: the value has another type or is out of range.
