@@ -38,7 +38,6 @@ class Batches:
     epoch.
 
     Args:
-        ids: the encoded pairs.
         batching: "paper": windows of 20 batches, each sorted by the length of the longer side,
             shortest first; "bucketed": pairs of similar length together, the batches in random
             order; "unsorted": in random order.

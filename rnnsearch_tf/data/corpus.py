@@ -23,7 +23,6 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
     """Open the pairs of a configuration.
 
     Args:
-        config: the configuration.
         part: "train", "development", or "test" (built-in corpus only).
 
     Returns:

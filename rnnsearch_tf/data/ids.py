@@ -121,8 +121,7 @@ def encode(
     """Encode all pairs, and the variants of a share of them, in one pass.
 
     Args:
-        pairs: Pairs; their report counts those that are too long.
-        texts: Text of each side.
+        pairs: their report counts those that are too long.
         maximum_length: most tokens of a side, END_ID not counted; longer pairs are left out.
         variants: see :func:`~rnnsearch_tf.data.variants.variants_of`.
         seed: seed of the variants.

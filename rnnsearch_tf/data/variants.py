@@ -21,12 +21,8 @@ def variants_of(pairs: Sequence[Pair], share: float, random: np.random.Generator
     """A share of the pairs in a changed form.
 
     Everyday text has few numbers, too few to learn that they are copied. A tenth as many variants
-    are therefore of pairs that have a number on both sides, at most ten of each on average.
-
-    Args:
-        pairs: (source, target).
-        share: probability that a pair has a variant; 0: no number is drawn.
-        random: the only source of randomness.
+    are therefore of pairs that have a number on both sides, at most ten of each on average. `share`
+    is the probability that a pair has a variant; if it is 0, no random number is drawn.
     """
     if not share:
         return []

@@ -17,10 +17,6 @@ def written_tokens(text: Text, translations: Iterable[Any]) -> list[str]:
 
     Word tokens are not recomputed from the text, since Moses's rules split `. il` of a lowercased
     line differently from `. Il`.
-
-    Args:
-        text: the target side.
-        translations: Translations.
     """
     if text.config.tokenization == "sentencepiece":
         return tokenized(text, [translation.text for translation in translations])
@@ -28,18 +24,12 @@ def written_tokens(text: Text, translations: Iterable[Any]) -> list[str]:
 
 
 def tokenized(text: Text, lines: Sequence[str]) -> list[str]:
-    """Tokenize lines by the rules of a side, or by Moses's rules if the side has SentencePiece.
+    """The tokens of each detokenized line, joined by spaces, by the rules of a side, or by Moses's
+    rules if the side has SentencePiece.
 
     A lowercase side gives lowercase tokens. If it has subwords, the line is lowercased before it is
     tokenized, since its translations have no capitals for Moses's rules. An unknown word,
     ``<unk>``, is one token; Moses's rules would split it into three.
-
-    Args:
-        text: the side.
-        lines: detokenized text.
-
-    Returns:
-        The tokens of each line, joined by spaces.
     """
     if text.config.tokenization == "sentencepiece":
         lines = [line.lower() for line in lines] if text.config.lowercase else lines

@@ -23,9 +23,6 @@ def replacing(path: AnyPath) -> Iterator[pathlib.Path]:
     A kill or a power failure at any moment leaves either the old or the new file. If the block
     fails, the old file stays.
 
-    Args:
-        path: the file to replace.
-
     Raises:
         UserError: the file cannot be written, for example because the disk is full.
     """
