@@ -237,14 +237,7 @@ def _closing_quotes(
     Moses counts the quotes of each kind: a quote opens at an even count and closes at an odd one. A
     possessive apostrophe at an even count closes and is not counted. The count after a possessive
     is therefore always even, as at the start of a row. In Czech, „ always opens and “ always
-    closes, and counting continues from there.
-
-    Args:
-        words, rows: string [T] and int64 [T].
-        quotes, possessive: bool [T].
-
-    Returns:
-        bool [T].
+    closes, and counting continues from there. All arguments are [T], and the result is bool [T].
     """
     places = tf.where(quotes)[:, 0]  # [Q] of T
     kinds = tf.unique(tf.strings.regex_replace(tf.gather(words, places), "^[„“]+$", '"'), tf.int64)

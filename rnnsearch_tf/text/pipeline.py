@@ -31,8 +31,6 @@ class Text(tf.Module):
     ``tf.function``, in ``tf.data``, and in a SavedModel that tracks this module.
 
     Args:
-        config: TextConfig.
-        vocabulary: Vocabulary.
         subword_model: bytes of the SentencePiece model; only for ``tokenization: sentencepiece``.
 
     Raises:
@@ -173,11 +171,8 @@ def load_texts(folder: AnyPath, config: Config) -> tuple[Text, Text]:
 
 
 def list_of_texts(texts: Iterable[Line], name: str) -> list[Line]:
-    """Check that an argument is an iterable of str, or of bytes in UTF-8, and list its items.
-
-    Args:
-        texts: the argument; a single string is refused.
-        name: its name in messages.
+    """Check that an argument is an iterable of str, or of bytes in UTF-8, and list its items; a
+    single string is refused. Messages call the argument `name`.
 
     Raises:
         UsageError: it is something else, or an item is.
@@ -201,10 +196,6 @@ def build_text(config: TextConfig, training: Iterable[Line]) -> Text:
 
     With ``config.vocabulary``, a vocabulary file or a SentencePiece model, the training text is not
     read.
-
-    Args:
-        config: TextConfig of the side.
-        training: its lines.
 
     Raises:
         UserError: a file is missing, malformed or empty, or the package sentencepiece is missing.
@@ -262,17 +253,12 @@ def load_text(folder: AnyPath, side: str, config: TextConfig) -> Text:
 
 
 def normalize(texts: tf.Tensor) -> tf.Tensor:
-    """Replace invalid UTF-8 by U+FFFD, remove invisible characters, and apply Unicode's NFC.
+    """Replace invalid UTF-8 by U+FFFD, remove invisible characters, and apply Unicode's NFC: string
+    of any shape in and out.
 
     Normalization sorts the marks on a letter, in time quadratic in their number. Therefore only the
     first 30 of a run of marks are kept: no script needs more, according to Unicode's Stream-Safe
     Text Format (UAX #15).
-
-    Args:
-        texts: string [B] (or any shape).
-
-    Returns:
-        string, same shape, always valid UTF-8.
 
     Example:
         >>> normalize(tf.constant([b"e\\xcc\\x81"])).numpy()[0].decode()

@@ -23,7 +23,6 @@ def split_sentences(text: str, language: str) -> list[str]:
     """Cut a paragraph into sentences.
 
     Args:
-        text: a paragraph.
         language: a code such as "en" or "pt-BR"; of one that the library does not know, the marks
             common to most languages are taken.
 

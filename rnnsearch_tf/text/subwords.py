@@ -176,12 +176,8 @@ def extended(model: bytes, counts: Mapping[str, int], number: int) -> bytes:
 
     A model of the same size is learned from the other text. The new pieces are those of its pieces
     that this model lacks: first single characters, then the most probable pieces. Each keeps its
-    log-probability from the other model.
-
-    Args:
-        model: bytes of a unigram model.
-        counts: counts of the words of the other text, normalized.
-        number: most pieces to add.
+    log-probability from the other model. At most `number` are added; `counts` are of the words of
+    the other text, normalized.
 
     Raises:
         UsageError: the model is not a unigram model.

@@ -92,15 +92,11 @@ class Vocabulary(tf.Module):
     ) -> Vocabulary:
         """Make a vocabulary of the most frequent tokens of a text.
 
-        Order: the special tokens, then by falling frequency, then by code points.
-
-        Args:
-            counts: counts of the tokens.
-            size: most entries, including the special tokens.
-            where: name of the text in errors.
+        Order: the special tokens, then by falling frequency, then by code points. It has at most
+        `size` entries, the special tokens included.
 
         Raises:
-            UserError: there is no token.
+            UserError: there is no token; `where` names the text.
         """
         counts = {word: count for word, count in counts.items() if word not in SPECIAL_TOKENS}
         if not counts:
@@ -108,12 +104,8 @@ class Vocabulary(tf.Module):
         return cls([*SPECIAL_TOKENS, *by_frequency(counts)[: size - len(SPECIAL_TOKENS)]])
 
     def extended(self, counts: Mapping[str, int], number: int) -> Vocabulary:
-        """A copy of this vocabulary, followed by the most frequent words that it lacks, in the
-        order of :meth:`build`.
-
-        Args:
-            counts: counts of the words of another text.
-            number: most words to add.
+        """A copy of this vocabulary, followed by the most frequent words of another text that it
+        lacks, `number` at most, in the order of :meth:`build`.
 
         Example:
             >>> vocabulary = Vocabulary([*SPECIAL_TOKENS, "chat"])
