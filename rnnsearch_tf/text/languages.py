@@ -10,8 +10,6 @@ from __future__ import annotations
 import functools
 import re
 
-from rnnsearch_tf.errors import UsageError
-
 CHINESE = ("zh", "yue", "wuu", "cmn")
 
 UNSEGMENTED = (*CHINESE, "ja", "th", "lo", "km", "my", "bo", "dz")
@@ -27,12 +25,3 @@ def base(code: str) -> str:
         ('pt', 'zh')
     """
     return re.split("[-_]", code)[0].lower()
-
-
-def check_segmented(code: str) -> None:
-    """Raise UsageError for a language without spaces, which the Moses rules do not segment."""
-    if base(code) in UNSEGMENTED:
-        raise UsageError(
-            f"language {code}: expected one with spaces between words for tokenization: moses; use"
-            " tokenization: sentencepiece, or space for text that is segmented already"
-        )

@@ -17,7 +17,7 @@ from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.casing import lower
 from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, MARK, SPACE
 from rnnsearch_tf.text.counting import Line, Tokenizer, count_tokens
-from rnnsearch_tf.text.languages import check_segmented
+from rnnsearch_tf.text.languages import UNSEGMENTED, base
 from rnnsearch_tf.text.moses import detokenize, tokenize
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
@@ -52,8 +52,12 @@ class Text(tf.Module):
         self.config = config
         self.vocabulary = vocabulary
         self._subwords: subwords.Subwords | None = None
-        if config.tokenization == "moses":
-            check_segmented(config.language)
+        if config.tokenization == "moses" and base(config.language) in UNSEGMENTED:
+            raise UsageError(
+                f"language {config.language}: expected one with spaces between words for"
+                " tokenization: moses; use tokenization: sentencepiece, or space for text that is"
+                " segmented already"
+            )
         if config.tokenization == "sentencepiece":
             self._subwords = subwords.Subwords(subword_model or b"")
             if self._subwords.pieces != vocabulary.tokens:
