@@ -42,14 +42,6 @@ def test_the_order_of_members_of_other_systems_and_precisions(run_folder, tmp_pa
 def test_different_texts_are_refused(rnnsearch, run_folder, tmp_path, side):
     other = write_run(tmp_path / "other", [f"{side}.lowercase=true"])
     (tmp_path / "text").write_text("She goes.\n")
-    out, err = rnnsearch(
-        "score",
-        "--model",
-        run_folder,
-        "--model",
-        other,
-        tmp_path / "text",
-        tmp_path / "text",
-        code=1,
-    )
+    words = ["score", "--model", run_folder, "--model", other]
+    out, err = rnnsearch(*words, tmp_path / "text", tmp_path / "text", code=1)
     assert out == [] and f"{other}: expected the {side} vocabulary" in err and run_folder in err

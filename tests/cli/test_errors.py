@@ -47,11 +47,7 @@ KINDS = [
     (1, "init text --source text --target three", "text: expected nothing there, found a file"),
     (1, "init mine --source text --target text", "text: expected two files, .* one file twice"),
     (1, "init mine --source text --target three", "three:3: expected as many lines as in text"),
-    (
-        1,
-        "init mine --pairs text --columns 1,2",
-        "text:1: expected at least 2 columns, separ",
-    ),
+    (1, "init mine --pairs text --columns 1,2", "text:1: expected at least 2 columns, separ"),
     (2, "init mine --pairs text --columns en,fr", "text, got en; its names are The door is white."),
     (2, "rescore --model x list", "expected --source SOURCE NBEST, or --phrase-table IN OUT"),
     # configurations
@@ -85,11 +81,7 @@ KINDS = [
     (1, ["rescore", *MODEL, "--source", "text", "text"], "text:1: expected `id \\|\\|\\| text"),
     (1, ["train", "--config", "phrasebook", "--output", "text"], "text"),
     # run folders
-    (
-        1,
-        "score --model nowhere text text",
-        "nowhere: expected a folder with a .* nothing there",
-    ),
+    (1, "score --model nowhere text text", "nowhere: expected a folder with a .* nothing there"),
     (1, "score --model text text text", "text: expected a folder with a model .* got a file"),
     (1, "score --model . text text", "without config.yaml, vocabulary.source.txt"),
     (1, "score --model tatoeba-en-f text text", "did you mean tatoeba-en-fr?"),
@@ -102,18 +94,10 @@ KINDS = [
         ["train", "--resume", "--output", "RUN"],
         "last.keras: expected a saved training to resume",
     ),
-    (
-        2,
-        [*TRAIN, "phrasebook", "--from", "RUN"],
-        "expected .* as in RUN, got .*/RUN/config",
-    ),
+    (2, [*TRAIN, "phrasebook", "--from", "RUN"], "expected .* as in RUN, got .*/RUN/config"),
     (2, [*TRAIN, "phrasebook", "--new-words", "1"], "expected a model to start from"),
     (2, [*TRAIN, "phrasebook", "--resume", "--from", "RUN"], "expected --resume alone, got"),
-    (
-        1,
-        [*TRAIN, "phrasebook", "--from", "nowhere"],
-        "nowhere: expected a folder with .* nothing",
-    ),
+    (1, [*TRAIN, "phrasebook", "--from", "nowhere"], "nowhere: expected a folder with .* nothing"),
     (2, ["demo", "--quiet", "--output", "RUN"], "RUN: expected a folder without a training"),
     # what a model cannot do
     (2, "align --model FIXED text text", "align: expected a model with attention, got one"),

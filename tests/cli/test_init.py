@@ -113,36 +113,17 @@ def test_a_folder_with_a_space_is_quoted(files, tmp_path, capsys):
     assert init(tmp_path / "my model", files) == 0
     [line] = [line for line in capsys.readouterr().err.splitlines() if "rnnsearch train" in line]
     words = shlex.split(line[line.index("rnnsearch") :])
-    assert words == [
-        "rnnsearch",
-        "train",
-        "--config",
-        f"{tmp_path}/my model/config.yaml",
-        "--output",
-        f"{tmp_path}/my model/run",
-    ]
+    folder = f"{tmp_path}/my model"
+    assert words[:2] == ["rnnsearch", "train"]
+    assert words[2:] == ["--config", f"{folder}/config.yaml", "--output", f"{folder}/run"]
 
 
 def test_the_time_and_the_languages_may_be_said(files, tmp_path, capsys):
-    assert (
-        init(
-            tmp_path / "mine",
-            files,
-            "--minutes",
-            "90",
-            "--target-language",
-            "no",
-            "--source-language",
-            "pt-BR",
-        )
-        == 0
-    )
+    words = "--minutes 90 --target-language no --source-language pt-BR".split()
+    assert init(tmp_path / "mine", files, *words) == 0
     config = load_config(tmp_path / "mine" / "config.yaml")
-    assert (config.training.maximum_minutes, config.source.language, config.target.language) == (
-        90,
-        "pt-BR",
-        "no",
-    )
+    assert config.training.maximum_minutes == 90
+    assert (config.source.language, config.target.language) == ("pt-BR", "no")
     assert (
         f"the source file's name says {language_of(files[0])}, --source-language says pt-BR"
         in capsys.readouterr().err

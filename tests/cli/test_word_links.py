@@ -12,12 +12,7 @@ SUBWORDS = [
     for side in ("source", "target")
     for key in ("tokenization=sentencepiece", "vocabulary_size=90")
 ]
-FEW_SIGNATURES = [
-    "--set",
-    "signatures=[translate, nbest]",
-    "--set",
-    "warmup_requests=0",
-]
+FEW_SIGNATURES = ["--set", "signatures=[translate, nbest]", "--set", "warmup_requests=0"]
 SOURCE = [
     "The door is white.",
     "Where is the white xylophone ?",
@@ -97,23 +92,11 @@ def test_translations_are_linked_by_words_too(rnnsearch, subword_run, files):
 
 @pytest.mark.slow
 def test_an_exported_model_gives_the_same_links(subword_run, files, tmp_path):
-    words = ["--alignment", str(files[0])]
-    assert (
-        run(
-            [
-                "export",
-                "--model",
-                str(subword_run),
-                "--output",
-                str(tmp_path / "served"),
-                *FEW_SIGNATURES,
-            ]
-        )
-        == 0
-    )
-    for model, name in ((subword_run, "run"), (tmp_path / "served", "exported")):
-        assert (
-            run(["translate", "--model", str(model), "--output", str(tmp_path / name), *words]) == 0
-        )
+    served = tmp_path / "served"
+    exporting = ["export", "--model", str(subword_run), "--output", str(served), *FEW_SIGNATURES]
+    assert run(exporting) == 0
+    for model, name in ((subword_run, "run"), (served, "exported")):
+        words = ["translate", "--model", str(model), "--output", str(tmp_path / name)]
+        assert run([*words, "--alignment", str(files[0])]) == 0
     lines = [(tmp_path / name).read_text().splitlines() for name in ("exported", "run")]
     assert lines[0] == lines[1] and all(lines[0][k] for k in (0, 1, 3))
