@@ -34,12 +34,10 @@ def run(arguments: Namespace) -> None:
     translator.require_attention("plot-attention")
     from rnnsearch_tf.alignment.figure import png
 
-    number = 0
+    translations = (each for texts in batches for each in translator.translate(texts))
     with open_output() as write:
-        for texts in batches:
-            for translation in translator.translate(texts):
-                number += 1
-                path = folder / f"attention-{number:04d}.png"
-                if translation.source_tokens:
-                    write_file(path, png(translation.plot()))
-                write([str(path) if translation.source_tokens else ""])
+        for number, translation in enumerate(translations, start=1):
+            path = folder / f"attention-{number:04d}.png"
+            if translation.source_tokens:
+                write_file(path, png(translation.plot()))
+            write([str(path) if translation.source_tokens else ""])

@@ -27,11 +27,9 @@ def run(arguments: Namespace) -> None:
         translator = shared.load_translator(arguments)
         from rnnsearch_tf.translation.results import distinct
 
-        number = 0
-        for texts in batches:
-            for samples in translator.sample(texts, arguments.n):
-                write(
-                    f"{number}\t{log_probability:.6f}\t{count}\t{text}"
-                    for text, log_probability, count in distinct(samples)
-                )
-                number += 1
+        drawn = (each for texts in batches for each in translator.sample(texts, arguments.n))
+        for number, samples in enumerate(drawn):
+            write(
+                f"{number}\t{log_probability:.6f}\t{count}\t{text}"
+                for text, log_probability, count in distinct(samples)
+            )

@@ -19,10 +19,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     files = (arguments.source, arguments.target)
     check_inputs(files)
-    with (
-        open_output() as write,
-        shared.line_progress("scoring", [arguments.source, arguments.target]) as bar,
-    ):
+    with open_output() as write, shared.line_progress("scoring", files) as bar:
         translator = shared.load_translator(arguments)
         for batch in batches(read_rows(*files), translator.config.search.batch_size):
             sources, targets = zip(*batch)
