@@ -239,7 +239,7 @@ def extend_texts(
             extended.append(Text(text.config, text.vocabulary.extended(counts, number)))
         else:
             model = subwords.extended(text.subword_model, counts, number)
-            extended.append(_text_of_pieces(text.config, model))
+            extended.append(_text_of_pieces(text.config, model, "new words"))
     return extended
 
 
@@ -324,7 +324,7 @@ def _build(sides: Mapping[str, TextConfig], rows: Iterable[Sequence[Line]]) -> l
     return texts
 
 
-def _text_of_pieces(config: TextConfig, model: bytes, where: str = "SentencePiece model") -> Text:
+def _text_of_pieces(config: TextConfig, model: bytes, where: str) -> Text:
     return Text(config, Vocabulary(subwords.Subwords(model, where).pieces), model)
 
 

@@ -101,7 +101,7 @@ def join(pieces: tf.RaggedTensor) -> tf.Tensor:
     return tf.strings.strip(tf.strings.regex_replace(texts, WORD_START, " "))
 
 
-def train(counts: Mapping[str, int], size: int, where: AnyPath = "training text") -> bytes:
+def train(counts: Mapping[str, int], size: int, where: AnyPath) -> bytes:
     """Train a unigram model (Kudo 2018).
 
     Pieces do not cross spaces, so word counts are sufficient. Every character of the words is kept
@@ -184,9 +184,8 @@ def extended(model: bytes, counts: Mapping[str, int], number: int) -> bytes:
         UserError: as in :func:`train`.
     """
     this = _unigram(model)
-    size = len(Subwords(model).pieces)
     alphabet = len(set().union(*counts))
-    other = _unigram(train(counts, max(size, 2 * alphabet), "text"))
+    other = _unigram(train(counts, max(len(this.pieces), 2 * alphabet), "text"))
     known = {piece.piece for piece in this.pieces}
     # most probable first
     new = [piece for piece in other.pieces[len(SPECIAL_TOKENS) :] if piece.piece not in known]
