@@ -7,7 +7,6 @@ languages without spaces.
 
 from __future__ import annotations
 
-import functools
 import re
 
 CHINESE = ("zh", "yue", "wuu", "cmn")
@@ -16,7 +15,6 @@ UNSEGMENTED = (*CHINESE, "ja", "th", "lo", "km", "my", "bo", "dz")
 """Languages that are written without spaces between words."""
 
 
-@functools.cache
 def base(code: str) -> str:
     """The language of a code, without script and region.
 
