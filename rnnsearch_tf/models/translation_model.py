@@ -370,7 +370,7 @@ def ids_of(inputs: Batch) -> tuple[tf.Tensor, tf.Tensor]:
     if isinstance(inputs, Mapping):
         inputs = inputs["source_ids"], inputs["target_ids"]
     source_ids, target_ids = inputs
-    return tf.cast(source_ids, tf.int32), tf.cast(target_ids, tf.int32)
+    return keras.ops.cast(source_ids, "int32"), keras.ops.cast(target_ids, "int32")
 
 
 def _sums(tensors: list[tf.Tensor]) -> list[tf.Tensor]:

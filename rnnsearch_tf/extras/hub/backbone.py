@@ -7,58 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import keras_nlp
-import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID, load_config
 from rnnsearch_tf.models.build import SYSTEMS
-from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.runtime.backend import keras
 
 INPUTS = ("encoder_token_ids", "encoder_padding_mask", "decoder_token_ids", "decoder_padding_mask")
-
-
-@keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class TeacherForcing(keras.layers.Layer):
-    """Calls a system with the inputs of keras-nlp: decoder_token_ids begin with a start symbol, and
-    position i of the result predicts word i + 1.
-    """
-
-    def __init__(self, system: TranslationModel, **keywords: Any) -> None:
-        super().__init__(**keywords)
-        self.system = system
-        self.built = True
-
-    @property
-    def metrics(self) -> list[keras.metrics.Metric]:
-        """No metrics: those of the system are only for training it directly."""
-        return []
-
-    def call(
-        self,
-        encoder_token_ids: tf.Tensor,
-        encoder_padding_mask: tf.Tensor,
-        decoder_token_ids: tf.Tensor,
-        training: bool = False,
-    ) -> tf.Tensor:
-        """Logits float [B, I, V] of int32 ids and masks [B, J], [B, J] and [B, I]."""
-        source_ids = tf.where(tf.cast(encoder_padding_mask, tf.bool), encoder_token_ids, PAD_ID)
-        # the last target id has no effect
-        target_ids = tf.pad(decoder_token_ids[:, 1:], [[0, 0], [0, 1]], constant_values=PAD_ID)
-        logits = self.system(
-            {"source_ids": source_ids, "target_ids": target_ids}, training=training
-        )
-        # drops the system's mask: keras-nlp excludes padding by sample weights
-        return tf.identity(logits)
-
-    def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
-        return super().get_config() | {"system": keras.saving.serialize_keras_object(self.system)}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> TeacherForcing:
-        """A new layer with a new system."""
-        system = keras.saving.deserialize_keras_object(config["system"])
-        return cls(**config | {"system": system})
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -101,9 +55,13 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
             config, source_vocabulary_size, target_vocabulary_size, dtype=policy
         )
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in INPUTS}
-        logits = TeacherForcing(system, name="teacher_forcing")(
-            *(inputs[name] for name in INPUTS[:3])
-        )
+        source_ids, source_mask, target_ids, _ = inputs.values()
+        # position i of the logits predicts word i + 1; the last target id has no effect
+        target_ids = keras.ops.pad(target_ids[:, 1:], [[0, 0], [0, 1]], constant_values=PAD_ID)
+        source_ids = keras.ops.where(source_mask, source_ids, PAD_ID)
+        logits = system({"source_ids": source_ids, "target_ids": target_ids})
+        # a copy has no mask: keras-nlp excludes padding by sample weights
+        logits = keras.ops.copy(logits)
         super().__init__(inputs=inputs, outputs={"logits": logits}, dtype=policy, **keywords)
         self.system = system
 
