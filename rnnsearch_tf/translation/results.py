@@ -54,11 +54,7 @@ class WithAttention:
 
     alignment: np.ndarray
     source_tokens: list[str]
-
-    @property
-    def target_words(self) -> list[str]:
-        """The tokens of the alignment's rows, without the end symbol."""
-        raise NotImplementedError
+    target_tokens: list[str]
 
     def attention(self) -> tuple[np.ndarray, list[str], list[str]]:
         """(α float32 [I, J], the I target tokens, the J source tokens); the last token of each side
@@ -76,7 +72,7 @@ class WithAttention:
             )
             raise UserError(f"attention: expected attention weights, got {why}")
         end = SPECIAL_TOKENS[END_ID]
-        return self.alignment, [*self.target_words, end], [*self.source_tokens, end]
+        return self.alignment, [*self.target_tokens, end], [*self.source_tokens, end]
 
     def plot(self) -> Figure:
         """The attention weights as in Figure 3 of the paper, a matplotlib Figure: source words
@@ -97,7 +93,8 @@ class Translation(Hypothesis, WithAttention):
     nbest: list[Hypothesis] = dataclasses.field(repr=False, compare=False)
 
     @property
-    def target_words(self) -> list[str]:
+    def target_tokens(self) -> list[str]:  # type: ignore[override]
+        """`tokens`, by the name that a ScoredPair has for them."""
         return self.tokens
 
 
@@ -120,10 +117,6 @@ class ScoredPair(WithAttention):
     target_tokens: list[str]
     alignment: np.ndarray = dataclasses.field(repr=False, compare=False)
     unknown_words: int
-
-    @property
-    def target_words(self) -> list[str]:
-        return self.target_tokens
 
 
 @dataclasses.dataclass(frozen=True)
