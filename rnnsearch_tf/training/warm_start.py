@@ -14,7 +14,7 @@ import sys
 
 import numpy as np
 
-from rnnsearch_tf.config import Config, DataConfig
+from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.corpus import open_corpus, training_files
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UsageError
@@ -113,13 +113,9 @@ def new_pairs(config: Config, before: Config) -> Pairs:
     """The files of a training that a RUN, whose Config is `before`, was not trained on; the whole
     training text if there are none.
     """
-    known = {*_absolute(before.data)}
-    new = [files for files in _absolute(config.data) if files not in known]
+    known, files = (
+        [tuple(map(os.path.abspath, pair)) for pair in training_files(each.data)]
+        for each in (before, config)
+    )
+    new = [pair for pair in files if pair not in known]
     return Pairs(*zip(*new)) if new else open_corpus(config, "train")
-
-
-def _absolute(data: DataConfig) -> list[tuple[str, str]]:
-    return [
-        (os.path.abspath(source), os.path.abspath(target))
-        for source, target in training_files(data)
-    ]
