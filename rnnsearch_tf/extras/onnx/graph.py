@@ -34,29 +34,19 @@ def search_onnx(model: Model, config: SearchConfig, nbest: int) -> onnx.ModelPro
         ModelProto with the input ``source_ids``, int32 [B, J], and the outputs of
         :class:`~rnnsearch_tf.search.beam.BeamResult`, by their names.
     """
-    proto = _converted(search_graph(model, config, nbest, alignments=True))
+    import tf2onnx
+
+    logging.getLogger("tf2onnx").setLevel(logging.ERROR)  # its warnings do not concern a user
+    proto, _ = tf2onnx.convert.from_function(
+        search_graph(model, config, nbest, alignments=True),
+        input_signature=[IDS],
+        opset=OPSET,
+        custom_op_handlers={"PlaceholderWithDefault": (_identity, [])},
+    )
     hoist_constants(proto.graph)
     names = dict(zip([value.name for value in proto.graph.output], BeamResult._fields))
     names[proto.graph.input[0].name] = INPUT
     rename(proto.graph, names, defined=True)
-    return proto
-
-
-def _converted(function: typing.Callable[..., typing.Any]) -> onnx.ModelProto:
-    import tf2onnx
-
-    logger = logging.getLogger("tf2onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)  # it warns about what does not concern a user
-    try:
-        proto, _ = tf2onnx.convert.from_function(
-            function,
-            input_signature=[IDS],
-            opset=OPSET,
-            custom_op_handlers={"PlaceholderWithDefault": (_identity, [])},
-        )
-    finally:
-        logger.setLevel(level)
     return proto
 
 
