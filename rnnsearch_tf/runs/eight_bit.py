@@ -30,9 +30,8 @@ def quantize(array: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     """
     if is_small(array):
         return array, None
-    scale = (
-        np.maximum(np.abs(array).max(axis=0, keepdims=True), np.finfo(np.float32).tiny * 127) / 127
-    )
+    largest = np.abs(array).max(axis=0, keepdims=True)
+    scale = np.maximum(largest / 127, np.finfo(np.float32).tiny)
     return np.rint(array / scale).astype(np.int8), scale
 
 

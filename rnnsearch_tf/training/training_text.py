@@ -54,9 +54,7 @@ def open_text(config: Config, pairs: Any, development: Any) -> tuple[Pairs, Pair
 def write_development(run: Run, development: Pairs | None, sentences: int) -> None:
     """Write the first development sentences into a RUN: those that evaluations use."""
     if development is not None:
-        pairs = [*development][
-            :sentences
-        ]  # all are read, so that files of unequal length are found
+        pairs = [*development][:sentences]  # all are read: files of unequal length are found
         lines = (f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in pairs)
         write_file(run.development, "".join(lines))
 

@@ -110,9 +110,8 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
                 that override the preset's.
         """
         file = pathlib.Path(preset) / "config.json"
-        if (
-            file.is_file() and "dtype" not in keywords
-        ):  # keras-hub's loader would ignore it, or fail
+        if file.is_file() and "dtype" not in keywords:
+            # keras-hub's loader would ignore it, or fail
             config = json.loads(file.read_text(encoding="utf-8"))["config"]
             keywords["dtype"] = config["dtype"]["config"]["name"]
         return super().from_preset(os.fspath(preset), load_weights, **keywords)

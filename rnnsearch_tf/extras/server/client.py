@@ -112,10 +112,8 @@ class Client:
             )
         if cut := sum(answer.outputs["source_truncated"].bool_val):
             log.warning(
-                "warning: %s: %d of %d texts are longer than the model takes, and were cut",
-                self._where,
-                cut,
-                len(values),
+                f"warning: {self._where}: {cut} of {len(values)} texts are longer than the model"
+                " takes, and were cut"
             )
         return [text.decode("utf-8", "replace") for text in translations]
 
