@@ -37,10 +37,10 @@ def signatures_of(
 
 def _in_parts(functions: TextFunctions, name: str) -> Callable[..., Outputs]:
     """A function of text that computes ROWS_AT_ONCE rows at a time."""
-    compute = functions.traced(name).get_concrete_function()
-    specs = [tf.TensorSpec([None], dtype, key) for key, dtype in INPUTS[name].items()]
+    function = functions.traced(name)
+    compute = function.get_concrete_function()
 
-    @tf.function(autograph=False, input_signature=specs)
+    @tf.function(autograph=False, input_signature=function.input_signature)
     def in_parts(*inputs: tf.Tensor) -> Outputs:
         sizes = {key: tf.size(values) for key, values in zip(INPUTS[name], inputs)}
         rows, *others = sizes.values()
