@@ -5,7 +5,7 @@ gave in the process that wrote it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ TOLERANCE = 1e-5
 def check_export(
     folder: str | os.PathLike[str],
     functions: Callable[..., Answer],
-    signatures: Iterable[str],
+    signatures: Sequence[str],
     sentences: Sequence[str],
 ) -> int:
     """Compare the answers of an exported model in a new process with those of its functions here,
@@ -60,7 +60,7 @@ def check_export(
                     f"{folder}: {name}: expected the {key} that this process gives, {wanted}, got"
                     f" {got} in a new one; the export would be wrong and is not published"
                 )
-    return sum(len(batch) for batch in batches) * len(requests) // len(batches)
+    return sum(map(len, batches)) * len(signatures)
 
 
 def _inputs(name: str, lines: Sequence[bytes]) -> dict[str, Sequence[Any]]:
