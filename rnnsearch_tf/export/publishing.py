@@ -32,8 +32,7 @@ def exported_version(path: AnyPath) -> pathlib.Path | None:
 def read_about(version: AnyPath) -> dict[str, Any]:
     """What a version says of its model; {} if it is not an export of this package."""
     path = pathlib.Path(version, ABOUT)
-    about: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    return about
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
 
 
 def version_folder(output: AnyPath, version: int | None = None) -> pathlib.Path:

@@ -104,8 +104,7 @@ def run_requests(
             f"{folder}: expected a SavedModel that answers in a new process, got: {reason}; the"
             " export is not published: please report this"
         )
-    answers: list[dict[str, np.ndarray]] = pickle.loads(done.stdout)
-    return answers
+    return pickle.loads(done.stdout)
 
 
 if __name__ == "__main__":

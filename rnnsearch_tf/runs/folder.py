@@ -143,8 +143,7 @@ class Run:
     def __fspath__(self) -> str:
         return str(self.path)
 
-    def __str__(self) -> str:
-        return str(self.path)
+    __str__ = __fspath__
 
     @property
     def resume_command(self) -> str:

@@ -74,7 +74,6 @@ def add_constant(graph: onnx.GraphProto, name: str, array: np.ndarray) -> str:
 
 def _replace(old: Any, new: list[Any]) -> None:
     """Replace the items of a repeated field."""
-    new = list(new)
     del old[:]
     old.extend(new)
 
