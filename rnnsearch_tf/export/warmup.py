@@ -61,7 +61,5 @@ def sentences_of(text: Text) -> list[str]:
         [words[k % len(words)] for k in range(start, start + length)]
         for start, length in enumerate(LENGTHS)
     ]
-    return [
-        line.decode("utf-8")
-        for line in text.detokenize(tf.ragged.constant(rows, tf.string)).numpy()
-    ]
+    lines = text.detokenize(tf.ragged.constant(rows, tf.string)).numpy()
+    return [line.decode("utf-8") for line in lines]

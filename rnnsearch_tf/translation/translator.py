@@ -181,14 +181,12 @@ class Translator:
         _check_whole_number("seed", seed, 0, 2**31 - 1)
         seeds = [(int(seed) << 32) + k for k in range(number)]
         inputs: dict[str, Any] = {"seed": seeds, "temperature": [temperature] * number}
-        search = self.config.search
-        return [
-            [
-                sample_of(row)
-                for row in self._rows("sample", search, 1, text=[text] * number, **inputs)
-            ]
-            for text in texts
-        ]
+
+        def samples(text: Line) -> list[Sample]:
+            rows = self._rows("sample", self.config.search, 1, text=[text] * number, **inputs)
+            return [sample_of(row) for row in rows]
+
+        return [samples(text) for text in texts]
 
     def search_config(self, **changes: Any) -> SearchConfig:
         """The run's search section with some options changed, checked as in a file."""
@@ -228,10 +226,9 @@ class Translator:
         }
         texts = [values for key, values in encoded.items() if INPUTS[name][key] == "string"]
         lengths = [sum(map(len, row)) for row in zip(*texts)]
+        by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
         rows: dict[int, Answer] = {}
-        for batch in batches(
-            sorted(range(len(lengths)), key=lengths.__getitem__), search.batch_size
-        ):
+        for batch in batches(by_length, search.batch_size):
             values = {key: [values[k] for k in batch] for key, values in encoded.items()}
             answer = self._answer(name, search, nbest, values)
             for row, k in enumerate(batch):

@@ -126,18 +126,16 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
 
     def run_config(self) -> Config:
         """The Config of a RUN with this model; UsageError if there is no preprocessor."""
-        if self.preprocessor is None:
+        preprocessor = self.preprocessor
+        if preprocessor is None:
             raise UsageError("expected a preprocessor, which the search needs, got none; give one")
-        lengths = (
-            self.preprocessor.encoder_sequence_length,
-            self.preprocessor.decoder_sequence_length,
-        )
+        longest = max(preprocessor.encoder_sequence_length, preprocessor.decoder_sequence_length)
         return load_config(
             values={
-                "source": self.preprocessor.source_tokenizer.config,
-                "target": self.preprocessor.tokenizer.config,
+                "source": preprocessor.source_tokenizer.config,
+                "target": preprocessor.tokenizer.config,
                 "model": dataclasses.asdict(self.backbone.system.config),
-                "data": {"maximum_length": max(lengths) - 1},  # without the end symbol
+                "data": {"maximum_length": longest - 1},  # without the end symbol
                 "training": {"precision": self.backbone.dtype_policy.name},
                 "search": self.search,
             }
