@@ -47,11 +47,10 @@ def run(arguments: Namespace) -> None:
         arguments.rest_api_port,
         arguments.host,
     )
-    server.start()
-    try:
-        say(f"gRPC on {arguments.host}:{server.port}")
-        say(f"REST and a web page on http://{arguments.host}:{server.rest_api_port}/")
-        threading.Event().wait()
-    except KeyboardInterrupt:  # Ctrl-C or SIGTERM
-        say("stopping: finishing requests in flight first")
-        server.stop()
+    with server:
+        try:
+            say(f"gRPC on {arguments.host}:{server.port}")
+            say(f"REST and a web page on http://{arguments.host}:{server.rest_api_port}/")
+            threading.Event().wait()
+        except KeyboardInterrupt:  # Ctrl-C or SIGTERM
+            say("stopping: finishing requests in flight first")

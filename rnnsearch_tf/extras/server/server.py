@@ -35,7 +35,7 @@ OPTIONS = [
 
 @dataclasses.dataclass
 class Server:
-    """A server of one model.
+    """A server of one model, inside a ``with`` block.
 
     Args:
         name: of the model.
@@ -44,7 +44,7 @@ class Server:
         host: address to listen on.
 
     Raises:
-        UserError: from `start`: the model does not load, or a port is taken.
+        UserError: at the beginning of the block: the model does not load, or a port is taken.
 
     Example::
 
@@ -58,7 +58,7 @@ class Server:
     rest_api_port: int = 8501
     host: str = "127.0.0.1"
 
-    def start(self) -> None:
+    def __enter__(self) -> Server:
         """Load the model, then listen."""
         model = Servable(self.name, self.base_path)
         threads = concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1))
@@ -94,18 +94,12 @@ class Server:
         self._thread.start()
         while not self._rest.started:
             time.sleep(0.01)
+        return self
 
-    def stop(self) -> None:
+    def __exit__(self, *error: object) -> None:
         """Take no new request, finish those under way, end."""
         self._health.enter_graceful_shutdown()
         ended = self._grpc.stop(GRACE)
         self._rest.should_exit = True
         self._thread.join()
         ended.wait()
-
-    def __enter__(self) -> Server:
-        self.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stop()
