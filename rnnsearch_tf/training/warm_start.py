@@ -89,13 +89,8 @@ def extend_weights(old: TranslationModel, model: TranslationModel) -> None:
 
 
 def check_continues(config: Config, before: Config, run: Run | str) -> None:
-    """Raise UsageError if a training that starts from a RUN has another architecture or converts
-    text to other ids.
-
-    Args:
-        config: Config of the new training.
-        before: Config of the RUN.
-        run: the RUN, for messages.
+    """Raise UsageError if a training that starts from a RUN, whose Config is `before`, has another
+    architecture or converts text to other ids.
     """
     for section in ("source", "target", "model"):
         old, new = (dataclasses.asdict(getattr(c, section)) for c in (before, config))

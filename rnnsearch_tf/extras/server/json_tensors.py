@@ -36,12 +36,7 @@ def parse(body: bytes) -> dict[str, Any]:
 
 
 def to_inputs(document: Mapping[str, Any], infos: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """The input arrays of a parsed request.
-
-    Args:
-        document: the object.
-        infos: {name of an input: TensorInfo}.
-    """
+    """The input arrays of a parsed request, of which `infos` has {name: TensorInfo}."""
     columns = document["inputs"] if "inputs" in document else _columns(document["instances"])
     if not isinstance(columns, dict) or _is_bytes(columns):
         columns = dict.fromkeys(list(infos)[:1], columns)
