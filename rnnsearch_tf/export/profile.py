@@ -13,7 +13,7 @@ from rnnsearch_tf.files import AnyPath
 SIGNATURES = ("translate", "nbest", "score", "sample")
 """Signatures of an exported model. ``translate`` is also ``serving_default``."""
 
-FILE = "profile.yaml"
+PROFILE_FILE = "profile.yaml"
 """Name of the profile in an exported model's folder."""
 
 
@@ -81,4 +81,4 @@ def load_profile(
 
 def read_profile(folder: AnyPath) -> Profile:
     """Read the profile of an exported model."""
-    return load_section(Profile(), pathlib.Path(folder) / FILE)
+    return load_section(Profile(), pathlib.Path(folder) / PROFILE_FILE)

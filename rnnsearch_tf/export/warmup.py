@@ -15,7 +15,7 @@ from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.text.pipeline import Text
 from rnnsearch_tf.translation.functions import INPUTS
 
-FILE = pathlib.PurePath("assets.extra", "tf_serving_warmup_requests")
+WARM_UP_FILE = pathlib.PurePath("assets.extra", "tf_serving_warmup_requests")
 
 LENGTHS = (5, 20)
 """Lengths of the sentences in tokens."""
@@ -34,7 +34,7 @@ def write_warmup(
     """
     if not number:
         return
-    path = pathlib.Path(folder, FILE)
+    path = pathlib.Path(folder, WARM_UP_FILE)
     path.parent.mkdir(exist_ok=True)
     with tf.io.TFRecordWriter(str(path)) as writer:
         for name in (*signatures, "serving_default"):

@@ -13,8 +13,7 @@ import tensorflow as tf
 from rnnsearch_tf import __version__
 from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.export.check import check_export
-from rnnsearch_tf.export.profile import FILE as PROFILE
-from rnnsearch_tf.export.profile import Profile, load_profile
+from rnnsearch_tf.export.profile import PROFILE_FILE, Profile, load_profile
 from rnnsearch_tf.export.publishing import ABOUT, version_folder
 from rnnsearch_tf.export.signatures import saved_module, signatures_of
 from rnnsearch_tf.export.warmup import sentences_of, write_warmup
@@ -87,7 +86,7 @@ def export_model(
         (folder / ABOUT).parent.mkdir(exist_ok=True)
         write_file(folder / ABOUT, about)
         compared = check_export(folder, functions, options.signatures, sentences)
-        save_config(options, folder / PROFILE)
+        save_config(options, folder / PROFILE_FILE)
         exported = Exported(target, weights.size, compared)
         write_card(folder, folders, options, exported)
     return exported
@@ -127,7 +126,7 @@ def write_card(
     cards = [run.model_card.read_text("utf-8") for run in runs if run.model_card.exists()]
     rows = [
         f"- weights: {exported.bytes:,} bytes, {profile.weights}; computed in {profile.precision}",
-        f"- options: see {PROFILE} in this folder",
+        f"- options: see {PROFILE_FILE} in this folder",
         f"- compared with the run before it was published: {exported.compared} answers",
         f"- made with rnnsearch_tf {__version__}, tensorflow {tf.__version__}",
     ]

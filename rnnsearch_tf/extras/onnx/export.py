@@ -22,8 +22,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, PAD_ID, save_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.check import LONG, TRICKY
-from rnnsearch_tf.export.profile import FILE as PROFILE
-from rnnsearch_tf.export.profile import Profile
+from rnnsearch_tf.export.profile import PROFILE_FILE, Profile
 from rnnsearch_tf.export.publishing import version_folder
 from rnnsearch_tf.export.warmup import sentences_of
 from rnnsearch_tf.export.writer import Exported, load_for_export, write_card
@@ -91,7 +90,7 @@ def export_onnx(
         file = folder / ONNX_FILE
         _write(file, translator, options, settings(folders, translator, options))
         compared = _checked(file, translator, options)
-        save_config(options, folder / PROFILE)
+        save_config(options, folder / PROFILE_FILE)
         exported = Exported(target, file.stat().st_size, compared)
         write_card(folder, folders, options, exported)
     return exported

@@ -13,7 +13,7 @@ from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export.publishing import exported_version, read_about
 from rnnsearch_tf.export.saved_model import SavedModel
-from rnnsearch_tf.export.warmup import FILE as WARM_UP
+from rnnsearch_tf.export.warmup import WARM_UP_FILE
 from rnnsearch_tf.extras.server.tensors import to_array
 
 DEFAULT_SIGNATURE = "serving_default"
@@ -69,8 +69,8 @@ class Servable:
         self.signatures = self._model.signatures
         self.signatures.pop("__saved_model_init_op", None)
         self.about = read_about(folder)
-        if (folder / WARM_UP).exists():
-            for record in tf.compat.v1.io.tf_record_iterator(str(folder / WARM_UP)):
+        if (folder / WARM_UP_FILE).exists():
+            for record in tf.compat.v1.io.tf_record_iterator(str(folder / WARM_UP_FILE)):
                 log = prediction_log_pb2.PredictionLog.FromString(record)
                 self.predict(log.predict_log.request, LONGEST_RUN)
 
