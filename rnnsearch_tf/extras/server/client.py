@@ -147,15 +147,11 @@ class Client:
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def close(self) -> None:
-        """Close the connection."""
-        self._channel.close()
-
     def __enter__(self) -> Client:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.close()
+        self._channel.close()
 
 
 def tls_credentials(
