@@ -137,6 +137,10 @@ class Pairs:
         pairs._accepts = lambda pair: before(pair) and accepts(pair)
         return pairs
 
+    def of_files(self, files: Sequence[tuple[AnyPath, AnyPath]]) -> Pairs:
+        """The pairs of some of the files."""
+        return Pairs(*zip(*files)).where(self._accepts)
+
     def _read(
         self, pairs: Iterable[Any], names: tuple[AnyPath, AnyPath]
     ) -> Iterator[tuple[int, Pair]]:
@@ -180,7 +184,7 @@ def held_out(pairs: Pairs, size: int) -> tuple[Pairs, Pairs]:
     """
     first = pairs
     if len({*pairs.weights}) > 1:
-        first = Pairs(*pairs.files[0]).where(pairs._accepts)
+        first = pairs.of_files(pairs.files[:1])
     limit = 2.0**32
     candidates: list[tuple[int, str, str]] = []
     count = 0

@@ -158,7 +158,7 @@ def _start(
     model: TranslationModel | None = None
     if start_from is not None:
         texts, model, state.began_from = warm_start.start_from(
-            start_from, config, new_words, None if pairs is None else training_pairs
+            start_from, config, new_words, training_pairs
         )
     run.clear()
     save_config(config, run.config)

@@ -30,7 +30,7 @@ def start_from(
     run: str | os.PathLike[str],
     config: Config,
     new_words: int = 0,
-    given: Pairs | None = None,
+    pairs: Pairs | None = None,
 ) -> tuple[tuple[Text, Text], TranslationModel, str]:
     """Load the model of a RUN to train it with another configuration.
 
@@ -39,7 +39,7 @@ def start_from(
         config: Config of the new training, with the RUN's model, source and target sections.
         new_words: words to add to each vocabulary, at most, from text that the RUN was not trained
             on.
-        given: the new text, if ``config`` names none.
+        pairs: the training text; None: that of the configuration.
 
     Returns:
         ((source Text, target Text), model, not compiled, description of the start, for messages).
@@ -55,8 +55,8 @@ def start_from(
     sizes = [text.vocabulary.size for text in (source, target)]
     if new_words:
         print("looking for new words", file=sys.stderr)
-        pairs = new_pairs(config, before) if given is None else given
-        source, target = extend_texts((source, target), pairs, new_words)
+        new = new_pairs(open_corpus(config) if pairs is None else pairs, before)
+        source, target = extend_texts((source, target), new, new_words)
     added = [text.vocabulary.size - size for text, size in zip((source, target), sizes)]
     model = build_model(config, source.vocabulary.size, target.vocabulary.size)
     extend_weights(old, model)
@@ -104,13 +104,10 @@ def check_continues(config: Config, before: Config, run: Run | str) -> None:
                 )
 
 
-def new_pairs(config: Config, before: Config) -> Pairs:
-    """The files of a training that a RUN, whose Config is `before`, was not trained on; the whole
-    training text if there are none.
+def new_pairs(pairs: Pairs, before: Config) -> Pairs:
+    """The pairs of the files that a RUN, whose Config is `before`, was not trained on; all pairs if
+    there are no such files.
     """
-    known, files = (
-        [tuple(map(os.path.abspath, pair)) for pair in training_files(each.data)]
-        for each in (before, config)
-    )
-    new = [pair for pair in files if pair not in known]
-    return Pairs(*zip(*new)) if new else open_corpus(config, "train")
+    known = {tuple(map(os.path.abspath, files)) for files in training_files(before.data)}
+    new = [files for files in pairs.files if tuple(map(os.path.abspath, files)) not in known]
+    return pairs.of_files(new) if new else pairs

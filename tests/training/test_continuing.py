@@ -3,6 +3,7 @@
 import pytest
 
 from rnnsearch_tf.config import load_config, save_config
+from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.training.warm_start import check_continues, new_pairs
 
@@ -42,6 +43,8 @@ def test_a_base_has_the_settings_of_the_run(run):
 def test_new_words_come_from_new_text(run):
     before = load_config(run / "config.yaml")
     names = "train_source: [new.en, old.en], train_target: [new.fr, old.fr]"
-    config = configuration(run, f"data: {{{names}, train_weights: [1, 0.5], held_out: 0}}")
-    assert new_pairs(config, before).name.endswith("new.fr")
-    assert new_pairs(configuration(run, "data: {held_out: 0}"), before).name.endswith("old.fr")
+    pairs = open_corpus(configuration(run, f"data: {{{names}, train_weights: [1, 0.5]}}"))
+    new = new_pairs(pairs, before)
+    assert new.name.endswith("new.fr") and 10 < len([*new]) < 20  # without those held out
+    old = open_corpus(before)
+    assert new_pairs(old, before) is old
