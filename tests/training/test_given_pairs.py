@@ -11,7 +11,9 @@ from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.text.pipeline import load_texts
 from rnnsearch_tf.training.fit import train
+from rnnsearch_tf.training.training_text import training_ids
 from rnnsearch_tf.translation.loading import load_run
 
 TRAIN = list(zip(*phrasebook(300, "train")))
@@ -95,8 +97,11 @@ def test_a_resumed_training_reads_no_text_and_trainings_share_their_ids(tmp_path
         return load_config(overrides=[*FILES, *text, "data.held_out=20", limit, *more])
 
     cache = f"data.cache={tmp_path / 'cache'}"
-    for name, more in (("own", []), ("one", [cache]), ("other", [cache])):
+    for name, more in (("own", []), ("one", [cache])):
         train(settings(1, *more), tmp_path / name)
+    shared = settings(1, cache)
+    (tmp_path / "other").mkdir()
+    training_ids(Run(tmp_path / "other"), shared, load_texts(tmp_path / "one", shared))
     assert len(list((tmp_path / "cache").iterdir())) == 1
     for side in ("source", "target"):
         (tmp_path / side).unlink()

@@ -75,7 +75,7 @@ def test_weights_that_are_nan(tmp_path):
     translator = Translator.load(write_run(tmp_path / "run"))
     translator.model.output_layer.W_o.assign(np.nan * translator.model.output_layer.W_o)
     for beam_size in (1, 3):
-        with pytest.raises(UserError, match="sentence 2 .'The door is white .'.: expected finite"):
+        with pytest.raises(UserError, match="sentence 'The door is white .': expected finite"):
             translator.translate(["", "The door is white."], beam_size=beam_size)
 
 
