@@ -87,6 +87,7 @@ class EncoderDecoder(TranslationModel):
             name="deep_output",
             **common,
         )
+        self.output_layer.symbol = LETTERS[self.output_layer.symbol]
         self.encoder.build(m)
         self.summary_matrices.build(n, m, config.maxout_size)
         self.decoder.build(m, n)
