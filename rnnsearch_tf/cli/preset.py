@@ -6,6 +6,7 @@ RNNSearchSeq2SeqLM.from_preset(DIR).translator.save(RUN).
 
 from argparse import ArgumentParser, Namespace
 
+from rnnsearch_tf.cli import arguments as shared
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
@@ -13,6 +14,7 @@ from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("model", metavar="RUN", help="run folder")
     parser.add_argument("folder", metavar="DIR", help="folder to write, new or empty")
+    shared.add_settings(parser, "change an option, such as search.beam_size=5; repeatable")
 
 
 def run(arguments: Namespace) -> None:
@@ -20,5 +22,5 @@ def run(arguments: Namespace) -> None:
     import_tensorflow()
     from rnnsearch_tf.extras.hub import run_to_preset
 
-    run_to_preset(arguments.model, arguments.folder)
+    run_to_preset(arguments.model, arguments.folder, arguments.set)
     print(arguments.folder)

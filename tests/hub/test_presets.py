@@ -34,7 +34,8 @@ def test_a_fresh_process_needs_the_import_and_the_folder(preset, model):
 
 
 def test_a_run_goes_to_a_preset_and_back(run, tmp_path, capsys):
-    assert command(["preset", str(run), str(tmp_path / "preset")]) == 0
+    settings = ["--set", "search.beam_size=3"]
+    assert command(["preset", str(run), str(tmp_path / "preset"), *settings]) == 0
     RNNSearchSeq2SeqLM.from_preset(tmp_path / "preset").translator.save(tmp_path / "back")
     before, after = (rnnsearch_tf.Translator.load(path) for path in (run, tmp_path / "back"))
     weights = before.model.paper_weights()
@@ -43,6 +44,7 @@ def test_a_run_goes_to_a_preset_and_back(run, tmp_path, capsys):
     assert after.source_text.same_as(before.source_text)
     assert after.target_text.same_as(before.target_text)
     assert after.config.data.maximum_length == 40
+    assert after.config.search.beam_size == 3
     card = (tmp_path / "preset" / "README.md").read_text(encoding="utf-8")
     assert "from_preset" in card
     assert 'language: ["en", "fr"]\n' in card  # YAML reads a bare no, Norwegian, as False

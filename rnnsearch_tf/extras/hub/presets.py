@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Sequence
 
-from rnnsearch_tf.config import load_config
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
 from rnnsearch_tf.extras.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
 from rnnsearch_tf.extras.hub.seq2seq_lm import RNNSearchSeq2SeqLM
 from rnnsearch_tf.extras.hub.tokenizer import RNNSearchTokenizer
 from rnnsearch_tf.files.atomic import new_folder
-from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.text.pipeline import load_texts
+from rnnsearch_tf.translation.loading import load_run
 
 CARD = """\
 ---
@@ -32,24 +31,28 @@ import registers the classes. Other backends than TensorFlow cannot run it.
 """
 
 
-def run_to_preset(run: str | os.PathLike[str], folder: str | os.PathLike[str]) -> None:
+def run_to_preset(
+    run: str | os.PathLike[str],
+    folder: str | os.PathLike[str],
+    overrides: Sequence[str] = (),
+) -> None:
     """Write the best model of a run folder as a preset.
 
     Args:
         run: path of the run folder.
         folder: path of a new folder.
+        overrides: options that replace the run's own, such as ``search.beam_size=5``.
 
     Raises:
         UserError: the run folder is incomplete, or ``folder`` has files or cannot be written.
     """
-    run = Run.open(run)
-    config = load_config(run.config)
-    source, target = map(RNNSearchTokenizer, load_texts(run, config))
+    trained, *texts, config = load_run(run, overrides)
+    source, target = map(RNNSearchTokenizer, texts)
     values = dataclasses.asdict(config)
     precision = config.training.precision
     sizes = source.vocabulary_size(), target.vocabulary_size()
     backbone = RNNSearchBackbone(*sizes, values["model"], dtype=precision)
-    run.read_weights(backbone.system)
+    backbone.system.set_weights(trained.get_weights())
     longest = config.data.maximum_length + 1  # with the end symbol
     preprocessor = RNNSearchSeq2SeqLMPreprocessor(target, source, longest, longest)
     model = RNNSearchSeq2SeqLM(backbone, preprocessor, values["search"])
