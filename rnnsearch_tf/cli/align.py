@@ -32,7 +32,7 @@ def run(arguments: Namespace) -> None:
         translator = shared.load_translator(arguments)
         translator.require_attention("align")
         line = _soft if arguments.soft else _hard(translator)
-        for batch in batches(read_rows(*files), translator.config.search.batch_size):
+        for batch in batches(read_rows(*files), shared.lines_at_once(translator)):
             sources, targets = zip(*batch)
             write(map(line, translator.score_targets(sources, targets)))
 

@@ -99,6 +99,11 @@ def input_batches(files: Sequence[str | int], size: int) -> Iterator[list[str]]:
     return (lines for name in files for lines in read_batches(name, size))
 
 
+def lines_at_once(translator: Translator) -> int:
+    """Number of lines to read together: four batches, which the Translator sorts by length."""
+    return 4 * translator.config.search.batch_size
+
+
 def line_progress(doing: str, files: Sequence[str], output: str | None = None) -> Any:
     """A progress bar that counts lines; hidden if the input or the results share its terminal."""
     typed = "-" in files and sys.stdin.isatty()

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("rnnsearch_tf")
 
-BATCHES_AT_ONCE = 8
-"""Number of batches that are sorted by length together."""
-
 LABELS = {"bleu": "BLEU", "chrf": "chrF2", "tokenized_bleu": "BLEU, tokenized"}
 
 
@@ -87,7 +84,7 @@ def run(arguments: Namespace) -> None:
                 " `sacrebleu REFERENCE -i TRANSLATIONS -lc`"
             )
         changes = {"beam_size": arguments.beam_size} if arguments.beam_size else {}
-        at_once = BATCHES_AT_ONCE * translator.config.search.batch_size
+        at_once = shared.lines_at_once(translator)
         read = batches(progress(sources, doing="translating"), at_once)
         translations = [each for texts in read for each in translator.translate(texts, **changes)]
         write(translation.text for translation in translations)

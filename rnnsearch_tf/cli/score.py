@@ -21,7 +21,7 @@ def run(arguments: Namespace) -> None:
     check_inputs(files)
     with open_output() as write, shared.line_progress("scoring", files) as bar:
         translator = shared.load_translator(arguments)
-        for batch in batches(read_rows(*files), translator.config.search.batch_size):
+        for batch in batches(read_rows(*files), shared.lines_at_once(translator)):
             sources, targets = zip(*batch)
             scores = translator.score(sources, targets)
             write(f"{score:.6f}" for score in scores)

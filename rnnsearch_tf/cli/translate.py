@@ -78,7 +78,7 @@ def run(arguments: Namespace) -> None:
             if getattr(arguments, flag):
                 translator.require_attention(f"--{flag.replace('_', '-')}")
         translator.translate([""], **search)  # refuses a wrong option before it reads any text
-        batches = shared.input_batches(arguments.files, translator.config.search.batch_size)
+        batches = shared.input_batches(arguments.files, shared.lines_at_once(translator))
         number = 0  # of the next line
         with shared.line_progress("translating", arguments.files, arguments.output) as bar:
             for texts in batches:
