@@ -26,16 +26,12 @@ def test_commands_take_ensembles(rnnsearch, run_folder, other_run, files):
     assert sum(int(line.split("\t")[2]) for line in samples) == 10
 
 
-def test_the_order_of_members_of_other_systems_and_precisions(run_folder, tmp_path):
-    settings = ["model.system=rnnencdec", "model.alignment_size=1000"]  # none
-    other = write_run(tmp_path / "other", [*settings, "training.precision=float64"])
-    found = []
+def test_options_of_attention_need_not_be_those_of_the_first_member(run_folder, tmp_path):
+    other = write_run(
+        tmp_path / "other", ["model.system=rnnencdec", "model.alignment_size=1000"]
+    )  # none
     for runs in ([run_folder, other], [other, run_folder]):
-        translator = Translator.load(runs)
-        texts = [each.text for each in translator.translate(SOURCE, replace_unknown=True)]
-        found.append((texts, translator.score(SOURCE, TARGET)))
-    assert found[0][0] == found[1][0]
-    assert found[0][1] == pytest.approx(found[1][1], rel=1e-5)
+        assert Translator.load(runs).search_config(replace_unknown=True).replace_unknown
 
 
 @pytest.mark.parametrize("side", ["source", "target"])

@@ -48,9 +48,10 @@ def test_a_hypothesis_of_the_beam_has_its_forced_score():
 
 
 def test_the_members_probabilities_are_averaged_word_by_word():
-    """Of different systems; the alignment is that of those that attend."""
+    """Of different systems and precisions; the alignment is that of those that attend."""
     names = ("deep_lstm", "luong-general", "cslm", "rnnsearch-paper")
-    models = [tiny_system(name, "float32", seed=4) for name in names]
+    models = [tiny_system(name, "float32", seed=4) for name in names[:3]]
+    models.append(tiny_system(names[3], "float64", seed=4))
     inputs = {key: value.numpy() for key, value in batch().items()}
     forced = scores_of(Ensemble(models))(*inputs.values())
     expected = combined([training_log_probabilities(model) for model in models])
