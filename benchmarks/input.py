@@ -36,7 +36,8 @@ def pipeline_rows(size, repeats):
     from rnnsearch_tf.data.corpus import open_corpus
     from rnnsearch_tf.text.pipeline import build_texts
 
-    config = load_config(overrides=["data.corpus=phrasebook", f"data.phrasebook_size={size}"])
+    text = ["data.corpus=phrasebook", f"data.phrasebook_size={size}", "data.variants=0"]
+    config = load_config(overrides=text)
     texts = build_texts(config, open_corpus(config))
     for batching in ("paper", "bucketed", "unsorted"):
         measuring.say(batching)

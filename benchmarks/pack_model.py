@@ -6,7 +6,7 @@ texts, its card.
 The folder is rnnsearch_tf/runs/shipped/NAME. The folder of the training's data is taken out of its
 config.yaml. The run of Tatoeba is trained by:
 
-    rnnsearch train --config tatoeba-en-fr --output runs/tatoeba
+    rnnsearch train --config tatoeba-en-fr --output runs/tatoeba --set training.precision=float32
 """
 
 import pathlib

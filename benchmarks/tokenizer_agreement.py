@@ -15,16 +15,15 @@ import sacremoses
 import tensorflow as tf
 
 import measuring
-from rnnsearch_tf.config import SPECIAL_TOKENS, TextConfig
+from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.files.reading import batches
-from rnnsearch_tf.text.pipeline import Text
-from rnnsearch_tf.text.vocabulary import Vocabulary
+from rnnsearch_tf.text.pipeline import build_text
 
 
 @functools.cache
 def compiled(language):
     """Text.tokenize and Text.detokenize as compiled functions."""
-    text = Text(TextConfig(language=language), Vocabulary([*SPECIAL_TOKENS, "any"]))
+    text = build_text(TextConfig(language=language), ["any"])
     strings = tf.TensorSpec([None], tf.string)
     tokenize = tf.function(text.tokenize, input_signature=[strings])
     detokenize = tf.function(

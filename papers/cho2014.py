@@ -3,9 +3,8 @@ together with a neural language model (CSLM).
 
     python -m papers.cho2014 table1 table2 table3 figure3 figure4 figure5 --data DATA --seeds 3
 
-needs `pip install ".[smt]"` for the phrase-based system, and scikit-learn for figures 4
-and 5. The paper's decoder searches with the scores. Here they are features of n-best lists, which
-are then tuned and sorted again:
+needs `pip install ".[smt,plots]"`. The paper's decoder searches with the scores. Here they are
+features of n-best lists, which are then tuned and sorted again:
 
     RNN     Σ over the phrases of a derivation of  log p(target phrase | source phrase)
     CSLM    log p(sentence)
@@ -232,7 +231,8 @@ def table_2(work) -> Page:
                 rows[-1][side] = listed(texts[place] for place in order[:SHOWN])
     text = [
         f"Random source phrases of at least {LONG} words, with at least {TRANSLATIONS} translations"
-        " in the table; the best translations by p(target | source)."
+        " in the table; the best translations by p(target | source). Frequent: of the most frequent"
+        " tenth; rare: of the rarer half."
     ]
     return Page("Cho et al. 2014a, Table 2: the best translations of phrases", rows, text=text)
 

@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import rnnsearch_tf as rt
 from rnnsearch_tf.alignment.figure import png
+from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import new_folder, write_file
 from rnnsearch_tf.files.reading import read_lines
@@ -49,7 +50,7 @@ QUICK = (
     "training.evaluate_sentences=8",
 )
 """Settings of --quick, which tries a program: its numbers mean nothing."""
-QUICK_PAIRS = {"train": 600, "development": 40, "test": 60}
+QUICK_PAIRS = {"train": slice(600), "development": slice(600, 640), "test": slice(640, 700)}
 """Pairs of the built-in corpus that stand for the captions then."""
 
 
@@ -94,9 +95,7 @@ class Experiment:
 
     def _captions(self, part) -> list:
         if self.quick:
-            corpus = rt.open_corpus(rt.load_config("phrasebook"), "train")
-            before = sum(itertools.takewhile(QUICK_PAIRS[part].__ne__, QUICK_PAIRS.values()))
-            return list(itertools.islice(corpus, before, before + QUICK_PAIRS[part]))
+            return list(rt.open_corpus(rt.load_config("phrasebook")))[QUICK_PAIRS[part]]
         files = [
             self.data / "multi30k" / f"{CAPTIONS[part]}.{language}.gz" for language in LANGUAGES
         ]
@@ -104,11 +103,8 @@ class Experiment:
 
     def config(self, name: str, seed: int):
         """The configuration of a model."""
-        config = rt.load_config(RECIPES / f"{name}.yaml")
-        folder = []
-        if config.data.train_source:  # not the built-in corpus
-            folder.append(f"data.folder={(self.folder / 'texts').resolve()}")
-        overrides = [*folder, f"training.seed={seed}", *self.overrides]
+        texts = (self.folder / "texts").resolve()  # the built-in corpus is elsewhere
+        overrides = [f"data.folder={texts}", f"training.seed={seed}", *self.overrides]
         return rt.load_config(RECIPES / f"{name}.yaml", overrides=overrides)
 
     def run(self, name: str, seed: int) -> Run:
@@ -202,14 +198,8 @@ def write_lines(path, lines) -> None:
 
 def tokens(lines: Sequence[str], language: str) -> list[str]:
     """Lower-cased Moses tokens of each line, joined by spaces."""
-    from rnnsearch_tf.config import SPECIAL_TOKENS, TextConfig
-    from rnnsearch_tf.text.pipeline import Text
-    from rnnsearch_tf.text.vocabulary import Vocabulary
-
-    text = Text(
-        TextConfig(language=language, lowercase=True, tokenization="moses"),
-        Vocabulary([*SPECIAL_TOKENS, "any"]),
-    )
+    # the tokens do not depend on the vocabulary
+    text = rt.build_text(TextConfig(language=language, lowercase=True), ["any"])
     return [b" ".join(row).decode("utf-8") for row in text.tokenize(list(lines)).to_list()]
 
 
@@ -244,7 +234,7 @@ class Page:
         write_file(results, json.dumps(known, ensure_ascii=False, indent=1) + "\n")
         parts = [f"# {self.title}", *(["## Ours"] if self.paper else []), *table(self.ours)]
         if any(isinstance(value, list) for row in self.ours for value in row.values()):
-            parts.append("±: the standard deviation over the seeds; without it, of one model.")
+            parts.append("±: the standard deviation over the seeds, if there are several.")
         parts += [f"![{name}]({item}-{name}.png)" for name in self.pictures]
         parts += ["## The paper's", *table(self.paper)] if self.paper else []
         parts += [*self.text, f"Made by `{command}` of commit {_commit()}."]
@@ -263,6 +253,11 @@ def table(rows: list[dict]) -> list[str]:
         return []
     lines = [list(rows[0]), ["---"] * len(rows[0]), *(map(_cell, row.values()) for row in rows)]
     return ["\n".join(f"| {' | '.join(line)} |" for line in lines)]
+
+
+def cells_over_seeds(found: list[dict]) -> dict:
+    """The cells of a row, from one dictionary for each seed."""
+    return {name: over_seeds([each[name] for each in found]) for name in found[0]}
 
 
 def over_seeds(values: list):

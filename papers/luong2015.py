@@ -1,7 +1,7 @@
 """Luong, Pham, Manning 2015: the forms of attention, on the built-in corpus with and without input
 feeding, and on Multi30k.
 
-    python -m papers.luong2015 attention --seeds 3          needs no data
+    python -m papers.luong2015 attention --seeds 3          # needs no data
     python -m papers.luong2015 scores --data DATA --seeds 3
 
 The grammar of the built-in corpus knows the correct word alignment, so the alignment error rate is
@@ -13,7 +13,7 @@ exact. To compare two forms:
 from __future__ import annotations
 
 import rnnsearch_tf as rt
-from papers.common import Page, bleu, main, over_seeds
+from papers.common import Page, bleu, cells_over_seeds, main, over_seeds
 
 SCORES = "dot", "general", "concat"
 
@@ -24,9 +24,7 @@ def attention(work) -> Page:
     rows = []
     for form in forms:
         found = work.of_each_seed("attention", f"phrasebook-{form}", _measure)
-        rows.append(
-            {"model": form} | {key: over_seeds([e[key] for e in found]) for key in found[0]}
-        )
+        rows.append({"model": form} | cells_over_seeds(found))
     text = [
         "The held-out sentences of the built-in corpus, beam 5. Links: each target word is linked"
         " to the source word it attends to most while the model is fed the reference. The gold"

@@ -63,7 +63,7 @@ PAIRS_AT_ONCE = 20_000
 
 PARTS = "development", "test"
 DEVELOPMENT_PAIRS = 2000
-"""Phrase pairs that decide when the training of the phrase scorer stops."""
+"""Phrase pairs on which the phrase scorer is evaluated while it trains."""
 SEED = 1
 
 NAME = "phrase-based"
@@ -75,7 +75,7 @@ WEAKER = (
 MISSING = (
     'The phrase-based system is missing, since it was not made; it needs pip install ".[smt]".'
 )
-"""For the pages that show it, or would."""
+"""Sentences of pages: about the row of the system, and in place of it."""
 
 
 def is_available(work) -> bool:
@@ -282,7 +282,7 @@ class PhraseBased:
 
         Probabilities are relative frequencies; the counts are those of target, source and pair.
         lex(t|s) is the product over the target words of the mean p(word | source word) over the
-        source words aligned to it (Koehn et al. 2003, §3.4). Its probabilities and links, which
+        source words aligned to it (Koehn et al. 2003, §4.4). Its probabilities and links, which
         are symmetrized, are fast_align's.
         """
         lexicon = Lexicon(self._model)

@@ -1,7 +1,7 @@
 """Sutskever, Vinyals, Le 2014: the deep LSTM with the source in order and reversed.
 
     python -m papers.sutskever2014 table1 depth table3 figure2 figure3 --data DATA --seeds 3
-    python -m papers.sutskever2014 table2 --data DATA --seeds 3       pip install ".[smt]"
+    python -m papers.sutskever2014 table2 --data DATA --seeds 3       # needs pip install ".[smt]"
 
 All models learn from single captions in subwords. An ensemble is of the models of the first seeds,
 which differ in their initial weights and in the order of minibatches.
