@@ -26,7 +26,10 @@ from rnnsearch_runtime import Hypothesis, Translation, Translator, __version__
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command, with the words after its name, and return its exit code."""
-    arguments = _parser().parse_args(argv)
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.n_best > 1 and not arguments.json:
+        parser.error("--n-best: expected --json with it; add --json")
     try:
         _run(arguments)
         return 0

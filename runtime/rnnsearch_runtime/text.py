@@ -26,12 +26,11 @@ _INVISIBLE = re.compile(
 
 
 def normalize(text: str) -> str:
-    """Remove invisible characters and apply Unicode's NFC; lone surrogates become U+FFFD, and of a
-    run of combining marks only the first 30 are kept.
+    """Remove invisible characters and apply Unicode's NFC; keep only the first 30 of a run of
+    combining marks.
     """
     if text.isascii():
         return text
-    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     kept = []
     run = 0
     for character in _INVISIBLE.sub("", text):
@@ -80,9 +79,9 @@ class Text:
         """Normalize a line, lower-case if configured, and split it into tokens; invalid UTF-8
         becomes U+FFFD.
         """
-        if isinstance(text, bytes):
-            text = text.decode("utf-8", "replace")
-        text = clean(normalize(text))
+        if isinstance(text, str):
+            text = text.encode("utf-8", "surrogatepass")
+        text = clean(normalize(text.decode("utf-8", "replace")))
         text = text.lower() if self.lowercase else text
         return self._pieces.encode(text, out_type=str) if self._pieces else text.split()
 

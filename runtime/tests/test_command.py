@@ -53,6 +53,8 @@ def test_json(model: pathlib.Path) -> None:
     assert [row.index(max(row)) for row in found["alignment"]] == [0, 1, 2]
     assert [each["score"] for each in found["nbest"]] == [-1.5, -4.5]
     assert "nbest" not in json.loads(run(*words[:3], text=b"the \xff\n").stdout)
+    refused = run("--model", model, "--n-best", 2, text=b"the cat")
+    assert refused.returncode == 2 and b"add --json" in refused.stderr
 
 
 def test_lines_are_answered_as_they_come(model: pathlib.Path) -> None:

@@ -1,6 +1,7 @@
 """A run as an ONNX file: its search, its settings, its weights in eight bits."""
 
 import dataclasses
+import pathlib
 
 import numpy as np
 import onnx
@@ -21,6 +22,7 @@ from rnnsearch_tf.extras.onnx.weights import quantize_weights
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.search.graphs import search_graph
+from rnnsearch_tf.translation import Translator
 
 SOURCE_SIZE, TARGET_SIZE = 20, 300  # more words than a block of search/beam.py
 BATCHES = [
@@ -190,6 +192,29 @@ def test_a_search_without_attention():
 def test_options_of_the_search(options):
     config = SearchConfig(maximum_length_ratio=2.0, **options)
     assert_searched_alike(model("rnnsearch"), config, min(2, config.beam_size))
+
+
+@pytest.mark.slow
+def test_the_runtime_has_the_results_of_its_model(tmp_path, monkeypatch):
+    words = ["source.tokenization=space", "target.tokenization=space"]
+    run = write_run(tmp_path / "run", words, unknown_words=8.0)
+    replaced = "search.replace_unknown=true"
+    options = [replaced, "nbest=2", "maximum_length=150"]
+    served = export_onnx(run, tmp_path / "served", overrides=options)
+    monkeypatch.syspath_prepend(str(pathlib.Path(__file__).parents[2] / "runtime"))
+    import rnnsearch_runtime
+
+    translator = Translator.load(run, [replaced])
+    translator.maximum_length = 150
+    lines = ["My sister reads an old book.", "", "🙂 שלום", "book " * 200]
+    found = rnnsearch_runtime.Translator(served.folder / "model.onnx").translate(lines)
+    for ours, theirs in zip(found, translator.translate(lines, 2), strict=True):
+        assert ours.source_tokens == theirs.source_tokens
+        for one, other in zip(ours.nbest, theirs.nbest, strict=True):
+            parts = [(each.text, each.tokens, each.finished) for each in (one, other)]
+            assert parts[0] == parts[1]
+            np.testing.assert_allclose(one.alignment, other.alignment, 1e-4, 1e-4)
+            assert one.score == pytest.approx(other.score, abs=1e-4)
 
 
 @pytest.mark.slow

@@ -100,6 +100,11 @@ def test_a_client_and_curl_get_the_same_texts(translator, exported):
             words = [word.replace(":8501", f":{server.rest_api_port}") for word in words]
             answer = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
             assert answer.keys() & {"predictions", "model_version_status"}
+            for row in answer.get("predictions", ()):
+                assert (
+                    row["translation"][0]
+                    == translator.translate("My sister sells an old book.").text
+                )
     assert answers == [each.text for each in expected]
 
 

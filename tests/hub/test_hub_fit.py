@@ -53,6 +53,10 @@ def test_text_beyond_the_limit_is_cut_and_an_empty_text_is_an_end_symbol():
     np.testing.assert_array_equal(inputs["decoder_token_ids"], [[1, 3, 4]] * 2 + [[1, 1, 0]])
     np.testing.assert_array_equal(labels, [[3, 4, 1]] * 2 + [[1, 0, 0]])
     np.testing.assert_array_equal(weights, [[1, 1, 1]] * 2 + [[1, 0, 0]])
+    lengths = dict(encoder_sequence_length=5, decoder_sequence_length=2)
+    inputs, labels, _ = preprocessor()(["a b a b"], ["x y z"], **lengths)
+    np.testing.assert_array_equal(inputs["encoder_token_ids"], [[3, 4, 3, 4, 1]])
+    np.testing.assert_array_equal(labels, [[3, 1]])
 
 
 def losses(model):

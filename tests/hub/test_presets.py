@@ -6,11 +6,13 @@ import sys
 import keras_nlp
 import numpy as np
 import pytest
+from tiny_run import write_run
 from words_by_hand import small_model
 
 import rnnsearch_tf
 from rnnsearch_tf.cli.main import run as command
-from rnnsearch_tf.extras.hub import RNNSearchSeq2SeqLM
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.extras.hub import RNNSearchSeq2SeqLM, run_to_preset
 from rnnsearch_tf.runtime.backend import keras
 
 TEXTS = ["My sister sells an old book.", "the red car", "", "été ☃"]
@@ -48,6 +50,15 @@ def test_a_run_goes_to_a_preset_and_back(run, tmp_path, capsys):
     card = (tmp_path / "preset" / "README.md").read_text(encoding="utf-8")
     assert "from_preset" in card
     assert 'language: ["en", "fr"]\n' in card  # YAML reads a bare no, Norwegian, as False
+
+
+def test_a_language_model_has_no_preset(tmp_path):
+    words = ["system=cslm", "second_hidden_size=6", "alignment_size=1000", "maxout_size=500"]
+    settings = [f"model.{word}" for word in [*words, "output_rank=620"]]
+    run = write_run(tmp_path / "run", settings, unknown_words=None)
+    with pytest.raises(UsageError, match="expected a translation model, got a language model"):
+        run_to_preset(run, tmp_path / "preset")
+    assert not (tmp_path / "preset").exists()
 
 
 def test_a_saved_model_keeps_its_dtype_and_weights(tmp_path):

@@ -43,6 +43,9 @@ class ScriptedModel(Servable):
     def __init__(self):
         self.name, self.version = "mt", 1
 
+    def close(self):
+        pass
+
     def run(self, name, inputs, outputs, seconds):
         if self.refusal:
             raise self.refusal

@@ -15,7 +15,7 @@ import tensorflow as tf
 from fake_server import FakeServer
 
 from rnnsearch_tf.cli.main import run
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras.server.client import Client, tls_credentials
 
 
@@ -44,7 +44,7 @@ def open_when(fake, condition):
     threading.Thread(target=wait).start()
 
 
-def test_one_request(fake):
+def test_one_request(fake, caplog):
     with Client(fake.address, "mt", version=3) as client:
         assert client.translate(["é", b"", "a\0b"]) == ["É", "", "A\0B"]
         assert client.translate([]) == []
@@ -52,6 +52,11 @@ def test_one_request(fake):
     spec, tensor = request.model_spec, request.inputs["text"]
     assert (spec.name, spec.version.value, spec.signature_name) == ("mt", 3, "serving_default")
     assert tf.make_ndarray(tensor).tolist() == ["é".encode(), b"", b"a\0b"]
+    with Client(fake.address, "mt") as client:
+        client.translate(["a" * 101, "b"])
+        with pytest.raises(UsageError, match="expected a list of sentences, got str"):
+            client.translate("a cat")
+    assert "1 of 2 texts are longer than the model takes" in caplog.text
 
 
 def test_the_order_is_kept_though_the_first_is_the_last_to_finish(fake, client):

@@ -73,7 +73,9 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
         y: Any = None,
         sample_weight: Any = None,
         *,
-        sequence_length: int | None = None,
+        encoder_sequence_length: int | None = None,
+        decoder_sequence_length: int | None = None,
+        sequence_length: int | None = None,  # keras-nlp's other name of the decoder's
     ) -> Any:
         """Inputs, targets and weights for ``fit``; see the class."""
         if isinstance(x, dict):
@@ -83,8 +85,9 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
                 'y: expected the target texts, or x as {"encoder_text": …, "decoder_text": …}, got'
                 " source texts alone; generate translates those"
             )
-        encoder = self.encoder_packer(self.source_tokenizer.tokenize(x))
-        length = (sequence_length or self.decoder_sequence_length) + 1
+        tokens = self.source_tokenizer.tokenize(x)
+        encoder = self.encoder_packer(tokens, sequence_length=encoder_sequence_length)
+        length = (decoder_sequence_length or sequence_length or self.decoder_sequence_length) + 1
         ids, mask = self.decoder_packer(self.tokenizer.tokenize(y), sequence_length=length)
         inputs = dict(zip(INPUTS, (*encoder, ids[..., :-1], mask[..., :-1]), strict=True))
         weights = tf.cast(mask[..., 1:], tf.float32)

@@ -6,6 +6,7 @@ import dataclasses
 import os
 from collections.abc import Sequence
 
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
 from rnnsearch_tf.extras.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
 from rnnsearch_tf.extras.hub.seq2seq_lm import RNNSearchSeq2SeqLM
@@ -44,10 +45,15 @@ def run_to_preset(
         overrides: options that replace the run's own, such as ``search.beam_size=5``.
 
     Raises:
+        UsageError: the model is a language model.
         UserError: the run folder is incomplete, or ``folder`` has files or cannot be written.
     """
-    trained, *texts, config = load_run(run, overrides)
-    source, target = map(RNNSearchTokenizer, texts)
+    trained, *sides, config = load_run(run, overrides)
+    if not trained.reads_source:
+        raise UsageError(
+            f"{run}: expected a translation model, got a language model; name another run folder"
+        )
+    source, target = map(RNNSearchTokenizer, sides)
     values = dataclasses.asdict(config)
     precision = config.training.precision
     sizes = source.vocabulary_size(), target.vocabulary_size()

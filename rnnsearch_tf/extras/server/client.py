@@ -22,6 +22,7 @@ from tensorflow_serving.apis import model_pb2, predict_pb2, prediction_service_p
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.text.pipeline import list_of_texts
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -88,10 +89,12 @@ class Client:
         U+FFFD.
 
         Raises:
+            UsageError: `texts` are no list of strings.
             UserError: the server refused, did not answer in time, or has another kind of model.
         """
         values = [
-            text.encode(errors="surrogatepass") if isinstance(text, str) else text for text in texts
+            text.encode(errors="surrogatepass") if isinstance(text, str) else text
+            for text in list_of_texts(texts, "texts")
         ]
         if not values:
             return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,6 @@ from tensorflow_serving.apis import (
 
 from rnnsearch_tf.extras.server.servable import (
     DEFAULT_SIGNATURE,
-    LONGEST_RUN,
     Servable,
     ServingError,
     invalid_argument,
@@ -65,8 +65,8 @@ class Services(
 
     @_answering
     def Predict(self, request: Any, context: grpc.ServicerContext) -> Any:
-        left = context.time_remaining()
-        outputs = self.model.predict(request, LONGEST_RUN if left is None else left)
+        left = context.time_remaining()  # None: no deadline
+        outputs = self.model.predict(request, math.inf if left is None else left)
         answer = predict_pb2.PredictResponse(model_spec=request.model_spec)
         answer.model_spec.signature_name = request.model_spec.signature_name or DEFAULT_SIGNATURE
         for name, array in outputs.items():

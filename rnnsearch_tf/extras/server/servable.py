@@ -74,6 +74,10 @@ class Servable:
                 log = prediction_log_pb2.PredictionLog.FromString(record)
                 self.predict(log.predict_log.request, LONGEST_RUN)
 
+    def close(self) -> None:
+        """Break off the runs under way, and answer no more."""
+        self._model.close()
+
     def check(self, name: str, version: int | None = None) -> None:
         """Raise ServingError unless the model has this name and version; None: any version."""
         if name != self.name or version not in (None, self.version):

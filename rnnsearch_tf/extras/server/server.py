@@ -60,7 +60,7 @@ class Server:
 
     def __enter__(self) -> Server:
         """Load the model, then listen."""
-        model = Servable(self.name, self.base_path)
+        model = self._model = Servable(self.name, self.base_path)
         threads = concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1))
         self._grpc = grpc.server(threads, options=OPTIONS, maximum_concurrent_rpcs=MOST_REQUESTS)
         services = Services(model)
@@ -74,7 +74,7 @@ class Server:
         except (OSError, RuntimeError) as error:
             raise UserError(
                 f"{self.host}, ports {self.port} and {self.rest_api_port}: expected free ports of"
-                f" this machine, got: {error}; choose others with --port and --rest-api-port"
+                f" this machine, got: {error}; choose others: --port, --rest-api-port, --host"
             ) from None
         self.rest_api_port = listener.getsockname()[1]
         self._grpc.start()
@@ -103,3 +103,4 @@ class Server:
         self._rest.should_exit = True
         self._thread.join()
         ended.wait()
+        self._model.close()
