@@ -86,8 +86,11 @@ def run(arguments: Namespace) -> None:
         changes = {"beam_size": arguments.beam_size} if arguments.beam_size else {}
         at_once = shared.lines_at_once(translator)
         read = batches(progress(sources, doing="translating"), at_once)
-        translations = [each for texts in read for each in translator.translate(texts, **changes)]
-        write(translation.text for translation in translations)
+        translations = []
+        for texts in read:
+            found = translator.translate(texts, **changes)
+            write(translation.text for translation in found)
+            translations += found
     report = _report(translator, translations, references, arguments)
     with open_output() as write:
         write([json.dumps(report, ensure_ascii=False)] if arguments.json else _table(report))

@@ -79,6 +79,11 @@ class DataConfig:
     batch_size: int = option(80, "sentence pairs per update", unit="pairs", minimum=1)
 
     def __post_init__(self) -> None:
+        if self.corpus != "files" and self.train_source:
+            raise UsageError(
+                f"data.train_source: expected none beside data.corpus={self.corpus}, got"
+                f" {self.train_source}; set data.corpus=files"
+            )
         development = self.development_source or self.development_target
         beside = f"data.corpus={self.corpus}" if self.corpus != "files" else development
         if self.held_out and beside:

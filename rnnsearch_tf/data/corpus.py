@@ -91,9 +91,7 @@ def _paths(data: DataConfig, name: str) -> list[str]:
     """The same, of files that exist."""
     paths = _named(data, name)
     if not paths:
-        raise UsageError(
-            f"data.{name}: expected a text file, got none; set it, or data.corpus=phrasebook"
-        )
+        raise UsageError(f"data.{name}: expected a text file, got none; set it")
     for path in paths:
         if not os.path.exists(path):
             raise UserError(

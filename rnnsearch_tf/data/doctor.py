@@ -151,6 +151,7 @@ class Counts:
         """How many pairs are found, and where the first three are."""
         if found.any():
             severity = "warning" if found.sum() > many * len(found) else "note"
+            severity = "error" if found.all() else severity
             places = "; ".join(map(self._place, np.flatnonzero(found)[:3]))
             yield severity, f"{_share(found.sum(), len(found))} of the pairs {what}: {places}"
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from rnnsearch_tf.data.pairs import Pair
 
-_FINAL = re.compile(r"[\s\u00a0\u202f]*[.!?…。！？]+\s*$")
 _NUMBER = re.compile(r"(?<![\d.,A-Za-z])[0-9]+(?![A-Za-z\u00c0-\u024f]|[\d.,]*\d)")
 
 
@@ -45,8 +44,9 @@ def variant(pair: Pair, random: np.random.Generator) -> Pair:
         ('room 48', 'Chambre 48')
     """
     source, target = pair
-    if random.random() < 0.7 and _FINAL.search(source) and _FINAL.search(target):
-        source, target = _FINAL.sub("", source), _FINAL.sub("", target)
+    bare = _without_final_punctuation(source), _without_final_punctuation(target)
+    if random.random() < 0.7 and bare[0] != source and bare[1] != target:
+        source, target = bare
     case = random.random()
     if case < 0.5:
         source = source.lower()
@@ -60,6 +60,13 @@ def variant(pair: Pair, random: np.random.Generator) -> Pair:
         _NUMBER.sub(lambda found: others.get(found[0], found[0]), side) for side in (source, target)
     )
     return (source, target) if source.strip() and target.strip() else pair
+
+
+def _without_final_punctuation(text: str) -> str:
+    """The text before it; a text that has none, as it is."""
+    words = text.rstrip()
+    before = words.rstrip(".!?…。！？")
+    return text if before == words else before.rstrip()
 
 
 def _numbers(source: str, target: str) -> set[str]:

@@ -138,7 +138,8 @@ class Run:
             path.unlink(missing_ok=True)
         if self.ids.is_symlink():
             self.ids.unlink()
-        shutil.rmtree(self.ids, ignore_errors=True)
+        for folder in (self.ids, self.evaluated):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def __fspath__(self) -> str:
         return str(self.path)

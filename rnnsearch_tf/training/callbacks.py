@@ -48,9 +48,9 @@ class Progress(keras.callbacks.Callback):
     """Prints one line to standard error: batch, loss, development BLEU, share done, time left,
     epoch, speed; and appends JSON lines to metrics.jsonl.
 
-    On a terminal the line is redrawn every half second; in a log a line is written every minute.
-    Records after those of the state were written by a training that was killed; they are cut off
-    and written again.
+    On a terminal the line is redrawn every half second; in a log a line is written every minute and
+    at the end. Records after those of the state were written by a training that was killed; they
+    are cut off and written again.
 
     Attributes:
         speed: target tokens (with end symbols, without padding) per second of updates and of
@@ -66,6 +66,7 @@ class Progress(keras.callbacks.Callback):
         self._tokens_before: float | None = None  # of the epoch, until the speed was measured
         self._seconds = 0.0
         self._began = 0.0
+        self._last: tuple[int, Mapping[str, Any]] | None = None  # epoch that ended, its logs
         self._terminal = sys.stderr.isatty()
         self._next = time.monotonic()
         if path.exists():
@@ -93,8 +94,12 @@ class Progress(keras.callbacks.Callback):
             self.write("batches", logs)
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        self._print(epoch, logs or {}, end="\n")
+        self._last = epoch, logs or {}
         self.write("epoch", logs)
+
+    def on_train_end(self, logs: Logs = None) -> None:
+        if self._last:
+            self._print(*self._last, end="\n")
 
     def write(self, kind: str, values: Logs) -> None:
         """Append a record: its kind, the progress of the training, the values."""

@@ -160,7 +160,11 @@ class Development(keras.callbacks.Callback):
 
 
 def is_better(score: float, best: float | None, metric: str) -> bool:
-    """Whether a score is finite and better than the best so far (None: there is none yet)."""
+    """Whether a score is finite and better than the best so far (None: there is none yet).
+
+    After a best BLEU of 0 another 0 is better, too: BLEU cannot tell models of lines below four
+    words from each other, and then the later weights are kept.
+    """
     if best is None or not math.isfinite(score):
         return math.isfinite(score)
-    return score < best if metric == "loss" else score > best
+    return score < best if metric == "loss" else score > best or score == best == 0

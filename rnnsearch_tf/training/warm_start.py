@@ -15,7 +15,7 @@ import sys
 import numpy as np
 
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.data.corpus import open_corpus, training_files
+from rnnsearch_tf.data.corpus import training_files
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import build_model
@@ -29,8 +29,8 @@ from rnnsearch_tf.translation.loading import load_run
 def start_from(
     run: str | os.PathLike[str],
     config: Config,
-    new_words: int = 0,
-    pairs: Pairs | None = None,
+    new_words: int,
+    pairs: Pairs,
 ) -> tuple[tuple[Text, Text], TranslationModel, str]:
     """Load the model of a RUN to train it with another configuration.
 
@@ -39,7 +39,7 @@ def start_from(
         config: Config of the new training, with the RUN's model, source and target sections.
         new_words: words to add to each vocabulary, at most, from text that the RUN was not trained
             on.
-        pairs: the training text; None: that of the configuration.
+        pairs: the training text.
 
     Returns:
         ((source Text, target Text), model, not compiled, description of the start, for messages).
@@ -55,7 +55,7 @@ def start_from(
     sizes = [text.vocabulary.size for text in (source, target)]
     if new_words:
         print("looking for new words", file=sys.stderr)
-        new = new_pairs(open_corpus(config) if pairs is None else pairs, before)
+        new = new_pairs(pairs, before)
         source, target = extend_texts((source, target), new, new_words)
     added = [text.vocabulary.size - size for text, size in zip((source, target), sizes)]
     model = build_model(config, source.vocabulary.size, target.vocabulary.size)

@@ -66,6 +66,7 @@ def refused(path=None, overrides=(), **values):
         ("model: {layers: 2}", ["model.layers", "deep_lstm or luong or stacked", "rnnsearch"]),
         ("model: {system: luong, output_rank: 9}", ["model.output_rank", "luong", "leave it out"]),
         ("model: {system: rnnencdec}\nsearch: {replace_unknown: true}", ["replace_unknown"]),
+        ("base: phrasebook\ndata: {train_source: a}", ["train_source: expected none", "got a;"]),
         ("base: multi30k", ["base: multi30k", "found neither", "did you mean multi30k-en-"]),
         ("base: no/such.yaml", ["no/such.yaml", "found neither"]),
         ("base: 5", ["base: 5", "found neither"]),

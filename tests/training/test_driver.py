@@ -141,6 +141,7 @@ def test_what_a_better_score_is():
     is_better = development.is_better
     assert is_better(2.0, None, "loss") and is_better(2.0, 3.0, "loss")
     assert is_better(3.0, 2.0, "bleu") and not is_better(2.0, 3.0, "bleu")
+    assert is_better(0.0, 0.0, "bleu")  # lines below four words: the later weights
     for metric in ("bleu", "loss"):
         assert not is_better(3.0, 3.0, metric)
         assert not is_better(np.nan, None, metric) and not is_better(np.nan, 3.0, metric)
@@ -301,11 +302,14 @@ def test_a_training_that_was_killed_at_its_beginning_may_begin_again(tmp_path, m
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(fit, "training_ids", stop)
         train(language_model(*subwords), tmp_path)
+    Run(tmp_path).evaluated.mkdir()  # of a training whose checkpoint was deleted
+    (Run(tmp_path).evaluated / "batch-00000009.weights.h5").touch()
     assert Run(tmp_path).subword_model("target").exists()
     settings = language_model("target.vocabulary_size=40", "training.maximum_updates=1")
     train(settings, tmp_path)
     assert load_text(tmp_path, "target", settings.target).vocabulary.size == 40
     assert not Run(tmp_path).subword_model("target").exists()
+    assert not Run(tmp_path).evaluated_weights()
 
 
 def test_a_resume_that_fails_changes_nothing(tmp_path):

@@ -47,6 +47,19 @@ def test_a_log_has_all_of_it(line):
     )
 
 
+def test_a_log_has_a_line_a_minute_and_one_at_the_end(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "stderr", stream := io.StringIO())
+    progress = Progress(tmp_path / "metrics.jsonl", TrainingState(batches=9), TrainingConfig())
+    for epoch in range(3):
+        progress.on_epoch_begin(epoch)
+        progress.on_train_batch_begin(0)
+        progress.on_train_batch_end(0, LOGS)
+        progress.on_epoch_end(epoch, LOGS)
+    progress.on_train_end()
+    first, last = stream.getvalue().splitlines()
+    assert "epoch   1" in first and "epoch   3" in last
+
+
 @pytest.mark.parametrize(
     "training",
     [

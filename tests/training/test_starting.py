@@ -13,6 +13,7 @@ from test_driver import LANGUAGE_MODEL, TINY, config, load_state, records
 from tiny_run import write_run
 
 from rnnsearch_tf.config import load_config, save_config
+from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.runtime.backend import keras
@@ -83,7 +84,7 @@ def test_the_best_weights_and_the_texts_are_those_of_the_run(trained):
     settings = load_config(
         trained / "config.yaml", overrides=["training.seed=99", "model.hidden_dropout=0.5"]
     )
-    started_texts, started_model, _ = start_from(trained, settings)
+    started_texts, started_model, _ = start_from(trained, settings, 0, open_corpus(settings))
     model, *texts, _ = load_run(trained)
     assert same(
         [w.numpy() for w in started_model.trainable_variables],
@@ -103,7 +104,7 @@ def test_new_words_come_behind_the_old_and_change_nothing_for_them(tmp_path, new
     settings = load_config(run / "config.yaml", overrides=new_text)
     old, *old_texts, _ = load_run(run)
     keras.utils.set_random_seed(7)
-    texts, model, _ = start_from(run, settings, new_words=3)
+    texts, model, _ = start_from(run, settings, 3, open_corpus(settings))
     for side, text, before in zip((0, 1), texts, old_texts):
         # spaces are the tokenization
         counts = collections.Counter(
@@ -163,7 +164,8 @@ def test_new_words_of_the_new_text_alone(tmp_path, trained, new_text):
         f"data.train_{side}=[{tmp_path}/new.{language}, {old}/new.{language}]"
         for side, language in (("source", "en"), ("target", "fr"))
     ]
-    texts, *_ = start_from(run, load_config(path, overrides=two_files), new_words=10)
+    settings = load_config(path, overrides=two_files)
+    texts, *_ = start_from(run, settings, 10, open_corpus(settings))
     added = [
         text.vocabulary.tokens[load_run(run)[1 + side].vocabulary.size :]
         for side, text in enumerate(texts)

@@ -145,7 +145,7 @@ def test_what_cannot_be_saved(made, kept, tmp_path):
 def test_its_training_is_not_resumed_but_another_starts_from_it(made, kept):
     with pytest.raises(UserError, match="expected a saved training .* found none; .*--from"):
         rt.train(made.config, kept, resume=True)
-    model = start_from(kept, made.config)[1]
+    model = start_from(kept, made.config, 0, rt.open_corpus(made.config))[1]
     for weight, expected in zip(model.weights, made.model.weights, strict=True):
         np.testing.assert_array_equal(weight, expected)
     assert not (kept / "checkpoints").exists()
