@@ -22,7 +22,7 @@ lint: setup
 test-all: setup
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-# Plants sixty known faults one by one; the tests must catch each.
+# Plants known faults one by one; the tests must catch each.
 faults: setup
 	$(BIN)/python tests/faults.py
 

@@ -5,9 +5,9 @@ gated unit, the bidirectional encoder, attention, the deep output with maxout, t
 search. Weights have the paper's letters, stored input size first, so that "W x" is `x @ W`. Biases
 are left out, as in the paper's formulas.
 
-The package computes the same numbers (tests/equations/test_one_file.py compares them), faster, and
-adds everything that this file leaves out: batches bucketed by length, mixed precision,
-beam search, text, and other systems.
+With decoder_order=paper, biases=none and output_rank=null the package computes the same numbers
+(tests/equations/test_one_file.py compares them), faster. It adds everything that this file leaves
+out: batches bucketed by length, mixed precision, beam search, text, and other systems.
 
     python notebooks/rnnsearch_in_one_file.py      learns to reverse short sequences, about a minute
 

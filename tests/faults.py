@@ -1,4 +1,4 @@
-"""Sixty ways to get RNNsearch wrong: planted faults of meaning, each caught by one test.
+"""Ways to get RNNsearch wrong: planted faults of meaning, each caught by one test.
 
     python tests/faults.py [WORD …]     all, or those whose file or description has one of the words
 
