@@ -65,6 +65,7 @@ def check_field(value: Any, hint: Any, field: dataclasses.Field[Any], where: str
             return tuple(check_field(entry, entry_hint, field, where) for entry in value)
     kind = kinds[0]
     meta = field.metadata
+    value = value.item() if hasattr(value, "item") else value  # a number of NumPy
     if kind is float and type(value) in (int, str):
         with contextlib.suppress(ValueError, OverflowError):
             value = float(value)

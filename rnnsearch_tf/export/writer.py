@@ -62,7 +62,7 @@ def export_model(
     """
     folders, options, translator = load_for_export(runs, profile, overrides)
     target = version_folder(output, version)
-    weights = StoredWeights(translator.model.trainable_variables, options.weights)
+    weights = StoredWeights(translator.model.weights, options.weights)
     functions = TextFunctions(
         translator.model,
         translator.source_text,

@@ -188,8 +188,8 @@ class LuongAttention(Attention):
 class GaussianWindow(Attention):
     """Attention by position only.
 
-    As in Graves's paper, the weights φ_ij do not sum to one over j. Departure: b_α is initialized
-    with −ln k, so that the heights of the k windows initially sum to one.
+    As in Graves's paper, the weights φ_ij do not sum to one over j. Departure: −ln k is added to
+    the initial b_α, so that the heights of the k windows begin with the sum one.
 
     Args:
         windows: k.
@@ -206,10 +206,8 @@ class GaussianWindow(Attention):
         self.W = [self.matrix(f"W_{part}", state_shape[-1], k, "alignment") for part in parts]
         self.b = None
         if self.biases != "none":
-            zeros = keras.initializers.Zeros()
-            heights = keras.initializers.Constant(-math.log(k))
-            draws = (heights, zeros, zeros)
-            self.b = [self._weight(f"b_{part}", (k,), draw) for part, draw in zip(parts, draws)]
+            self.b = [self.vector(f"b_{part}", k) for part in parts]
+            self.b[0].assign(self.b[0] - math.log(k))
 
     def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> AttentionMemory:
         """AttentionMemory of annotations [B, J, 2n] and mask [B, J]; padding has no position."""

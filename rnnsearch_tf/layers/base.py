@@ -8,6 +8,7 @@ slow on a CPU and lose precision for no gain.)
 from __future__ import annotations
 
 import contextlib
+import numbers
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -53,7 +54,7 @@ class PaperLayer(keras.layers.Layer):
         self.initialization = self.one_of("initialization", initialization, KINDS)
 
     def get_config(self) -> dict[str, Any]:
-        return super().get_config() | self.shared_options()
+        return self.shared_options() | super().get_config()
 
     def shared_options(self) -> dict[str, Any]:
         """Options passed on to sublayers."""
@@ -70,12 +71,12 @@ class PaperLayer(keras.layers.Layer):
 
     def size(self, name: str, value: Any) -> int:
         """The value of an option that is a size."""
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
             raise UsageError(
                 f"{type(self).__name__}: {name}: expected a whole number of at least 1, got"
                 f" {value!r}; give a size"
             )
-        return value
+        return int(value)
 
     def matrix(
         self,

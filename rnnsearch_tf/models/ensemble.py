@@ -37,9 +37,9 @@ class Ensemble:
         self.reads_source = any(model.reads_source for model in self.models)
 
     @property
-    def trainable_variables(self) -> list[keras.Variable]:
-        """The variables of all members."""
-        return [variable for model in self.models for variable in model.trainable_variables]
+    def weights(self) -> list[keras.Variable]:
+        """The weights of all members."""
+        return [weight for model in self.models for weight in model.weights]
 
     def start(self, source_ids: tf.Tensor) -> tuple[Nest, Nest]:
         """(state, memory): tuples with an entry for each member."""

@@ -76,7 +76,7 @@ class TranslationLoss(keras.losses.Loss):
         words = tf.gather_nd(logits, real), tf.gather_nd(target_ids, real)
         losses, _ = word_losses(*words, self.label_smoothing)
         if sample_weight is not None:
-            losses *= tf.gather(tf.cast(sample_weight, losses.dtype), real[:, 0])
+            losses = weighted(losses, target_ids, sample_weight)
         return self.reduce(losses, *batch_counts(target_ids))
 
     def get_config(self) -> dict[str, Any]:
@@ -127,6 +127,15 @@ def word_losses(
         return (losses, nll), gradient
 
     return losses_of(logits)
+
+
+def weighted(losses: tf.Tensor, target_ids: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+    """Losses [N] of the words of target ids int32 [B, I], times the weights [B] of their
+    sentences.
+    """
+    sentences = tf.where(target_ids != PAD_ID)[:, 0]  # of each word
+    weights = tf.ensure_shape(tf.cast(weights, losses.dtype), [None])
+    return losses * tf.gather(weights, sentences)
 
 
 def batch_counts(target_ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

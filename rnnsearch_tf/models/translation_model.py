@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
+from rnnsearch_tf.config import PAD_ID, ModelConfig, check_value, load_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.embedding import WordEmbedding
-from rnnsearch_tf.models.loss import TranslationLoss, batch_counts, word_losses
+from rnnsearch_tf.models.loss import TranslationLoss, batch_counts, weighted, word_losses
 from rnnsearch_tf.models.scoring import TargetScores, score_targets
 from rnnsearch_tf.runtime import fused_optimizers  # noqa: F401  registers those of saved models
 from rnnsearch_tf.runtime.backend import Nest, keras
@@ -79,6 +79,7 @@ class TranslationModel(BuiltModel):
         **options: Any,
     ) -> None:
         super().__init__(name=name, dtype=dtype)
+        check_value("training.precision", self.dtype_policy.name, f"{type(self).__name__}: dtype")
         self.autocast = False  # see layers/base.py
         self.config = config = self._checked(config, options)
         if source_vocabulary_size is None or target_vocabulary_size is None:
@@ -166,8 +167,7 @@ class TranslationModel(BuiltModel):
                     (source_ids, target_ids), self.loss.label_smoothing, training=True
                 )
                 if weights is not None:
-                    rows = tf.where(target_ids != PAD_ID)[:, 0]  # the sentence of each token
-                    losses *= tf.gather(tf.cast(weights, losses.dtype), rows)
+                    losses = weighted(losses, target_ids, weights)
                 counts = [tf.cast(count, losses.dtype) for count in (sentences, tokens)]
                 objective = self.loss.reduce(losses, *_sums(counts))
             variables = self.trainable_variables
@@ -212,6 +212,11 @@ class TranslationModel(BuiltModel):
         self._count(*_sums([tf.reduce_sum(nll), tf.cast(tf.size(nll), nll.dtype)]))
         loss = self.loss_metric.result()
         return {"loss": loss, "perplexity": tf.exp(loss)}
+
+    def predict_step(self, data: Any) -> tf.Tensor:
+        """The logits of one batch, in any form that ``fit`` takes."""
+        inputs, target_ids, _ = keras.utils.unpack_x_y_sample_weight(data)
+        return self(inputs if target_ids is None else (inputs, target_ids), training=False)
 
     def _count(self, nll: tf.Tensor, tokens: tf.Tensor) -> None:
         """Update the metrics of the words by the sum of their negative log-likelihoods."""

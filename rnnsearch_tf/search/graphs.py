@@ -44,7 +44,7 @@ def search_graph(
 
     @tf.function(autograph=False, input_signature=[IDS])
     def graph(source_ids: tf.Tensor) -> BeamResult:
-        with hoist_weights(model.trainable_variables):
+        with hoist_weights(model.weights):
             return beam_search(model, source_ids, config, nbest, alignments)
 
     return graph

@@ -97,7 +97,8 @@ def _draw(
     ids = tf.range(tf.shape(log_probabilities)[1])
     forbidden = (ids == PAD_ID) | ((ids == UNKNOWN_ID) & (not config.allow_unknown))  # [V]
     forbidden |= ~may_end[:, tf.newaxis] & (ids == END_ID)  # [B, V]
-    logits = log_probabilities / tf.cast(temperature, tf.float64)
+    # a temperature below 1e-38 is 0 in float32
+    logits = log_probabilities / tf.maximum(tf.cast(temperature, tf.float64), 1e-30)
     logits = tf.where(forbidden, tf.constant(float("-inf"), tf.float64), logits)
     cumulative = tf.cumsum(tf.nn.softmax(logits), axis=1)
     threshold = noise[:, tf.newaxis] * cumulative[:, -1:]  # below the last: the noise is below 1

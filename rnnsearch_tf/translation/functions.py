@@ -90,7 +90,7 @@ class TextFunctions:
             @tf.function(autograph=False, input_signature=specs)
             def function(*inputs: tf.Tensor) -> Outputs:
                 values = self.weights() if self.weights else None
-                with hoist_weights(self.model.trainable_variables, values):
+                with hoist_weights(self.model.weights, values):
                     return getattr(self, name)(*inputs)
 
             self._traced[name] = function

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 import yaml
 
@@ -174,4 +175,5 @@ def test_every_default_is_within_its_own_limits():
 def test_a_single_value_is_checked_under_the_name_it_was_given():
     with pytest.raises(UsageError, match="^--beam-size: expected at least 1, got 0$"):
         check_value("search.beam_size", 0, "--beam-size")
+    assert type(check_value("search.beam_size", np.int64(3))) is int
     assert check_value("source.language", False) == "no"  # YAML reads no, Norwegian, as false

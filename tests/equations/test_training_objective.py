@@ -29,6 +29,8 @@ def test_weights_of_the_losses(reduction):
         - np.take_along_axis(logits, targets[..., np.newaxis], axis=-1)[..., 0]
     )
     total = (losses * (targets != 0) * weights[:, np.newaxis]).sum()
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):  # not of the shape [B]
+        TranslationLoss(reduction)(targets, tf.constant(logits), sample_weight=weights[:, None])
     found = TranslationLoss(reduction)(
         tf.constant(targets), tf.constant(logits), sample_weight=tf.constant(weights)
     )

@@ -43,7 +43,7 @@ def model_of(name, sizes):
 )
 def test_answers_of_every_system(name, texts, tmp_path):
     model = model_of(name, [text.vocabulary.size for text in texts])
-    weights = StoredWeights(model.trainable_variables)
+    weights = StoredWeights(model.weights)
     search = SearchConfig(beam_size=3, maximum_length_ratio=1.5)
     functions = TextFunctions(model, *texts, search, 2, 200, weights.tensors)
     names = ("translate", "nbest", "score") if name == TOGETHER else ("translate", "score")

@@ -76,6 +76,8 @@ def test_ids_as_a_pair_or_by_name_and_of_any_integer_type():
     model = compiled(tiny_model("float32"), run_eagerly=True)
     model.fit(tf.data.Dataset.from_tensors(tuple(arrays(np.uint8).values())), verbose=0)
     assert model.test_on_batch(batch()) == found[0][1]
+    logits = model.predict(tf.data.Dataset.from_tensors(tuple(arrays().values())), verbose=0)
+    np.testing.assert_allclose(logits, model(batch()), rtol=0, atol=1e-6)
 
 
 def test_stock_arguments_and_callbacks_of_fit(tmp_path):
@@ -98,8 +100,8 @@ def test_weights_of_sentences():
     ours, theirs = (
         compiled(tiny_model("float64"), optimizer="sgd", run_eagerly=True) for _ in range(2)
     )
-    ours.fit(tf.data.Dataset.from_tensors((arrays(), None, np.array([1.0, 0, 1, 0]))), verbose=0)
-    theirs.fit(dataset([PAIRS[::2]]), verbose=0)
+    ours.fit(tf.data.Dataset.from_tensors((arrays(), None, np.array([2.0, 0, 1, 0]))), verbose=0)
+    theirs.fit(dataset([[PAIRS[0], *PAIRS[::2]]]), verbose=0)
     for one, other in zip(weights_of(ours), weights_of(theirs)):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
 

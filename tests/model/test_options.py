@@ -39,6 +39,12 @@ def test_float64_throughout():
     assert {leaf.dtype for leaf in tf.nest.flatten((state, memory))} == {tf.float64, tf.bool}
 
 
+@pytest.mark.parametrize("dtype", ["float16", "mixed_float16"])
+def test_other_precisions_are_refused(dtype):
+    with pytest.raises(UsageError, match="RNNSearch: dtype: expected one of .*mixed_bfloat16"):
+        tiny_model(dtype)
+
+
 def test_float32_is_close_to_float64():
     """24 bits, sums of about 20 terms: 1e-5 of a logit."""
     single = tiny_model("float32")

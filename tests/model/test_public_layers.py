@@ -1,5 +1,7 @@
 """What a Keras user expects of every layer that is offered: one table for all of them."""
 
+import json
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -93,6 +95,7 @@ def test_a_mask_leaves_out_what_is_padding(name):
 @pytest.mark.parametrize("policy", ("float64", "mixed_bfloat16"))
 def test_arguments_are_cast_to_the_dtype_of_the_weights(name, policy):
     make, shapes = CASES[name]
+    json.dumps(make().get_config())
     layer = type(make()).from_config(make().get_config() | {"dtype": policy})
     own = layer.variable_dtype
     values = arguments(name)

@@ -193,7 +193,7 @@ def test_early_stop_gives_the_answer_of_a_full_search(options, nbest, monkeypatc
     for a, b in zip(short, full):
         np.testing.assert_array_equal(a, b)
     assert taken <= sum(steps)
-    if config.length_penalty == 0.0:
+    if nbest == 1 or config.length_penalty == 0.0:
         assert taken < sum(steps)
 
 

@@ -98,6 +98,8 @@ def test_a_low_temperature_is_greedy_and_limits_hold(no_room):
     toy = Toy(seed=8, vocabulary_size=8, source_lengths=(4, 2, 5))
     config = SearchConfig(allow_unknown=False, minimum_length_ratio=1.0, maximum_length_ratio=2.0)
     cold = draw(toy, [1, 2, 3], config, temperature=1e-4)
+    colder = draw(toy, [1, 2, 3], config, temperature=1e-300)  # 0 in float32
+    np.testing.assert_array_equal(colder.ids, cold.ids)
     assert outputs(cold) == [
         tuple(reference.greedy(toy, sentence, config)[0]) for sentence in range(3)
     ]

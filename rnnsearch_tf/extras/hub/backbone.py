@@ -49,8 +49,7 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
         **keywords: Any,
     ) -> None:
         policy = keras.dtype_policies.get(dtype)
-        values = {"model": dict(model or {}), "training": {"precision": policy.name}}
-        config = load_config(values=values).model
+        config = load_config(values={"model": dict(model or {})}).model
         system = SYSTEMS[config.system](
             config, source_vocabulary_size, target_vocabulary_size, dtype=policy
         )
