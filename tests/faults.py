@@ -318,8 +318,8 @@ FAULTS = [
     Fault(
         "search/sampling.py",
         "the temperature multiplies",
-        "log_probabilities / tf.cast(temperature",
-        "log_probabilities * tf.cast(temperature",
+        "log_probabilities / tf.maximum(tf.cast(temperature",
+        "log_probabilities * tf.maximum(tf.cast(temperature",
         "search/test_sampling.py::test_frequencies_are_probabilities",
     ),
     Fault(
