@@ -56,7 +56,7 @@ def test_a_language_model_has_no_preset(tmp_path):
     words = ["system=cslm", "second_hidden_size=6", "alignment_size=1000", "maxout_size=500"]
     settings = [f"model.{word}" for word in [*words, "output_rank=620"]]
     run = write_run(tmp_path / "run", settings, unknown_words=None)
-    with pytest.raises(UsageError, match="expected a translation model, got a language model"):
+    with pytest.raises(UsageError, match="preset: expected a translation model"):
         run_to_preset(run, tmp_path / "preset")
     assert not (tmp_path / "preset").exists()
 

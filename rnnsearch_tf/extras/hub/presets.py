@@ -6,12 +6,12 @@ import dataclasses
 import os
 from collections.abc import Sequence
 
-from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
 from rnnsearch_tf.extras.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
 from rnnsearch_tf.extras.hub.seq2seq_lm import RNNSearchSeq2SeqLM
 from rnnsearch_tf.extras.hub.tokenizer import RNNSearchTokenizer
 from rnnsearch_tf.files.atomic import new_folder
+from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.loading import load_run
 
 CARD = """\
@@ -48,12 +48,9 @@ def run_to_preset(
         UsageError: the model is a language model.
         UserError: the run folder is incomplete, or ``folder`` has files or cannot be written.
     """
-    trained, *sides, config = load_run(run, overrides)
-    if not trained.reads_source:
-        raise UsageError(
-            f"{run}: expected a translation model, got a language model; name another run folder"
-        )
-    source, target = map(RNNSearchTokenizer, sides)
+    trained, source_text, target_text, config = load_run(run, overrides)
+    Translator(trained, source_text, target_text, config).require_translations("preset")
+    source, target = map(RNNSearchTokenizer, (source_text, target_text))
     values = dataclasses.asdict(config)
     precision = config.training.precision
     sizes = source.vocabulary_size(), target.vocabulary_size()
