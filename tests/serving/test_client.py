@@ -52,6 +52,7 @@ def test_one_request(fake, caplog):
     spec, tensor = request.model_spec, request.inputs["text"]
     assert (spec.name, spec.version.value, spec.signature_name) == ("mt", 3, "serving_default")
     assert tf.make_ndarray(tensor).tolist() == ["é".encode(), b"", b"a\0b"]
+    caplog.set_level("WARNING", "rnnsearch_tf")  # a command before, with --quiet, sets another
     with Client(fake.address, "mt") as client:
         client.translate(["a" * 101, "b"])
         with pytest.raises(UsageError, match="expected a list of sentences, got str"):
