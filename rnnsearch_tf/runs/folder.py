@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 from rnnsearch_tf.errors import UsageError, UserError, one_line
 from rnnsearch_tf.files import AnyPath
-from rnnsearch_tf.files.atomic import make_folder, replacing
+from rnnsearch_tf.files.atomic import PARTIAL, make_folder, replacing
 
 if TYPE_CHECKING:
     import keras
@@ -110,8 +110,9 @@ class Run:
         that no training wrote.
         """
         paths = [self.checkpoint, self.best_weights, self.eight_bit_weights]
-        if not self.checkpoints.exists():  # a training makes this folder first
-            paths += [self.config, *self.text_files()]
+        if not self._saved_nothing():
+            paths += [self.checkpoints, self.config, *self.text_files()]
+            paths += [self.ids, self.development, self.evaluated, self.metrics]
         if path := next(filter(pathlib.Path.exists, paths), None):
             hint = "add --resume, or " if path == self.checkpoint else ""
             raise UsageError(
@@ -132,14 +133,20 @@ class Run:
         settings or another text. The empty folder of checkpoints marks the folder of a training.
         """
         make_folder(self.checkpoints)
-        for path in [*self.checkpoints.iterdir(), *self.text_files()]:
-            path.unlink()
-        for path in (self.development, self.metrics):
+        paths = [*self.checkpoints.iterdir(), *self.text_files(), self.development, self.metrics]
+        for path in paths:
             path.unlink(missing_ok=True)
         if self.ids.is_symlink():
             self.ids.unlink()
         for folder in (self.ids, self.evaluated):
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _saved_nothing(self) -> bool:
+        """Whether a training began here and was stopped before its first checkpoint: the folder of
+        checkpoints has at most a partial one.
+        """
+        folder = self.checkpoints
+        return folder.is_dir() and all(path.name.startswith(PARTIAL) for path in folder.iterdir())
 
     def __fspath__(self) -> str:
         return str(self.path)

@@ -66,14 +66,23 @@ def test_evaluated_weights_are_in_the_order_of_their_batches(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["config.yaml", "vocabulary.source.txt", "best/model.weights.h5", "checkpoints/last.keras"],
+    "name, found",
+    [
+        ("config.yaml", ""),
+        ("vocabulary.source.txt", ""),
+        ("best/model.weights.h5", ""),
+        ("checkpoints/last.keras", ""),
+        ("checkpoints/of-another.pt", "checkpoints"),
+        ("ids/a", "ids"),
+        ("metrics.jsonl", ""),
+    ],
 )
-def test_no_training_begins_over_files_of_another_or_of_a_person(tmp_path, name):
+def test_no_training_begins_over_files_of_another_or_of_a_person(tmp_path, name, found):
     run = Run(tmp_path)
     run.refuse_training()
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("{")
-    hint = "add --resume, or choose" if "checkpoints" in name else "choose"
-    with pytest.raises(UsageError, match=f"without a training, found {name}; {hint} another"):
+    hint = "add --resume, or choose" if "last.keras" in name else "choose"
+    expected = f"without a training, found {found or name}; {hint} another"
+    with pytest.raises(UsageError, match=expected):
         run.refuse_training()
