@@ -23,9 +23,9 @@ from rnnsearch_tf.config import PAD_ID, Config
 from rnnsearch_tf.data.corpus import training_files
 from rnnsearch_tf.data.pairs import SIDES, Pair, Pairs
 from rnnsearch_tf.data.variants import variants_of
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UserError, one_line
 from rnnsearch_tf.files.atomic import new_folder
-from rnnsearch_tf.files.reading import batches, check_inputs
+from rnnsearch_tf.files.reading import batches
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text.pipeline import Text
 
@@ -73,7 +73,6 @@ def cached_folder(config: Config, texts: tuple[Text, Text]) -> pathlib.Path:
     data = config.data
     sides = [text.identity for text in texts]
     paths = [os.path.abspath(path) for pair in training_files(data) for path in pair]
-    check_inputs(paths)
     files = [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in paths]
     key = [sides, files, data.train_weights, data.held_out, data.maximum_length, data.variants]
     key.append(config.training.seed if data.variants else None)
@@ -85,7 +84,7 @@ def open_ids(folder: pathlib.Path) -> Ids:
     """Open a store that :func:`encode` wrote.
 
     Raises:
-        UserError: it is damaged.
+        UserError: it is missing or damaged.
     """
     try:
         store = json.loads((folder / "ids.json").read_text(encoding="utf-8"))
@@ -96,8 +95,8 @@ def open_ids(folder: pathlib.Path) -> Ids:
                 raise ValueError("a file has another length")
     except (OSError, ValueError) as error:
         raise UserError(
-            f"{folder}: expected the ids of a training text, got a damaged file ({error}); delete"
-            " the folder, and they are made again from the text, if it was in files"
+            f"{folder}: expected the ids of a training text, got none or a damaged file"
+            f" ({one_line(error)}); restore the folder, or delete it and start a new training"
         ) from None
     return Ids(flat, offsets, store["part_sizes"], store["weights"])
 

@@ -132,11 +132,12 @@ class Progress(keras.callbacks.Callback):
         if state.batches >= BATCHES_BEFORE_TIME_LEFT:
             left = f"  {duration(state.seconds * (1 - share) / share)} left"
         best = "" if state.best is None else f"  best {state.best:.2f}"
+        speed = f"  {self.speed:.0f} tokens/s" if self.speed else ""  # not of the first update
         # what matters most comes first: a narrow terminal cuts the end off
         return (
             f"batch {state.batches:>7,}  loss {logs['loss']:.3f}{best}  {share:4.0%}{left} "
             f" epoch {epoch + 1:>3}  {state.seconds / 60:6.1f} min "
-            f" perplexity {logs['perplexity']:.2f}  {self.speed:.0f} tokens/s "
+            f" perplexity {logs['perplexity']:.2f}{speed} "
             f" learning rate {learning_rate(state, self.config):.2e} "
             f" gradient {logs['gradient_norm']:.2f}"
         )

@@ -64,7 +64,13 @@ class Development(keras.callbacks.Callback):
             self.evaluate()
 
     def begin(self) -> None:
-        """Score the model that a training starts from, so that worse weights are not kept."""
+        """Remove the weights of evaluations that a killed training made after its checkpoint; score
+        the model that a training starts from, so that worse weights are not kept.
+        """
+        last = self.run.weights_after(self.state.batches)
+        for path in self.run.evaluated_weights():
+            if path > last:
+                path.unlink()
         if self.state.began_from and self.state.evaluated is None and self.sentences:
             self.state.evaluated = 0
             self.score_weights("of the initial model")

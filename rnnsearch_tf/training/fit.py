@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import Config, TrainingConfig, load_config, save_config
 from rnnsearch_tf.data.batches import Batches
-from rnnsearch_tf.data.ids import Ids
+from rnnsearch_tf.data.ids import Ids, open_ids
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -188,7 +188,7 @@ def _resume(run: Run, config: Config) -> _Training:
                 " another --output"
             )
     texts = load_texts(run, config)
-    ids = training_ids(run, config, texts)
+    ids = open_ids(run.ids)
     model = build_model(config, *(text.vocabulary.size for text in texts))
     compile_model(model, config)
     state = load_checkpoint(run, model)

@@ -67,26 +67,17 @@ def read_development(run: Run) -> Sides | None:
     return sources, references
 
 
-def training_ids(
-    run: Run, config: Config, texts: tuple[Text, Text], training: Pairs | None = None
-) -> Ids:
-    """The ids of a training in its RUN, or in data.cache with a link in RUN; they are written if
-    they are not there.
-
-    Args:
-        training: the pairs; None: those of the configuration.
+def training_ids(run: Run, config: Config, texts: tuple[Text, Text], training: Pairs) -> Ids:
+    """Write the ids of a training into its RUN; with data.cache into that folder, if it does not
+    have them, and a link into RUN.
     """
     data = config.data
     folder = run.ids
-    if not folder.exists():
-        folder.unlink(missing_ok=True)  # a link to a folder that is gone
-        if data.cache and data.corpus == "files" and training_files(data):
-            folder = cached_folder(config, texts)
-            run.ids.symlink_to(folder.absolute())
-    if folder.exists():
-        return open_ids(folder)
-    if training is None:
-        training = open_corpus(config, "train")
+    if data.cache and data.corpus == "files" and training_files(data):
+        folder = cached_folder(config, texts)
+        run.ids.symlink_to(folder.absolute())
+        if folder.exists():
+            return open_ids(folder)
     seed = config.training.seed
     ids = encode(training, texts, data.maximum_length, data.variants, seed, folder)
     if training.report.empty or training.report.too_long:

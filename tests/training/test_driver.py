@@ -254,6 +254,10 @@ def test_a_checkpoint_that_is_damaged_or_missing(short, tmp_path):
         run.checkpoint.write_bytes(damaged)
         with pytest.raises(UserError, match="last.keras: expected a saved training .* damaged"):
             train(language_model("training.maximum_updates=2"), run, resume=True)
+    run.checkpoint.write_bytes(content)
+    shutil.rmtree(run.ids)  # another text could be in the files now
+    with pytest.raises(UserError, match="ids: expected the ids of a training text, got none"):
+        train(language_model("training.maximum_updates=2"), run, resume=True)
     run.checkpoint.unlink()
     with pytest.raises(UserError, match="expected a saved training to resume, found none"):
         train(language_model("training.maximum_updates=2"), run, resume=True)
@@ -277,11 +281,19 @@ def test_a_checkpoint_is_written_every_so_many_minutes(tmp_path, monkeypatch):
 
 
 def test_an_average_is_of_evaluations_that_there_are(tmp_path):
-    """It is asked for when the training has ended."""
-    limit = "training.maximum_updates=2"
-    train(language_model(limit), tmp_path)
-    train(language_model(limit, "training.average=2"), tmp_path, resume=True)
+    """It is asked for when the training has ended; then it goes on from a checkpoint after which a
+    killed training had evaluated once more.
+    """
+    run = Run(tmp_path)
+    limit = "training.maximum_updates="
+    train(language_model(f"{limit}2"), run)
+    average = ["training.average=2", "training.evaluate_every=1"]
+    train(language_model(f"{limit}2", *average), run, resume=True)
     assert all(np.isfinite(record["loss"]) for record in records(tmp_path, "development"))
+    run.evaluated.mkdir(exist_ok=True)
+    run.weights_after(5).touch()
+    train(language_model(f"{limit}4", *average), run, resume=True)
+    assert run.evaluated_weights() == [run.weights_after(3), run.weights_after(4)]
 
 
 def test_a_gradient_that_is_not_finite_stops_with_a_message(tmp_path):

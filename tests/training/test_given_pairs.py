@@ -8,6 +8,7 @@ import pytest
 from test_driver import LANGUAGE_MODEL, TINY, config, language_model, records
 
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runs.folder import Run
@@ -101,7 +102,8 @@ def test_a_resumed_training_reads_no_text_and_trainings_share_their_ids(tmp_path
         train(settings(1, *more), tmp_path / name)
     shared = settings(1, cache)
     (tmp_path / "other").mkdir()
-    training_ids(Run(tmp_path / "other"), shared, load_texts(tmp_path / "one", shared))
+    texts = load_texts(tmp_path / "one", shared)
+    training_ids(Run(tmp_path / "other"), shared, texts, open_corpus(shared))
     assert len(list((tmp_path / "cache").iterdir())) == 1
     for side in ("source", "target"):
         (tmp_path / side).unlink()
