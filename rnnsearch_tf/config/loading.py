@@ -244,7 +244,9 @@ def _changed(default: SectionT, layers: Sequence[Layer]) -> SectionT:
             own[section] = dataclasses.replace(getattr(default, section), **values)
         return typing.cast(SectionT, dataclasses.replace(typing.cast(Any, default), **own))
     except UsageError as error:  # two options that do not go together
-        raise UsageError(f"{layers[-1][0]}: {error}") from None
+        option = str(error).partition(":")[0]
+        where, _ = _merged(layers).get(option, layers[-1])
+        raise UsageError(f"{where}: {error}") from None
 
 
 def _hint(name: str, names: Sequence[str]) -> str:

@@ -107,6 +107,8 @@ def test_a_wrong_value_is_said_of_the_file_that_has_it(files, tmp_path):
     assert refused(path).startswith(f"{tmp_path}/low.yaml: model.hidden_size: expected at least 1")
     assert refused(tmp_path / "none.yaml").startswith(f"{tmp_path}/none.yaml: ")
     assert refused(tmp_path).startswith(str(tmp_path))
+    two = files(two="training: {schedule: cosine}\n")  # of two options, the one that is named
+    assert refused(two, ["training.epochs=3"]).startswith(f"{two}: training.schedule: ")
     load_config(path, ["model.hidden_size=3"])  # what is wrong below is mended above
 
 
