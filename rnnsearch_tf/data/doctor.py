@@ -10,7 +10,7 @@ import numpy as np
 from rnnsearch_tf.config import UNKNOWN_ID, Config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.ids import encoder
-from rnnsearch_tf.data.pairs import SIDES, Pairs
+from rnnsearch_tf.data.pairs import SIDES, Pairs, comparable
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.reading import batches
 from rnnsearch_tf.runtime.progress import progress
@@ -103,10 +103,10 @@ class Counts:
             for group in batches(progress(part, doing="looking at the pairs", unit="pairs")):
                 ids = encode(pair for _, pair in group)
                 self.unknown += [np.sum(side.flat_values == UNKNOWN_ID) for side in ids]
-                facts = [
-                    (number, hash(pair[0]), hash(pair), pair[0] == pair[1])
-                    for number, pair in group
-                ]
+                facts = []
+                for number, pair in group:
+                    source, target = map(comparable, pair)
+                    facts.append((number, hash(source), hash((source, target)), source == target))
                 lengths = [side.row_lengths().numpy() - 1 for side in ids]
                 rows.append(np.concatenate([lengths, np.array(facts, np.int64).T]))
                 self.part_sizes[-1] += len(group)

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import hashlib
 import os
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -192,7 +193,7 @@ def held_out(pairs: Pairs, size: int) -> tuple[Pairs, Pairs]:
         # the limit only falls, so that pairs above it now are above it at the end
         limit = 2**32 * min(1.0, size / count)
         if (place := _place(pair)) < limit:
-            candidates.append((place, pair[0].strip(), pair[1].strip()))
+            candidates.append((place, comparable(pair[0]), comparable(pair[1])))
     sources = {source for place, source, _ in candidates if place < limit}
     targets = {target for place, _, target in candidates if place < limit}
     if not sources or limit == 2**32:
@@ -202,15 +203,22 @@ def held_out(pairs: Pairs, size: int) -> tuple[Pairs, Pairs]:
         )
 
     def is_training(pair: Pair) -> bool:
-        return pair[0].strip() not in sources and pair[1].strip() not in targets
+        return comparable(pair[0]) not in sources and comparable(pair[1]) not in targets
 
     return pairs.where(is_training), first.where(lambda pair: _place(pair) < limit)
 
 
 def _place(pair: Pair) -> int:
     """The hash number of a source sentence, in [0, 2³²)."""
-    sentence = pair[0].encode("utf-8").strip()
+    sentence = comparable(pair[0]).encode("utf-8")
     return int.from_bytes(hashlib.blake2b(sentence, digest_size=4).digest(), "big")
+
+
+def comparable(sentence: str) -> str:
+    """The form of a sentence in which two are the same for training: with other white space, or
+    accents as marks of their own.
+    """
+    return " ".join(unicodedata.normalize("NFC", sentence).split())
 
 
 def _paths(side: Any) -> list[AnyPath]:

@@ -6,12 +6,15 @@ share of the pairs is learned a second time in a changed form, as OpusTrainer's 
 
 from __future__ import annotations
 
+import collections
 import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from rnnsearch_tf.data.pairs import Pair
+
+FINAL_PUNCTUATION = ".!?…。！？।॥۔؟։።។"
 
 _NUMBER = re.compile(r"(?<![\d.,A-Za-z])[0-9]+(?![A-Za-z\u00c0-\u024f]|[\d.,]*\d)")
 
@@ -65,10 +68,13 @@ def variant(pair: Pair, random: np.random.Generator) -> Pair:
 def _without_final_punctuation(text: str) -> str:
     """The text before it; a text that has none, as it is."""
     words = text.rstrip()
-    before = words.rstrip(".!?…。！？")
+    before = words.rstrip(FINAL_PUNCTUATION)
     return text if before == words else before.rstrip()
 
 
 def _numbers(source: str, target: str) -> set[str]:
-    """The whole numbers that both sides have."""
-    return {*_NUMBER.findall(source)} & {*_NUMBER.findall(target)}
+    """The whole numbers that both sides have, equally often: beside the 20 of "20,000 and 20", the
+    20 of "20 000 et 20" may be another one.
+    """
+    counts, others = (collections.Counter(_NUMBER.findall(side)) for side in (source, target))
+    return {number for number in counts if counts[number] == others[number]}

@@ -123,8 +123,16 @@ def test_numbers_change_on_both_sides_or_not_at_all():
         assert [len(number) for number in source] == [4, 3, 2]
         found.add(source[0])
     assert len(found) > 20
+    pair = variant(("20 euros; the car 20,000", "20 euros ; la voiture 20 000"), random)
+    assert pair[0].startswith("20 ") and pair[1].startswith("20 ")  # 20 is two numbers there
     names = "MP3 on the 1st", "MP3 le 1er"
     assert all(variant(names, random)[1] == names[1] for _ in range(9))
+
+
+def test_the_final_punctuation_of_other_scripts_may_go():
+    pair = "I have a dog.", "मेरे पास एक कुत्ता है।"
+    targets = {variant(pair, np.random.default_rng(seed))[1] for seed in range(9)}
+    assert targets == {pair[1], pair[1][:-1]}
 
 
 def test_a_store_of_many_lines(texts):

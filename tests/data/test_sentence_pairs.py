@@ -141,6 +141,20 @@ def test_no_sentence_of_either_side_is_in_both_parts(write, lines):
     assert lost and all(source in sources or target in targets for source, target in lost)
 
 
+def test_a_sentence_that_differs_in_white_space_or_in_composed_accents_is_the_same():
+    forms = [
+        "Tu plaisantes, été {} ?",
+        "Tu\u00a0plaisantes, été {}  ?",
+        "Tu plaisantes, e\u0301t\u00e9 {} ?",
+    ]
+    training, development = held_out(
+        Pairs((str(3 * k + j), form.format(k)) for k in range(300) for j, form in enumerate(forms)),
+        60,
+    )
+    numbers = [{int(source) // 3 for source, _ in part} for part in (training, development)]
+    assert all(numbers) and not numbers[0] & numbers[1]
+
+
 def test_every_pass_and_every_order_hold_out_the_same(lines):
     training, development = held_out(Pairs(zip(*lines)), 200)
     assert list(development) == list(development) and list(training) == list(training)
