@@ -146,13 +146,11 @@ def main(folder, *names):
     from rnnsearch_tf.config import load_config
     from rnnsearch_tf.training.fit import train
 
-    strategy = tf.distribute.MirroredStrategy()
-    with strategy.scope():
-        if names:
-            np.savez(folder / "replicas.npz", **trained(names))
-            return
-        # in the scope: there is one strategy a process
+    if not names:
         train(load_config(overrides=OPTIONS), folder / "run", distribute="mirrored")
+        return
+    with tf.distribute.MirroredStrategy().scope():
+        np.savez(folder / "replicas.npz", **trained(names))
 
 
 if __name__ == "__main__":

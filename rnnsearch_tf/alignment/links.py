@@ -133,6 +133,6 @@ def entropies(alignment: ArrayLike) -> np.ndarray:
     return -(weights * np.log(np.where(weights > 0, weights, 1))).sum(axis=-1) + 0.0  # no -0
 
 
-def as_lists(alignment: Iterable[Iterable[float]], digits: int = 4) -> list[list[float]]:
+def as_lists(alignment: Iterable[Iterable[float]]) -> list[list[float]]:
     """The matrix as nested lists of rounded numbers, for JSON."""
-    return [[round(float(weight), digits) for weight in row] for row in alignment]
+    return [[round(float(weight), 6) for weight in row] for row in alignment]

@@ -55,7 +55,7 @@ def _soft(scored) -> str:
     fields = {
         "source_tokens": scored.source_tokens + end,
         "target_tokens": scored.target_tokens + end,
-        "alignment": as_lists(scored.alignment, digits=6),
+        "alignment": as_lists(scored.alignment),
         "entropy": [round(float(value), 6) for value in entropies(scored.alignment)],
     }
     return json.dumps(fields, ensure_ascii=False)

@@ -75,12 +75,13 @@ def set_means(model: TranslationModel, state: TrainingState) -> None:
 
 
 class Checkpoints(keras.callbacks.Callback):
-    """Saves a training every ``training.checkpoint_every_minutes``; saves and stops it at the first
+    """Saves a training after every evaluation, so that its score stays with the weights in
+    RUN/best, and every ``training.checkpoint_every_minutes``; saves and stops it at the first
     Ctrl-C or SIGTERM.
 
-    Both happen before the next update, when the counters agree with the weights and evaluations are
-    done; a second signal stops at once. Signals are handled inside the ``with`` block, in the main
-    thread only.
+    All this happens before the next update, when the counters agree with the weights and
+    evaluations are done; a second signal stops at once. Signals are handled inside the ``with``
+    block, in the main thread only.
     """
 
     def __init__(
@@ -110,7 +111,8 @@ class Checkpoints(keras.callbacks.Callback):
 
     def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
         self.stop_if_asked()
-        if time.monotonic() - self._last >= self.seconds_between:
+        was_evaluated = self.state.evaluated == self.state.batches
+        if was_evaluated or time.monotonic() - self._last >= self.seconds_between:
             self.save()
 
     def save(self) -> None:

@@ -107,7 +107,7 @@ class Development(keras.callbacks.Callback):
         if state.best is None:
             self.run.write_weights(self.model)
         done = state.averaged == state.batches
-        if self.settings.average and not done and self.run.evaluated_weights():
+        if self.settings.average and not done and len(self.run.evaluated_weights()) > 1:
             state.averaged = state.batches
             self._average()
 

@@ -117,10 +117,10 @@ def train(
 
 
 def _strategy_scope(distribute: str | None) -> contextlib.AbstractContextManager[Any]:
-    """The scope of a MirroredStrategy over all GPUs, or no other than the current one."""
+    """The scope of a MirroredStrategy over all GPUs; without `distribute`, none."""
     if distribute not in (None, "mirrored"):
         raise UsageError(f"train: expected distribute to be mirrored, or None, got {distribute!r}")
-    if distribute is None or tf.distribute.has_strategy():
+    if distribute is None:
         return contextlib.nullcontext()
     return _mirrored().scope()
 
@@ -289,8 +289,8 @@ def _say_beginning(
     if limit := reached_limit(state, settings):
         value = getattr(settings, limit)
         lines.append(
-            f"nothing left to train: training.{limit}={value} is reached, at {position}; raise it,"
-            f" for example with --set training.{limit}={2 * value}"
+            f"nothing left to train: training.{limit}={value} is reached, at {position}; raise it"
+            " above that, with --set: the limit is the total"
         )
     else:
         lines += [] if is_new else [f"resuming after {position}"]

@@ -97,7 +97,9 @@ class TrainingSchedule(keras.callbacks.Callback):
     ``training.schedule``) and stops at ``training.maximum_updates``, ``maximum_minutes`` or
     ``epochs``. It does not evaluate: ``fit`` leaves the last weights, not the best.
 
-    Give one to each training. In a second ``fit`` it continues where the first one ended.
+    Give one to each training. In a second ``fit`` it continues where the first one ended; in
+    another process it starts anew: ``keras.callbacks.BackupAndRestore`` does not save its counters.
+    It counts one update a call, so ``compile`` may not set ``steps_per_execution``.
 
     Args:
         config: the ``training`` section of a configuration.

@@ -48,7 +48,7 @@ def start_from(
         UserError: the folder is not a RUN with best weights, or is damaged.
         UsageError: the configuration has another model or other texts.
     """
-    run = Run.open(run)
+    name, run = run, Run.open(run)
     old, *_, before = load_run(run)
     check_continues(config, before, run)
     source, target = load_texts(run, config)
@@ -60,7 +60,7 @@ def start_from(
     added = [text.vocabulary.size - size for text, size in zip((source, target), sizes)]
     model = build_model(config, source.vocabulary.size, target.vocabulary.size)
     extend_weights(old, model)
-    origin = f"the best weights of `{run}`"
+    origin = f"the best weights of `{name}`"
     if new_words:
         origin += f", with {added[0]:,} new source and {added[1]:,} new target words"
     print(f"starting from {origin.replace('`', '')}", file=sys.stderr)

@@ -280,6 +280,20 @@ def test_a_checkpoint_is_written_every_so_many_minutes(tmp_path, monkeypatch):
     assert [batches for batches in saved if 0 < batches < 8] == [2, 5]
 
 
+def test_the_best_score_is_saved_with_the_best_weights(tmp_path, scripted_bleu):
+    """A training that is killed in its third evaluation resumes with the score of its first."""
+
+    def scores():
+        yield from (30.0, 20.0)
+        raise KeyboardInterrupt
+
+    scripted_bleu(scores())
+    with pytest.raises(KeyboardInterrupt):
+        train(config("training.evaluate_every=1", "training.maximum_updates=9"), tmp_path)
+    state = load_state(tmp_path)[1]
+    assert state.batches == 2 and state.best == 30.0
+
+
 def test_an_average_is_of_evaluations_that_there_are(tmp_path):
     """It is asked for when the training has ended; then it goes on from a checkpoint after which a
     killed training had evaluated once more.
