@@ -127,8 +127,9 @@ def write_card(
     rows = [
         f"- weights: {exported.bytes:,} bytes, {profile.weights}; computed in {profile.precision}",
         f"- options: see {PROFILE_FILE} in this folder",
-        f"- compared with the run before it was published: {exported.compared} answers",
         f"- made with rnnsearch_tf {__version__}, tensorflow {tf.__version__}",
     ]
+    if exported.compared:
+        rows.append(f"- compared with the run before it was published: {exported.compared} answers")
     text = "\n".join([*cards, "## Export", "", *rows, ""])
     write_file(folder / "model_card.md", text)

@@ -7,7 +7,7 @@ import os
 import pathlib
 from collections.abc import Iterable, Sequence
 
-from rnnsearch_tf.config import Config, load_config
+from rnnsearch_tf.config import Config, load_config, load_section
 from rnnsearch_tf.errors import UsageError, UserError, one_line
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.ensemble import Ensemble
@@ -32,16 +32,17 @@ def load_runs(
         the section model of the first member with attention).
     """
     runs = paths_of(runs)
-    loaded = [load_run(run, overrides) for run in runs]
-    if len(loaded) == 1:
-        return loaded[0]
+    if len(runs) == 1:
+        return load_run(runs[0], overrides)
+    search = [override for override in overrides if override.startswith("search.")]
+    loaded = [load_run(run, [each for each in overrides if each not in search]) for run in runs]
     models, sources, targets, configs = zip(*loaded)
     for side, texts in (("source", sources), ("target", targets)):
         _check_texts(side, runs, texts)
     attending = [config for model, config in zip(models, configs) if model.has_attention]
     # so that search may have the options of a model with attention
     config = dataclasses.replace(configs[0], model=[*attending, configs[0]][0].model)
-    return Ensemble(models), sources[0], targets[0], config
+    return Ensemble(models), sources[0], targets[0], load_section(config, overrides=search)
 
 
 def paths_of(runs: Paths) -> list[str | os.PathLike[str]]:

@@ -175,6 +175,7 @@ class Translator:
         Raises:
             UsageError: `texts` are not sentences, or a number is out of range.
         """
+        self.require_translations("sample")
         texts = list_of_texts(texts, "texts")
         _check_temperature(temperature)
         _check_whole_number("number", number, 1, 2**31)

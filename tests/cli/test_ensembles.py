@@ -32,6 +32,9 @@ def test_options_of_attention_need_not_be_those_of_the_first_member(run_folder, 
     )  # none
     for runs in ([run_folder, other], [other, run_folder]):
         assert Translator.load(runs).search_config(replace_unknown=True).replace_unknown
+        changes = ["search.replace_unknown=true", "search.beam_size=3"]
+        search = Translator.load(runs, changes).config.search
+        assert search.replace_unknown and search.beam_size == 3
 
 
 @pytest.mark.parametrize("side", ["source", "target"])

@@ -71,6 +71,8 @@ def test_shipped_profiles_load():
     assert [path.stem for path in paths] == ["accurate", "fast", "small"]
     for path in paths:
         load_profile(SearchConfig(), path)
+    with pytest.raises(UserError, match="fast: expected the path of a profile, got none"):
+        load_profile(SearchConfig(), "fast")
 
 
 def test_a_profile_starts_from_the_runs_own_search():

@@ -234,6 +234,8 @@ def test_a_language_model_only_scores(short):
     assert translator.score(["a", "b"], ["la porte", "la porte"])[0] < 0
     with pytest.raises(UsageError, match="translate: expected a translation model"):
         translator.translate(["a"])
+    with pytest.raises(UsageError, match="sample: expected a translation model"):
+        translator.sample(["a"], 1)
     with pytest.raises(UsageError, match="export: expected a translation model"):
         export_model(short, "nowhere")
 

@@ -19,7 +19,7 @@ if typing.TYPE_CHECKING:
 INPUT = "source_ids"
 
 OPSET = 18
-"""Version of ONNX's operations; ONNX Runtime 1.15 is the first release that has it."""
+"""Version of ONNX's operations."""
 
 
 def search_onnx(model: Model, config: SearchConfig, nbest: int) -> onnx.ModelProto:
