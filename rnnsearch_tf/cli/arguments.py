@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_model(
     parser: argparse.ArgumentParser,
-    settings: str = "change an option, such as search.length_penalty=0.6; repeatable",
+    settings: str = "change an option, such as search.batch_size=256; repeatable",
 ) -> None:
     """Add --model, which may be repeated, and --set."""
     parser.add_argument(

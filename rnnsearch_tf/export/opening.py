@@ -81,8 +81,8 @@ class ExportedTranslator(Translator):
     def __getattr__(self, name: str) -> Any:
         if name in ("model", "source_text", "target_text"):
             raise UsageError(
-                f"{self.folder}: expected a run folder, got an export, which has no {name}; load"
-                " the run itself"
+                f"{self.folder}: expected a run folder, got an export, which has no {name} to do"
+                " this with; name the run itself"
             )
         raise AttributeError(name)
 
@@ -108,8 +108,10 @@ class ExportedTranslator(Translator):
                 f" with, got {nbest}; export it again, with --set nbest={nbest}"
             )
         if name not in self._model.signatures:
+            names = self.profile.signatures
             raise UsageError(
                 f"{self.folder}: expected a model exported with signature {name}, got one with"
-                f" {', '.join(self.profile.signatures)}; export it again with --set signatures=[…]"
+                f" {', '.join(names)}; export it again with"
+                f" --set signatures=[{','.join([*names, name])}]"
             )
         return self._model(name, **inputs)

@@ -94,8 +94,8 @@ def read_rows(*names: AnyPath) -> Iterator[tuple[str, ...]]:
             lines = number + sum(1 for later in rows if later[longer] is not None)
             raise UserError(
                 f"{names[longer]}:{number}: expected as many lines as in {names[row.index(None)]},"
-                f" which has {number - 1:,}, got {lines:,}; a line is missing, or was cut in two:"
-                " of training text, cut both to as many lines, and `rnnsearch doctor` says where"
+                f" which has {number - 1:,}, got {lines:,}; a line is missing, or was cut in"
+                " two: correct it"
             )
         yield row
 

@@ -97,10 +97,11 @@ def train(
             before this is raised, so that ``resume`` loses nothing.
     """
     run = Run(output)
-    if resume and (start_from is not None or pairs is not None or development is not None):
+    given = {"--from": start_from, "pairs": pairs, "development": development}
+    if resume and (beside := [name for name, value in given.items() if value is not None]):
         raise UsageError(
-            f"train: expected --resume alone, got it with --from, pairs or development; {run} has"
-            " the model and the text that it was started with: leave them out"
+            f"train: expected --resume alone, got it with {' and '.join(beside)}; {run} has the"
+            " model and the text that it was started with: leave it out"
         )
     if new_words and start_from is None:
         raise UsageError(

@@ -69,11 +69,13 @@ def load_run(
     """
     run = Run.open(run)
     config = load_config(run.config, overrides)
-    if config.model != load_config(run.config).model:
-        raise UsageError(
-            f"{run}: expected the section model as it was trained, got other options by --set;"
-            " leave them out, or train a model with them"
-        )
+    trained = load_config(run.config)
+    for section in ("model", "source", "target"):
+        if getattr(config, section) != getattr(trained, section):
+            raise UsageError(
+                f"{run}: expected the section {section} as it was trained, got other options by"
+                " --set; leave them out, or train a model with them"
+            )
     source, target = load_texts(run, config)
     # drawing orthogonal matrices takes seconds, and these weights are replaced at once
     drawn = dataclasses.replace(config.model, initialization="uniform")

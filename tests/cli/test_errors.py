@@ -86,6 +86,7 @@ KINDS = [
     (1, "score --model . text text", "without config.yaml, vocabulary.source.txt"),
     (1, "score --model tatoeba-en-f text text", "did you mean tatoeba-en-fr?"),
     (2, "translate --model RUN --set model.hidden_size=9 text", "RUN: expected the section model"),
+    (2, "score --model RUN --set target.lowercase=true text text", "expected the section target"),
     (1, "translate --model HOLLOW text", "training has not evaluated the model yet"),
     (1, "train --resume --output none", "none/checkpoints/last.keras: expected a saved training"),
     (2, [*TRAIN[:2], "RUN", "--config", "phrasebook"], "RUN: expected a folder without a train"),
