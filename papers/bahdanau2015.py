@@ -232,8 +232,8 @@ def figure_3(work) -> Page:
     ]
     text = [
         "Source words are along the top, target words down the side; α_ij from 0 (black) to 1"
-        f" (white). As in the paper, the sentences are drawn from those of {fewest} to {most} words"
-        " without any unknown word."
+        " (white). As for three of the paper's four pictures, the sentences are drawn from those"
+        f" of {fewest} to {most} words without any unknown word."
     ]
     pictures = {str(number): each.plot() for number, each in enumerate(found, start=1)}
     return Page("Bahdanau et al. 2015, Figure 3: alignments", rows, text=text, pictures=pictures)

@@ -130,7 +130,7 @@ def table_1(work) -> Page:
     ]
     text = [
         "BLEU (13a) on test_2016_flickr. The search ranks hypotheses by log-probability divided by"
-        " length; the paper's by log-probability.",
+        " length; the paper's by log-probability. Its perplexities are of §3.3.",
         PERPLEXITY,
     ]
     title = "Sutskever et al. 2014, Table 1: reversed source, beams, ensembles"

@@ -180,7 +180,8 @@ class ModelConfig:
     initialization: str = option(
         "paper",
         "paper: N(0, 0.01²), alignment N(0, 0.001²), orthogonal recurrent matrices, v_a and biases"
-        " 0; variance_preserving: embeddings of unit variance, Glorot uniform for v_a and every"
+        " 0 (encoder_decoder: recurrent matrices times 0.01; cslm: all between −0.01 and 0.01);"
+        " variance_preserving: embeddings of unit variance, Glorot uniform for v_a and every"
         " other matrix of the paper by its own sizes, orthogonal recurrent matrices; learns fastest"
         " here; uniform: every weight and bias between −0.08 and 0.08 (Sutskever et al. 2014)",
         choices=("paper", "variance_preserving", "uniform"),

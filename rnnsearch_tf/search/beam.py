@@ -204,8 +204,8 @@ def check_nbest(nbest: int, config: SearchConfig) -> None:
 def length_limits(source_ids: tf.Tensor, config: SearchConfig) -> tuple[tf.Tensor, tf.Tensor]:
     """(steps at which the end symbol is forbidden, steps allowed), int32 [B] each.
 
-    ⌊minimum_length_ratio · J⌋, as in the authors' program, and ⌊maximum_length_ratio · J⌋, but at
-    least J + ROOM.
+    ⌊minimum_length_ratio · J⌋ and ⌊maximum_length_ratio · J⌋, as in the authors' program.
+    Departure: at least J + ROOM steps are allowed.
     """
     lengths = tf.math.count_nonzero(source_ids, axis=1)  # int64
     # in ten-thousandths: in binary, 0.29 · 100 is 28.999999999999996
