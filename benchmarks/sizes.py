@@ -62,7 +62,7 @@ def configuration(size, system="rnnsearch", precision="float32", **search):
         model |= dict(layers=size.layers)
     if kind == "cslm":
         model |= dict(second_hidden_size=size.hidden_size)
-    side = dict(vocabulary_size=size.vocabulary_size)
+    side = dict(tokenization="space", vocabulary_size=size.vocabulary_size)
     training = dict(precision=precision, optimizer=size.optimizer)
     if size.optimizer == "adam":
         training |= dict(learning_rate=1e-3)
