@@ -30,7 +30,9 @@ def arguments(parser: ArgumentParser) -> None:
     shared.add_number(parser, "--port", "gRPC port; 0: a free one", 8500, 0, 65535)
     shared.add_number(parser, "--rest-api-port", "REST port; 0: a free one", 8501, 0, 65535)
     parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
+        "--host",
+        default="127.0.0.1",
+        help="IPv4 address to listen on (default: %(default)s)",
     )
 
 

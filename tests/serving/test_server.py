@@ -67,7 +67,7 @@ def test_the_newest_version_by_number_is_served(tmp_path):
         write_toy(tmp_path, version)
     (tmp_path / "11").mkdir()  # without a model
     assert Servable("toy", tmp_path).version == 10
-    with pytest.raises(UserError, match="expected a folder with a numbered folder"):
+    with pytest.raises(UserError, match="expected a folder with a SavedModel in a numbered folder"):
         Servable("toy", tmp_path / "11")
 
 

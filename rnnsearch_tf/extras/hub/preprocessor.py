@@ -23,6 +23,9 @@ SOURCE_TOKENIZER = "source_tokenizer.json"
 class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
     """keras-nlp's preprocessor with a tokenizer for each language.
 
+    ``generate`` of RNNSearchSeq2SeqLM uses neither of keras-nlp's methods generate_preprocess and
+    generate_postprocess, which know one tokenizer only.
+
     Args:
         tokenizer: RNNSearchTokenizer of the target language.
         source_tokenizer: RNNSearchTokenizer of the source language.

@@ -106,5 +106,5 @@ def _values(name: str, array: np.ndarray) -> Any:
         return np.vectorize(text, otypes=[object])(array).tolist()
     if array.dtype == np.float32:
         # the float64 that prints as the float32 does: 0.1, not 0.10000000149011612
-        return array.astype(str).astype(np.float64).tolist()
+        return array.astype("S16").astype(np.float64).tolist()
     return array.tolist()

@@ -5,13 +5,15 @@
     POST /v1/models/NAME[/versions/N]:predict    JSON in rows or columns, see json_tensors.py
     GET  /                                       the page; /model.json says which model it asks
 
-A request that is refused is answered with ``{"error": "…"}``.
+A request that is refused is answered with ``{"error": "…"}``; one with a foreign Host header, or
+one too many at once, with plain text.
 """
 
 from __future__ import annotations
 
 import json
 import pathlib
+import time
 from typing import Any
 
 import grpc
@@ -73,11 +75,17 @@ def application(model: Servable, hosts: list[str]) -> Starlette:
             return _body({"error": "expected a body with a Content-Length, got none; send it"}, 411)
         if int(length) > LONGEST_BODY:
             return _body({"error": f"expected a body of at most {LONGEST_BODY:,} bytes"}, 413)
-        document = json_tensors.parse(await request.body())
-        name = document.get("signature_name", "")
-        inputs = json_tensors.to_inputs(document, model.signature(name).inputs)
-        outputs = await run_in_threadpool(model.run, name, inputs, [], REST_TIMEOUT)
-        return _body(json_tensors.to_body(outputs, "instances" in document))
+        body = await request.body()
+        deadline = time.monotonic() + REST_TIMEOUT
+
+        def answer() -> Response:
+            document = json_tensors.parse(body)
+            name = document.get("signature_name", "")
+            inputs = json_tensors.to_inputs(document, model.signature(name).inputs)
+            outputs = model.run(name, inputs, [], deadline - time.monotonic())
+            return _body(json_tensors.to_body(outputs, "instances" in document))
+
+        return await run_in_threadpool(answer)
 
     async def about(request: Request) -> Response:
         return _body({"name": model.name, "about": model.about})

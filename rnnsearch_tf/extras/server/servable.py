@@ -60,8 +60,8 @@ class Servable:
         folder = exported_version(base_path)
         if folder is None or not folder.name.isdecimal():
             raise UserError(
-                f"{base_path}: expected a folder with a numbered folder for each version, got none;"
-                " write one with rnnsearch export"
+                f"{base_path}: expected a folder with a SavedModel in a numbered folder for each"
+                " version, got none; write one with rnnsearch export"
             )
         self.name = name
         self.version = int(folder.name)

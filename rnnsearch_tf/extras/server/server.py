@@ -82,7 +82,7 @@ class Server:
         hosts = LOOPBACK if self.host in LOOPBACK else ["*"]
         config = uvicorn.Config(
             rest.application(model, hosts),
-            log_level="warning",
+            log_level="error",
             access_log=False,
             limit_concurrency=MOST_REQUESTS,
             timeout_graceful_shutdown=GRACE,

@@ -66,11 +66,11 @@ function introduce({ source, target, examples = [] }) {
 
 const { name, about } = await json("model.json");
 document.getElementById("model").textContent = name;
-introduce(about);
 sentence.value = new URLSearchParams(location.search).get("text") ?? "";
 sentence.addEventListener("input", () => {
   clearTimeout(timer);
   timer = setTimeout(translate, PAUSE);
 });
+introduce(about);
 if (written()) await translate();
 document.documentElement.dataset.ready = "";
