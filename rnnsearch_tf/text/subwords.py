@@ -162,8 +162,8 @@ def train(counts: Mapping[str, int], size: int, where: AnyPath) -> bytes:
     except RuntimeError as error:
         problem = " ".join(str(error).split())
         raise UserError(
-            f"{where}: expected text for {size} subwords, SentencePiece says: {problem}; change"
-            " vocabulary_size"
+            f"{where}: expected a vocabulary_size that fits the text, got {size}; SentencePiece"
+            f" says: {problem}"
         ) from None
     model = sentencepiece_model_pb2.ModelProto.FromString(written.getvalue())
     # a temporary path; the rules themselves are in the model

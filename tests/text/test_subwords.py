@@ -151,7 +151,7 @@ def test_what_only_a_unigram_model_can_do(tmp_path):
 
 def test_a_size_below_the_alphabet_is_refused():
     with pytest.raises(
-        UserError, match="training text: expected text for 10 subwords.*change vocabulary_size"
+        UserError, match="training text: expected a vocabulary_size that fits .* got 10"
     ):
         build_text(config(vocabulary_size=10), LINES)
 
