@@ -44,7 +44,7 @@ def test_bytes_both_ways_and_numbers_json_lacks(rest):
     """`a_bytes` comes back in base64 for its name; NaN and infinities as the bare words of the
     stock server.
     """
-    numbers = {"b": True, "i32": -1, "i64": 5, "f32": [1.5, 2.0], "f64": 1e300, "u8": 255}
+    numbers = {"b": True, "i32": -1, "i64": 2**40, "f32": [1.5, 2.0], "f64": 1e300, "u8": 255}
     rows = [{"a_bytes": {"b64": "AP8="}} | numbers]
     body = {"signature_name": "echo", "instances": rows}
     assert rest("POST", f"{TOY}:predict", body) == (200, {"predictions": rows})
