@@ -97,10 +97,15 @@ def test_larger_batches_go_on_after_as_many_pairs(tmp_path):
 
 
 @pytest.fixture
-def scripted_bleu(monkeypatch, untranslated):
-    """Development BLEU as a script, without translations, and the weights that were there each
-    time.
+def scripted_bleu(monkeypatch):
+    """Development BLEU as a script, without translations (to trace a search takes seconds), and the
+    weights that were there each time.
     """
+    monkeypatch.setattr(
+        Translator,
+        "translate",
+        lambda self, texts, **_: [types.SimpleNamespace(text="") for _ in texts],
+    )
 
     def use(scores):
         seen = []
@@ -216,8 +221,6 @@ def short(tmp_path_factory):
     "change",
     [
         "training.optimizer=sgd",
-        "training.global_clipnorm=5",
-        "training.seed=2",
         "training.evaluate_sentences=4",
         "model.hidden_size=9",
         "source.lowercase=true",
@@ -225,8 +228,10 @@ def short(tmp_path_factory):
     ],
 )
 def test_what_the_saved_training_has_cannot_change(short, change):
+    saved = Run(short).config.read_bytes()
     with pytest.raises(UsageError, match=f"--resume expects {change.partition('=')[0]}="):
         train(language_model(change), short, resume=True)
+    assert Run(short).config.read_bytes() == saved
 
 
 def test_a_language_model_only_scores(short):
@@ -338,18 +343,3 @@ def test_a_training_that_was_killed_at_its_beginning_may_begin_again(tmp_path, m
     assert load_text(tmp_path, "target", settings.target).vocabulary.size == 40
     assert not Run(tmp_path).subword_model("target").exists()
     assert not Run(tmp_path).evaluated_weights()
-
-
-def test_a_resume_that_fails_changes_nothing(tmp_path):
-    """It names another text: the settings of the RUN stay as they were."""
-    for name, lines in (("a.en", 3), ("a.fr", 3)):
-        (tmp_path / name).write_text("a b\n" * lines, encoding="utf-8")
-    before = [f"data.folder={tmp_path}", "data.train_source=a.en", "data.train_target=a.fr"]
-    run = Run(tmp_path / "run")
-    system = ["model.system=cslm", "model.hidden_size=3", "training.maximum_updates=1"]
-    train(load_config(overrides=[*before, *system]), run)
-    saved = run.config.read_bytes()
-    changed = load_config(run.config, overrides=["data.train_target=b.fr"])
-    with pytest.raises(UsageError, match="--resume expects data.train_target="):
-        train(changed, run, resume=True)
-    assert run.config.read_bytes() == saved
