@@ -1,35 +1,14 @@
-"""Real processes with a model: streaming, damaged input, a reader that leaves, Ctrl-C, --resume."""
+"""A real process with a model: lines through a pipe."""
 
-import json
 import os
-import pathlib
-import signal
 import subprocess
 import sys
 import threading
-import time
-import zipfile
-
-import yaml
 
 
 RNNSEARCH = [sys.executable, "-m", "rnnsearch_tf"]
 # pytest's own has it
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
-
-TRAINING = {
-    "data": {
-        "corpus": "phrasebook",
-        "phrasebook_size": 60,
-        "batching": "bucketed",
-        "batch_size": 8,
-    },
-    "model": dict(
-        system="cslm", embedding_size=8, hidden_size=8, second_hidden_size=8
-    ),  # traced in no time
-    "training": dict(epochs=2000, evaluate_sentences=4, evaluate_every=10),
-    "search": dict(beam_size=2),
-}
 
 
 def test_a_finished_line_in_is_a_finished_line_out(run_folder):
@@ -53,38 +32,3 @@ def test_a_finished_line_in_is_a_finished_line_out(run_folder):
     assert [bool(line.strip()) for line in answers] == [True, False, True]
     assert rest.endswith(b"\n") and rest.count(b"\n") == 1 and rest.strip()
     assert errors == b""
-
-
-def test_ctrl_c_saves_and_resume_goes_on(tmp_path):
-    config = tmp_path / "c.yaml"
-    output = tmp_path / "run"
-    config.write_text(yaml.safe_dump(TRAINING))
-    started = time.monotonic()
-    with subprocess.Popen(
-        [*RNNSEARCH, "train", "--config", config, "--output", output],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        while not (output / "best" / "model.weights.h5").exists():
-            assert process.poll() is None and time.monotonic() - started < 300
-            time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        out, errors = process.communicate(timeout=200)
-    assert process.returncode == 130, errors.decode()
-    assert out == b""
-    assert f"rnnsearch train --output {output} --resume" in errors.decode()
-    assert "Traceback" not in errors.decode()
-    batches = _batches(output)
-
-    limit = ["--set", f"training.maximum_updates={batches + 20}"]
-    words = [*RNNSEARCH, "train", "--output", output, "--resume", *limit]
-    done = subprocess.run(words, capture_output=True, timeout=300)
-    assert done.returncode == 0, done.stderr.decode()
-    assert _batches(output) == batches + 20
-    assert yaml.safe_load(done.stdout)["batches"] == batches + 20
-    assert done.stdout.count(b"\n") == 1
-
-
-def _batches(folder: pathlib.Path) -> int:
-    with zipfile.ZipFile(folder / "checkpoints" / "last.keras") as archive:
-        return json.loads(archive.read("training.json"))["batches"]

@@ -148,16 +148,16 @@ def test_kills_at_random_moments(tmp_path, settings, kills):
 
 @pytest.fixture
 def stop(monkeypatch):
-    """stop(owner, attribute, number): SIGTERM comes in the middle of that call, once."""
+    """stop(which, owner, attribute, number): a signal comes in the middle of that call, once."""
 
-    def arrange(owner, attribute, number=1):
+    def arrange(which, owner, attribute, number):
         left = [number]
         called = getattr(owner, attribute)
 
         def watched(*arguments, **keywords):
             left[0] -= 1
             if not left[0]:
-                os.kill(os.getpid(), signal.SIGTERM)
+                os.kill(os.getpid(), which)
             return called(*arguments, **keywords)
 
         monkeypatch.setattr(owner, attribute, watched)
@@ -165,7 +165,7 @@ def stop(monkeypatch):
     return arrange
 
 
-PHASES = {  # (where SIGTERM comes, in which call of it, batches that are saved then)
+PHASES = {  # (where a signal comes, in which call of it, batches that are saved then)
     "vocabularies": (driver, "build_texts", 1, None),
     "first checkpoint": (TranslationModel, "save", 1, 0),
     "update": (TrainingSchedule, "on_train_batch_end", 3, 3),
@@ -175,30 +175,34 @@ PHASES = {  # (where SIGTERM comes, in which call of it, batches that are saved 
 
 
 @pytest.mark.parametrize(
-    "phases", [["update"], pytest.param(list(PHASES), marks=pytest.mark.slow)], ids=["one", "all"]
+    "phases",
+    [["vocabularies", "update"], pytest.param(list(PHASES), marks=pytest.mark.slow)],
+    ids=["two", "all"],
 )
-def test_sigterm_in_a_phase(tmp_path, stop, monkeypatch, capsys, phases):
-    """Exit code 130 each time; if nothing was saved yet the same command starts anew, else --resume
-    continues; nothing is lost.
+def test_a_signal_in_a_phase(tmp_path, stop, monkeypatch, capsys, phases):
+    """SIGTERM, or Ctrl-C's SIGINT: exit code 130 each time; if nothing was saved yet the same
+    command starts anew, else --resume continues; nothing is lost.
     """
     settings = [word for setting in [*SETTINGS, *SMALL] for word in ("--set", setting)]
     (tmp_path / "c.yaml").write_text("")
     command = ["train", "--config", str(tmp_path / "c.yaml"), *settings, "--output"]
     assert rnnsearch([*command, str(tmp_path / "whole")]) == 0
+    capsys.readouterr()
     run = Run(tmp_path / "stopped")
     handler = signal.getsignal(signal.SIGTERM)
     for phase in phases:
         owner, attribute, number, batches = PHASES[phase]
         resume = ["--resume"] if run.checkpoint.exists() else []
-        stop(owner, attribute, number)
+        stop(signal.SIGINT if phase == "update" else signal.SIGTERM, owner, attribute, number)
         assert rnnsearch([*command, str(run), *resume]) == 130, phase
         monkeypatch.undo()
-        said = capsys.readouterr().err
-        assert "rnnsearch: interrupted" in said and "Traceback" not in said
+        out, said = capsys.readouterr()
+        assert "rnnsearch: interrupted" in said and "Traceback" not in said and not out
         if batches is not None:
             assert saved_state(run)["batches"] == batches, phase
             assert f"Resume with: {run.resume_command}" in said
         assert signal.getsignal(signal.SIGTERM) == handler
     for _ in range(2):  # the second has nothing left to train
         assert rnnsearch([*command, str(run), "--resume"]) == 0
+        assert json.loads(capsys.readouterr().out)["batches"] == saved_state(run)["batches"]
         assert_same(tmp_path / "whole", run.path)
