@@ -9,7 +9,6 @@ import errno
 import os
 import re
 import shutil
-import signal
 import sys
 
 import pytest
@@ -17,7 +16,6 @@ from tiny_run import write_run
 
 from rnnsearch_tf.cli import main
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.training import fit
 
 MODEL = ["--model", "RUN"]
 TRAIN = ["train", "--output", "out", "--config"]
@@ -25,7 +23,6 @@ TRAIN = ["train", "--output", "out", "--config"]
 KINDS = [
     # the command and its flags
     (2, "tranlate", "unknown command 'tranlate'; did you mean translate?"),
-    (2, "help zzzzzz", "unknown command 'zzzzzz'; see rnnsearch --help"),
     (2, "translate --model x --beamsize=3", "unknown option --beamsize; did you mean --beam-size?"),
     (2, "translate", "required: --model; see rnnsearch translate --help"),
     (2, "translate --modle x", "unknown option --modle; did you mean --model?"),
@@ -39,41 +36,26 @@ KINDS = [
     (2, "translate --model x --n-best 2 --probabilities", "--probabilities: expected .* --json"),
     (2, "translate --model x --n-best 2 --split-sentences", "--split-sentences: expected no"),
     (2, "translate --model x --alignment --split-sentences", "--alignment: expected --json with"),
-    (2, "init mine --pairs x --columns 1", "--columns 1: expected two of the table --pairs"),
     (2, "init mine --pairs x --columns 2,2", "--columns 2,2: expected two of the table --pairs"),
     (2, "init mine --pairs x --source x", "--pairs: expected no --source beside it, got both"),
     (2, "init mine --source x", "expected --source F and --target F, or --pairs F, got --source"),
-    (2, "init mine --source x --target y --source-language e!", "--source-language: expected a"),
     (1, "init text --source text --target three", "text: expected nothing there, found a file"),
     (1, "init mine --source text --target text", "text: expected two files, .* one file twice"),
-    (1, "init mine --source text --target three", "three:3: expected as many lines as in text"),
     (1, "init mine --pairs text --columns 1,2", "text:1: expected at least 2 columns, separ"),
     (2, "init mine --pairs text --columns en,fr", "text, got en; its names are The door is white."),
     (2, "rescore --model x list", "expected --source SOURCE NBEST, or --phrase-table IN OUT"),
     # configurations
     (2, "train --output x", "expected --config F.yaml, got none"),
     (1, [*TRAIN, "empty.yaml"], "empty, empty: expected at least one pair of sentences"),
-    (2, [*TRAIN, "no.yaml"], "no.yaml: expected a YAML file, or the name of a shipped"),
     (2, [*TRAIN, "bad.yaml"], "bad.yaml: model.hiden_size: unknown option; did you mean"),
     (2, [*TRAIN, "phrasebook", "--set", "model.layers=2"], "--set model.layers=2: .* leave it out"),
-    (2, ["doctor", "--config", "phrasebook", "--set", "data"], "expected section.key=value"),
     (2, ["translate", *MODEL, "--set", "search.beam_siz=9"], "did you mean search.beam_size?"),
     (2, ["translate", *MODEL, "--n-best", "9", "text"], "from 1 to .*beam.*3.*, got 9"),
-    (
-        2,
-        ["export", *MODEL, "--output", "o", "--set", "weights=int9"],
-        "--set weights=int9: weights",
-    ),
+    (2, "export --model RUN --output o --set weights=int9", "--set weights=int9: weights"),
     # files
-    (1, ["translate", *MODEL, "missing"], "missing: expected a text file, found none; check the"),
     (1, ["translate", "--model", "RUN", "latin"], "latin:2: expected UTF-8, got byte 0xe9 at"),
-    (1, ["score", *MODEL, "text", "three"], "three:3: expected as many lines as in text, which"),
     (1, ["align", "--model", "HOLLOW", "missing", "text"], "missing: expected a text file, found"),
-    (
-        1,
-        ["translate", "--model", "HOLLOW", "text", "--output", "no/f"],
-        "no/f: expected a place that",
-    ),
+    (1, "translate --model HOLLOW text --output no/f", "no/f: expected a place that"),
     (1, ["translate", "--model", "HOLLOW", "text", "--output", "text"], "text: expected another f"),
     (1, ["evaluate", *MODEL, "--source", "text", "--reference", "three"], "three:3: expected as"),
     (1, ["evaluate", *MODEL, "--source", "empty", "--reference", "empty"], "empty: expected sent"),
@@ -90,35 +72,16 @@ KINDS = [
     (1, "translate --model HOLLOW text", "training has not evaluated the model yet"),
     (1, "train --resume --output none", "none/checkpoints/last.keras: expected a saved training"),
     (2, [*TRAIN[:2], "RUN", "--config", "phrasebook"], "RUN: expected a folder without a train"),
-    (
-        1,
-        ["train", "--resume", "--output", "RUN"],
-        "last.keras: expected a saved training to resume",
-    ),
     (2, [*TRAIN, "phrasebook", "--from", "RUN"], "expected .* as in RUN, got .*/RUN/config"),
     (2, [*TRAIN, "phrasebook", "--new-words", "1"], "expected a model to start from"),
     (2, [*TRAIN, "phrasebook", "--resume", "--from", "RUN"], "expected --resume alone, got"),
-    (1, [*TRAIN, "phrasebook", "--from", "nowhere"], "nowhere: expected a folder with .* nothing"),
     (2, ["demo", "--quiet", "--output", "RUN"], "RUN: expected a folder without a training"),
     # what a model cannot do
     (2, "align --model FIXED text text", "align: expected a model with attention, got one"),
     (2, "translate --model FIXED --alignment text", "--alignment: expected a model with attention"),
-    (
-        2,
-        "translate --model FIXED --replace-unknown text",
-        "--replace-unknown: expected a model with",
-    ),
+    (2, "translate --model FIXED --replace-unknown text", "--replace-unknown: expected a model"),
     (2, "plot-attention --model FIXED text", "plot-attention: expected a model with attention"),
-    (
-        2,
-        "export --model FIXED --output new --set search.replace_unknown=true",
-        "search.replace_unknown: expected a model with attention",
-    ),
-    (
-        2,
-        [*TRAIN, "phrasebook", "--set", "model.forget_bias=1"],
-        "model.forget_bias: expected 0 without",
-    ),
+    (2, "export --model FIXED --output o --set search.replace_unknown=true", "expected a model"),
 ]
 
 
@@ -184,25 +147,6 @@ def test_a_developer_sees_the_traceback(monkeypatch):
     monkeypatch.setenv("RNNSEARCH_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         main.run(["translate"])
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_before_the_first_update(number, capsys, monkeypatch, request, tmp_path):
-    # a shell's background jobs ignore SIGINT
-    ignored = signal.signal(signal.SIGINT, signal.default_int_handler)
-    request.addfinalizer(lambda: signal.signal(signal.SIGINT, ignored))
-    before = signal.getsignal(signal.SIGTERM)
-
-    def stopped(*arguments):
-        assert signal.getsignal(number) != signal.SIG_DFL, "it would end this process"
-        signal.raise_signal(number)
-        raise AssertionError("nothing came of the signal")
-
-    monkeypatch.setattr(fit, "train", stopped)
-    output = str(tmp_path / "run")
-    assert main.run(["train", "--config", "phrasebook", "--output", output]) == 130
-    assert capsys.readouterr() == ("", "rnnsearch: interrupted\n")
-    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_a_reader_that_leaves_is_141_without_a_word(capsys, monkeypatch):

@@ -130,13 +130,5 @@ def test_the_time_and_the_languages_may_be_said(files, tmp_path, capsys):
     )
     assert init(tmp_path / "yes", files, "--source-language", "yes") == 0  # Yeskwa
     assert load_config(tmp_path / "yes" / "config.yaml").source.language == "yes"
-    assert init(tmp_path / "other", files, "--minutes", "none") == 2
     assert init(tmp_path / "other", files, "--source-language", "klingon!") == 2
     assert not (tmp_path / "other").exists()
-
-
-def test_too_little_text_is_an_error_in_words(tmp_path, capsys):
-    for name in ("a.en", "a.fr"):
-        (tmp_path / name).write_text("one\n" * 3)
-    assert init(tmp_path / "mine", [str(tmp_path / "a.en"), str(tmp_path / "a.fr")]) == 1
-    assert not (tmp_path / "mine").exists()

@@ -64,6 +64,7 @@ def refused(path=None, overrides=(), **values):
         ("model: {tie_target_embeddings: true, output_rank: 10}", ["tie_target", "620", "10"]),
         ("model: {system: luong, tie_target_embeddings: true}", ["hidden_size", "620", "1000"]),
         ("training: {schedule: cosine}", ["training.schedule", "maximum_updates"]),
+        ("model: {forget_bias: 1}", ["model.forget_bias", "expected 0 without"]),
         ("model: {layers: 2}", ["model.layers", "deep_lstm or luong or stacked", "rnnsearch"]),
         ("model: {system: luong, output_rank: 9}", ["model.output_rank", "luong", "leave it out"]),
         ("model: {system: rnnencdec}\nsearch: {replace_unknown: true}", ["replace_unknown"]),
