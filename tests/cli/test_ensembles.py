@@ -1,4 +1,4 @@
-"""Several --model: the ensemble of Translator.load in the commands, against its members."""
+"""Several --model are the ensemble of Translator.load."""
 
 import pytest
 from rnnsearch_tf.translation import Translator
@@ -8,22 +8,13 @@ SOURCE = ["The door is white.", "Where is the white cat?"]
 TARGET = ["La porte est blanche.", "Où sont les zèbres ?"]
 
 
-@pytest.fixture(scope="module")
-def other_run(tmp_path_factory):
-    """A RUN of another architecture and the same vocabularies."""
+def test_commands_take_ensembles(rnnsearch, run_folder, tmp_path, files):
     settings = ["model.hidden_size=6", "model.decoder_order=paper"]
-    return str(write_run(tmp_path_factory.mktemp("member") / "run", settings, seed=6))
-
-
-def test_commands_take_ensembles(rnnsearch, run_folder, other_run, files):
-    models = ["--model", run_folder, "--model", other_run]
-    translations, _ = rnnsearch("translate", *models, "--n-best", 2, files[0])
-    texts = [line.split(" ||| ")[1] for line in translations]
-    assert len(texts) == 4 and all(texts)
-    assert texts[::2] != rnnsearch("translate", "--model", run_folder, files[0])[0]
-    assert len(rnnsearch("align", *models, *files)[0]) == 2
-    samples, _ = rnnsearch("sample", *models, "-n", 5, files[0])
-    assert sum(int(line.split("\t")[2]) for line in samples) == 10
+    runs = [run_folder, write_run(tmp_path / "run", settings, seed=6)]
+    out, _ = rnnsearch("score", "--model", runs[0], "--model", runs[1], *files)
+    scores = [float(line) for line in out]
+    assert scores == pytest.approx(Translator.load(runs).score(SOURCE, TARGET), abs=1e-5)
+    assert scores != [float(line) for line in rnnsearch("score", "--model", runs[0], *files)[0]]
 
 
 def test_options_of_attention_need_not_be_those_of_the_first_member(run_folder, tmp_path):
