@@ -8,8 +8,6 @@ import tensorflow as tf
 from reference import systems
 from words_by_hand import SOURCES, TARGETS, preprocessor, small_model
 
-from rnnsearch_tf.errors import UsageError
-
 INPUTS = {
     "encoder_token_ids": [[3, 4, 1, 0], [4, 1, 0, 0]],
     "encoder_padding_mask": [[1, 1, 1, 0], [1, 1, 0, 0]],
@@ -88,24 +86,9 @@ def test_dropout_is_active_under_fit_and_not_under_evaluate():
         assert (abs(loss - expected) < 1e-4) == same_loss
 
 
-def test_the_dtypes_are_those_of_the_package():
-    with pytest.raises(UsageError, match="expected .*mixed_bfloat16.*, got 'mixed_float16'"):
-        small_model("mixed_float16")
-
-
-def test_it_learns_from_raw_pairs_and_its_logits_are_those_of_training():
+def test_it_learns_from_raw_pairs():
     model = small_model()
     model.compile("adam")
     history = model.fit(SOURCES * 4, TARGETS * 4, epochs=2, verbose=0).history
     assert history["loss"][1] < history["loss"][0]
     assert history["perplexity"][1] < history["perplexity"][0]
-    inputs, labels, weights = model.preprocessor(SOURCES, TARGETS)
-    system_inputs = {
-        "source_ids": inputs["encoder_token_ids"],
-        "target_ids": tf.cast(labels, tf.int32),
-    }
-    expected = model.backbone.system(system_inputs)
-    real = np.asarray(weights) > 0
-    np.testing.assert_allclose(
-        np.asarray(model(inputs))[real], np.asarray(expected)[real], rtol=1e-5, atol=1e-5
-    )

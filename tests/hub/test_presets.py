@@ -13,13 +13,8 @@ import rnnsearch_tf
 from rnnsearch_tf.cli.main import run as command
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras.hub import RNNSearchSeq2SeqLM, run_to_preset
-from rnnsearch_tf.runtime.backend import keras
 
 TEXTS = ["My sister sells an old book.", "the red car", "", "été ☃"]
-
-
-def texts(translations):
-    return [translation.text for translation in translations]
 
 
 @pytest.mark.slow
@@ -70,9 +65,3 @@ def test_a_saved_model_keeps_its_dtype_and_weights(tmp_path):
     for each in (loaded, theirs):
         assert each.dtype_policy.name == "mixed_bfloat16"
         np.testing.assert_array_equal(each.backbone.system.trainable_variables[0], weight)
-
-
-def test_a_backbone_may_be_cloned():
-    model = small_model()
-    again = keras.models.clone_model(model.backbone)
-    assert again.count_params() == model.backbone.count_params()

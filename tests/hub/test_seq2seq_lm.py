@@ -20,12 +20,8 @@ TEXTS = [
 ]
 
 
-def texts(translations):
-    return [translation.text for translation in translations]
-
-
 def test_generate_is_translate_to_the_character(run, model):
-    expected = texts(rnnsearch_tf.Translator.load(run).translate(TEXTS))
+    expected = [each.text for each in rnnsearch_tf.Translator.load(run).translate(TEXTS)]
     assert isinstance(model, RNNSearchSeq2SeqLM)
     dataset = tf.data.Dataset.from_tensor_slices
     for inputs in (
