@@ -32,10 +32,6 @@ def test_image_is_pinned_to_our_tensorflow():
     assert version == ".".join(tf.__version__.split(".")[:2])
 
 
-def test_ports_are_published_on_loopback_only():
-    assert COMPOSE["ports"] == ["127.0.0.1:8500:8500", "127.0.0.1:8501:8501"]
-
-
 def test_both_start_the_server_alike():
     pods = flags(CONTAINER["args"])
     assert pods.pop("grpc_channel_arguments") == "grpc.max_connection_age_ms=60000"
