@@ -27,29 +27,19 @@ OPTIONS = [
 POISON = 5
 """A target word whose loss is not a number, in the row that says so."""
 
-COMBINATIONS = {  # name: (system, options of the training section, whether the poison works)
-    "sum": (
-        "rnnsearch",
-        dict(loss_reduction="sum", optimizer="adadelta", global_clipnorm=0.5),
-        False,
-    ),
+COMBINATIONS = {  # name: (system, options of the training section)
+    "sum": ("rnnsearch", dict(loss_reduction="sum", optimizer="adadelta", global_clipnorm=0.5)),
     "batch_mean": (
         "rnnsearch",
         dict(
             loss_reduction="batch_mean", optimizer="adam", learning_rate=0.01, label_smoothing=0.1
         ),
-        False,
     ),
-    "decay_weights": (
+    "decay_weights": (  # with the poison
         "cslm",
         dict(loss_reduction="sum", optimizer="adadelta", non_finite_gradient="decay_weights"),
-        True,
     ),
-    "traced": (
-        "cslm",
-        dict(loss_reduction="token_mean", optimizer="adam", global_clipnorm=0.1),
-        False,
-    ),
+    "traced": ("cslm", dict(loss_reduction="token_mean", optimizer="adam", global_clipnorm=0.1)),
 }
 
 
@@ -115,7 +105,7 @@ def trained(names):
     dataset = tf.data.Dataset.from_generator(batches, output_signature=signature)
     found = {}
     for name in names:
-        system, options, poisoned = COMBINATIONS[name]
+        system, options = COMBINATIONS[name]
         keras.utils.set_random_seed(3)
         model = fresh_system(system)
         settings = load_config(values={"training": options}).training
@@ -125,7 +115,7 @@ def trained(names):
         # the optimizer is not built: fit does it, under a strategy too
         model.compile(build_optimizer(settings), loss=loss)
         model.run_eagerly = name != "traced"  # tracing takes longer than all the updates
-        if poisoned:
+        if name == "decay_weights":
             poison(model)
         found[f"{name} start"] = keras.ops.convert_to_numpy(model.trainable_variables[0])
         history = model.fit(dataset, epochs=2, verbose=0).history
