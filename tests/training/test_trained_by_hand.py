@@ -14,7 +14,6 @@ from tiny_run import SETTINGS
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.training.warm_start import start_from
 
 SCHEDULE = [
     "training.optimizer=adam",
@@ -140,12 +139,3 @@ def test_what_cannot_be_saved(made, kept, tmp_path):
     (empty / "a").unlink()
     made.save(empty)
     assert same(rt.Translator.load(empty), made)
-
-
-def test_its_training_is_not_resumed_but_another_starts_from_it(made, kept):
-    with pytest.raises(UserError, match="expected a saved training .* found none; .*--from"):
-        rt.train(made.config, kept, resume=True)
-    model = start_from(kept, made.config, 0, rt.open_corpus(made.config))[1]
-    for weight, expected in zip(model.weights, made.model.weights, strict=True):
-        np.testing.assert_array_equal(weight, expected)
-    assert not (kept / "checkpoints").exists()
