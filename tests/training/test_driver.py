@@ -97,30 +97,20 @@ def test_larger_batches_go_on_after_as_many_pairs(tmp_path):
 
 
 @pytest.fixture
-def scripted_bleu(monkeypatch):
-    """Development BLEU as a script, without translations (to trace a search takes seconds), and the
-    weights that were there each time.
+def scripted(monkeypatch):
+    """Development losses of a language model as a script, and the weights that were there each
+    time.
     """
-    monkeypatch.setattr(
-        Translator,
-        "translate",
-        lambda self, texts, **_: [types.SimpleNamespace(text="") for _ in texts],
-    )
 
-    def use(scores):
+    def use(losses):
         seen = []
-        scores = iter(scores)
+        losses = iter(losses)
 
-        class Spy(development.Development):
-            def score_weights(self, which):
-                seen.append([w.numpy() for w in self.model.trainable_variables])
-                return super().score_weights(which)
+        def loss(self):
+            seen.append([w.numpy() for w in self.model.trainable_variables])
+            return next(losses)
 
-        monkeypatch.setattr("rnnsearch_tf.training.fit.Development", Spy)
-        monkeypatch.setattr(
-            "rnnsearch_tf.training.development.bleu",
-            lambda *_: types.SimpleNamespace(score=next(scores)),
-        )
+        monkeypatch.setattr(development.Development, "_loss", loss)
         return seen
 
     return use
@@ -132,13 +122,13 @@ def is_best(run, values):
     return any(np.array_equal(values[0], array) for array in best)
 
 
-def test_best_weights_are_kept_and_patience_stops(tmp_path, scripted_bleu):
+def test_best_weights_are_kept_and_patience_stops(tmp_path, scripted):
     """An equal score is no better one: the weights that had it first stay, and patience ends."""
-    seen = scripted_bleu([10.0, 30.0, 20.0, 30.0, 99.0])
+    seen = scripted([3.0, 1.0, 2.0, 1.0, 0.1])
     options = ["training.evaluate_every=2", "training.patience=2", "data.batch_size=5"]
-    summary = train(config(*options, "training.epochs=9"), tmp_path)
-    assert summary["best_bleu"] == 30.0
-    assert [record["bleu"] for record in records(tmp_path, "development")] == [10, 30, 20, 30]
+    summary = train(language_model(*options, "training.epochs=9"), tmp_path)
+    assert summary["best_loss"] == 1.0
+    assert [record["loss"] for record in records(tmp_path, "development")] == [3, 1, 2, 1]
     assert is_best(tmp_path, seen[1]) and not is_best(tmp_path, seen[3])
 
 
@@ -152,14 +142,13 @@ def test_what_a_better_score_is():
         assert not is_better(np.nan, None, metric) and not is_better(np.nan, 3.0, metric)
 
 
-@pytest.mark.slow
-def test_the_average_is_kept_where_it_scores_better(tmp_path, scripted_bleu):
+def test_the_average_is_kept_where_it_scores_better(tmp_path, scripted):
     """The last two evaluations are those after 4 and after 5 updates."""
     options = ("training.evaluate_every=2", "training.maximum_updates=5", "training.average=2")
-    for score, kept_is_average in ((25.0, True), (15.0, False)):
+    for score, kept_is_average in ((1.0, True), (3.0, False)):
         run = tmp_path / str(score)
-        seen = scripted_bleu([10.0, 11.0, 20.0, score])
-        assert train(config(*options), run)["best_bleu"] == max(20.0, score)
+        seen = scripted([9.0, 8.0, 2.0, score])
+        assert train(language_model(*options), run)["best_loss"] == min(2.0, score)
         mean = [(one.astype(np.float64) + other) / 2 for one, other in zip(seen[1], seen[2])]
         for value, expected in zip(seen[3], mean):
             np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-8)
@@ -167,8 +156,8 @@ def test_the_average_is_kept_where_it_scores_better(tmp_path, scripted_bleu):
         # the weights that a resumed training starts from
         assert all(np.array_equal(one, other) for one, other in zip(weights(run)[0], seen[2]))
     # a finished training is not evaluated again
-    seen = scripted_bleu([])
-    assert train(config(*options), run, resume=True)["best_bleu"] == 20.0 and not seen
+    seen = scripted([])
+    assert train(language_model(*options), run, resume=True)["best_loss"] == 2.0 and not seen
 
 
 @pytest.mark.slow
@@ -195,7 +184,7 @@ def test_the_best_loss_of_a_language_model_is_its_own(tmp_path):
 
 @pytest.mark.slow
 def test_metrics_and_the_model_card(tmp_path):
-    train(config("training.epochs=2"), tmp_path)
+    summary = train(config("training.epochs=2"), tmp_path)
     epochs = records(tmp_path, "epoch")
     assert [record["epoch"] for record in epochs] == [1, 2]
     for record in epochs:
@@ -205,6 +194,7 @@ def test_metrics_and_the_model_card(tmp_path):
     card = (tmp_path / "model_card.md").read_text(encoding="utf-8")
     model, state = load_state(tmp_path)
     assert f"{sum(w.numpy().size for w in model.trainable_variables):,} parameters" in card
+    assert summary["best_bleu"] == pytest.approx(state.best)
     assert f"BLEU {state.best:.2f} (sacreBLEU 13a, " in card
     assert f"{state.batches:,} batches" in card and "en to fr" in card
 
@@ -287,18 +277,19 @@ def test_a_checkpoint_is_written_every_so_many_minutes(tmp_path, monkeypatch):
     assert [batches for batches in saved if 0 < batches < 8] == [2, 5]
 
 
-def test_the_best_score_is_saved_with_the_best_weights(tmp_path, scripted_bleu):
+def test_the_best_score_is_saved_with_the_best_weights(tmp_path, scripted):
     """A training that is killed in its third evaluation resumes with the score of its first."""
 
-    def scores():
-        yield from (30.0, 20.0)
+    def losses():
+        yield from (1.0, 2.0)
         raise KeyboardInterrupt
 
-    scripted_bleu(scores())
+    scripted(losses())
+    settings = language_model("training.evaluate_every=1", "training.maximum_updates=9")
     with pytest.raises(KeyboardInterrupt):
-        train(config("training.evaluate_every=1", "training.maximum_updates=9"), tmp_path)
+        train(settings, tmp_path)
     state = load_state(tmp_path)[1]
-    assert state.batches == 2 and state.best == 30.0
+    assert state.batches == 2 and state.best == 1.0
 
 
 def test_an_average_is_of_evaluations_that_there_are(tmp_path):
