@@ -44,14 +44,8 @@ VARIANTS = {
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    """A RUN of the phrasebook with random weights."""
-    return write_run(tmp_path_factory.mktemp("trained") / "run", TINY)
-
-
-@pytest.fixture(scope="module")
 def language_model(tmp_path_factory):
-    """The same of the smallest system, whose training is traced in no time."""
+    """A RUN of the phrasebook with random weights, of the smallest system: traced in no time."""
     return write_run(
         tmp_path_factory.mktemp("trained") / "cslm", [*TINY, *LANGUAGE_MODEL], unknown_words=None
     )
@@ -77,12 +71,11 @@ def same(some, others):
     return all(np.array_equal(one, other) for one, other in zip(some, others, strict=True))
 
 
-def test_the_best_weights_and_the_texts_are_those_of_the_run(trained):
-    settings = load_config(
-        trained / "config.yaml", overrides=["training.seed=99", "model.hidden_dropout=0.5"]
-    )
-    started_texts, started_model, _ = start_from(trained, settings, 0, open_corpus(settings))
-    model, *texts, _ = load_run(trained)
+def test_the_best_weights_and_the_texts_are_those_of_the_run(language_model):
+    path = language_model / "config.yaml"
+    settings = load_config(path, ["training.seed=99", "model.hidden_dropout=0.5"])
+    started_texts, started_model, _ = start_from(language_model, settings, 0, open_corpus(settings))
+    model, *texts, _ = load_run(language_model)
     assert same(
         [w.numpy() for w in started_model.trainable_variables],
         [w.numpy() for w in model.trainable_variables],
@@ -92,7 +85,7 @@ def test_the_best_weights_and_the_texts_are_those_of_the_run(trained):
     for change in ("model.hidden_size=6", "source.tokenization=space"):
         name = change.partition("=")[0]
         with pytest.raises(UsageError, match=f"{name}: expected .* as in"):
-            check_continues(load_config(trained / "config.yaml", [change]), settings, trained)
+            check_continues(load_config(path, [change]), settings, language_model)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -153,12 +146,12 @@ def test_new_words_come_behind_the_old_and_change_nothing_for_them(tmp_path, new
     assert kinds == {"E"} | matrix | ({"b_softmax"} if biased else set())
 
 
-def test_new_words_of_the_new_text_alone(tmp_path, trained, new_text):
+def test_new_words_of_the_new_text_alone(tmp_path, language_model, new_text):
     """What is mixed in has words that the vocabulary lacks too."""
     old = tmp_path / "old"
     old.mkdir()
     files = name_files(old, [("The unseen door .", "La porte inconnue .")] * 40)
-    run = shutil.copytree(trained, tmp_path / "run")
+    run = shutil.copytree(language_model, tmp_path / "run")
     path = run / "config.yaml"
     save_config(load_config(path, overrides=["data.corpus=files", *files]), path)
     two_files = [
