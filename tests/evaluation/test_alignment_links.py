@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rnnsearch_tf.alignment.links import as_lists, entropies, links, word_alignment, word_shares
+from rnnsearch_tf.alignment.links import entropies, links, word_alignment, word_shares
 from rnnsearch_tf.alignment.pharaoh import as_pharaoh
 
 
@@ -47,10 +47,6 @@ def test_a_word_has_the_attention_of_its_pieces():
     )
     expected = [by_source[:2].mean(axis=0), by_source[2:4].mean(axis=0), by_source[4]]
     np.testing.assert_allclose(found, expected)
-
-
-def test_numbers_are_plain_and_rounded():
-    assert as_lists(np.array([[1 / 3, 2 / 3]], np.float32)) == [[0.3333, 0.6667]]
 
 
 def test_entropy():
