@@ -46,15 +46,13 @@ def test_answers_of_every_system(name, texts, tmp_path):
     weights = StoredWeights(model.weights)
     search = SearchConfig(beam_size=3, maximum_length_ratio=1.5)
     functions = TextFunctions(model, *texts, search, 2, 200, weights.tensors)
-    names = ("translate", "nbest", "score") if name == TOGETHER else ("translate", "score")
-    signatures = signatures_of(functions, names)
+    signatures = signatures_of(functions, ("translate", "score"))
     tf.saved_model.save(saved_module(functions, weights), str(tmp_path), signatures=signatures)
     session = SavedModel(tmp_path)
-    pair = {"source": LINES, "target": LINES[::-1]}
-    for name in names:
-        inputs = pair if name == "score" else {"text": LINES}
-        answer = session(name, **inputs)
-        for key, expected in functions(name, **inputs).items():
+    requests = {"translate": {"text": LINES}, "score": {"source": LINES, "target": LINES[::-1]}}
+    for signature, inputs in requests.items():
+        answer = session(signature, **inputs)
+        for key, expected in functions(signature, **inputs).items():
             if expected.dtype == np.float32:
                 np.testing.assert_allclose(answer[key], expected, 1e-5, 1e-5, err_msg=key)
             else:
