@@ -22,8 +22,8 @@ def is_small(array: np.ndarray) -> bool:
     return array.size < SMALLEST or array.ndim < 2
 
 
-def quantize(array: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Quantize an array of floats [rows, columns].
+def quantize(array: np.ndarray, levels: int = 127) -> tuple[np.ndarray, np.ndarray | None]:
+    """Quantize an array of floats [rows, columns] to whole numbers from −levels to levels.
 
     Returns:
         (values int8 [rows, columns], scale float32 [1, columns]); (array, None) if it is small.
@@ -31,7 +31,7 @@ def quantize(array: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     if is_small(array):
         return array, None
     largest = np.abs(array).max(axis=0, keepdims=True)
-    scale = np.maximum(largest / 127, np.finfo(np.float32).tiny)
+    scale = np.maximum(largest / levels, np.finfo(np.float32).tiny)
     return np.rint(array / scale).astype(np.int8), scale
 
 

@@ -18,7 +18,7 @@ from rnnsearch_tf.extras.onnx.check import compare
 from rnnsearch_tf.extras.onnx.export import export_onnx
 from rnnsearch_tf.extras.onnx.graph import search_onnx
 from rnnsearch_tf.extras.onnx.loops import hoist_constants
-from rnnsearch_tf.extras.onnx.weights import quantize_weights
+from rnnsearch_tf.extras.onnx.weights import LEVELS, quantize_weights
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.search.graphs import search_graph
@@ -68,15 +68,18 @@ def test_int8_products_are_near_those_of_float64_and_each_row_stands_alone():
     outputs = {"y": kinds.FLOAT, "looked_up": kinds.FLOAT}
     proto = model_of(nodes, (inputs, outputs), {"w": weight})
     quantize_weights(proto)
-    assert {array.data_type for array in proto.graph.initializer if len(array.dims) == 2} == {
-        kinds.UINT8,
+    matrices = {each.name: each for each in proto.graph.initializer if len(each.dims) == 2}
+    assert {array.data_type for array in matrices.values()} == {
         kinds.INT8,
         kinds.FLOAT,  # scales of the rows
     }
+    factors = onnx.numpy_helper.to_array(matrices["w.int8.columns"]).astype(int)
+    # what a processor without VNNI adds in 16 bits, where the row's factors are 0 … 2 · LEVELS
+    assert 2 * 2 * LEVELS * np.abs(factors).max() < 2**15
     session = session_of(proto)
     product, rows = session.run(None, {"x": values, "rows": np.array([3, 0])})
     expected = values.astype(np.float64) @ weight
-    # steps of rounding: 1/127 of the largest weight and of the row's largest value
+    # steps of rounding: 1/90 of the largest weight and of the row's largest value
     error = np.abs(product - expected).max(axis=1)
     assert (error <= 0.03 * np.abs(expected).max(axis=1)).all()
     assert np.abs(rows - weight[[3, 0]]).max() <= 0.51 * np.abs(weight).max() / 127

@@ -22,8 +22,10 @@ from rnnsearch_tf.runs.eight_bit import is_small, quantize
 RUNTIME = "com.microsoft"
 """Domain of ONNX Runtime's own operations."""
 
-ZERO_POINT = 128
-"""What stands for 0 in the factors of a product, uint8."""
+LEVELS = 90
+"""Factors of a product are from −LEVELS to LEVELS; those of A are stored as uint8, from 0 on.
+Without VNNI, a processor adds two products in 16 bits: 2 · 180 · 90 fits, 2 · 255 · 127 would not.
+"""
 
 
 def quantize_weights(model: onnx.ModelProto) -> None:
@@ -51,9 +53,9 @@ class _Quantizer:
         constants: dict[str, np.ndarray] = {
             "last_axis": np.array([-1], np.int64),
             "one": np.array(1, np.float32),
-            "step": np.array(1 / 127, np.float32),
+            "step": np.array(1 / LEVELS, np.float32),
             "least_scale": np.array(1e-30, np.float32),
-            "zero_point": np.array(ZERO_POINT, np.uint8),
+            "zero_point": np.array(LEVELS, np.uint8),
         }
         for name, array in constants.items():
             add_constant(graph, name, array)
@@ -80,7 +82,7 @@ class _Quantizer:
             make("QuantizeLinear", [f"{output}.steps", "one", "zero_point"], [rows]),
             make(
                 "MatMulIntegerToFloat",
-                [rows, quantized, "one", scale, "zero_point", "zero_point"],
+                [rows, quantized, "one", scale, "zero_point"],
                 [product],
                 domain=RUNTIME,
             ),
@@ -99,18 +101,14 @@ class _Quantizer:
         ]
 
     def _quantized(self, name: str, by: str) -> tuple[str, str]:
-        """Names of the weight's values, uint8 of a product and int8 of an embedding, and of its
-        scales: float32 [columns] or [rows, 1].
+        """Names of the weight's values, int8, and of its scales: float32 [columns] of a product, or
+        [rows, 1] of an embedding.
         """
         if (name, by) not in self._stored:
             array = self._large[name]
-            values, scale = quantize(array.T if by == "rows" else array)
+            values, scale = quantize(array.T) if by == "rows" else quantize(array, LEVELS)
             assert scale is not None  # the weight is large
-            if by == "rows":
-                values, scale = values.T, scale.T
-            else:
-                # unsigned: products of signed weights overflow 16 bits on processors without VNNI
-                values, scale = (values.astype(np.int16) + ZERO_POINT).astype(np.uint8), scale[0]
+            values, scale = (values.T, scale.T) if by == "rows" else (values, scale[0])
             self._stored[name, by] = (
                 add_constant(self._graph, f"{name}.int8.{by}", values),
                 add_constant(self._graph, f"{name}.scale.{by}", scale.astype(np.float32)),
