@@ -82,6 +82,7 @@ class Run:
 
         Raises:
             UserError: the folder or a part that the model needs is missing; the message names it.
+            UsageError: the name is nearly that of such a model.
         """
         run = cls(path)
         models = pretrained_models()
@@ -90,7 +91,7 @@ class Run:
         expected = f"{run}: expected a folder with a model that `rnnsearch train` wrote, got"
         if not run.path.is_dir():
             close = difflib.get_close_matches(str(path), models, n=1)
-            raise UserError(
+            raise (UsageError if close else UserError)(
                 f"{expected} {'a file' if run.path.exists() else 'nothing there'}; check the path,"
                 f" or name a model that comes with the program: {', '.join(models)}"
                 f"{f'; did you mean {close[0]}?' if close else ''}"

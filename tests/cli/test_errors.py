@@ -66,7 +66,7 @@ KINDS = [
     (1, "score --model nowhere text text", "nowhere: expected a folder with a .* nothing there"),
     (1, "score --model text text text", "text: expected a folder with a model .* got a file"),
     (1, "score --model . text text", "without config.yaml, vocabulary.source.txt"),
-    (1, "score --model tatoeba-en-f text text", "did you mean tatoeba-en-fr?"),
+    (2, "score --model tatoeba-en-f text text", "did you mean tatoeba-en-fr?"),
     (2, "translate --model RUN --set model.hidden_size=9 text", "RUN: expected the section model"),
     (2, "score --model RUN --set target.lowercase=true text text", "expected the section target"),
     (1, "translate --model HOLLOW text", "training has not evaluated the model yet"),
