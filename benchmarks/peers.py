@@ -71,6 +71,14 @@ PEERS = {
     ),
 }
 
+CTRANSLATE2 = Peer(
+    "peer_ctranslate2.py",
+    ("ctranslate2==4.8.5",),
+    pythons=("python3.11", "python3.12", "python3.10"),
+    precisions=("int8",),
+)
+"""Of decoding.py: it has no recurrent models."""
+
 
 def install(peer):
     """Make a peer's environment if it is not there.
