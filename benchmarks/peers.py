@@ -77,7 +77,7 @@ CTRANSLATE2 = Peer(
     pythons=("python3.11", "python3.12", "python3.10"),
     precisions=("int8",),
 )
-"""Of decoding.py: it has no recurrent models."""
+"""Only decoding.py measures it, with a Transformer: it has no recurrent models."""
 
 
 def install(peer):

@@ -53,8 +53,9 @@ class DataConfig:
     )
     cache: str | None = option(
         None,
-        "folder in which trainings with the same text, vocabularies and data options (beside"
-        " variants: and seed) share their ids; null: each RUN has its own",
+        "folder in which trainings with the same text, vocabularies and data options share"
+        " their ids (beside variants, with the same training.seed only); null: each RUN has its"
+        " own",
     )
     phrasebook_size: int = option(
         4_000,

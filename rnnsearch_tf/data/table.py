@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import pathlib
 import re
-import sys
 from collections.abc import Sequence
 
 from rnnsearch_tf.data.pairs import SIDES
@@ -35,7 +34,6 @@ def write_columns(table: AnyPath, columns: Sequence[str], folder: AnyPath) -> li
     """
     commas = str(table).removesuffix(".gz").endswith(".csv")
     separator = "commas" if commas else "tabs"
-    csv.field_size_limit(sys.maxsize)  # another column may hold a whole document
     rows = csv.reader(
         (line.replace("\r", " ") + "\n" for line in read_lines(table)),
         delimiter="," if commas else "\t",

@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Sequence
 
 from rnnsearch_tf.config import SearchConfig, load_section, option
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import AnyPath
 
 SIGNATURES = ("translate", "nbest", "score", "sample")
@@ -76,7 +76,7 @@ def load_profile(
         4
     """
     if path is not None and not pathlib.Path(path).is_file():
-        raise UserError(f"{path}: expected the path of a profile, got none; export/ has examples")
+        raise UsageError(f"{path}: expected the path of a profile, got none; export/ has examples")
     profile = load_section(Profile(search=search), path, overrides)
     return dataclasses.replace(profile, nbest=min(profile.nbest, profile.search.beam_size))
 

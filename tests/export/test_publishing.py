@@ -6,7 +6,7 @@ import pytest
 
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import SearchConfig
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export import publishing, writer
 from rnnsearch_tf.export.profile import load_profile
 from rnnsearch_tf.files.atomic import new_folder
@@ -71,7 +71,7 @@ def test_shipped_profiles_load():
     assert [path.stem for path in paths] == ["accurate", "fast", "small"]
     for path in paths:
         load_profile(SearchConfig(), path)
-    with pytest.raises(UserError, match="fast: expected the path of a profile, got none"):
+    with pytest.raises(UsageError, match="fast: expected the path of a profile, got none"):
         load_profile(SearchConfig(), "fast")
 
 
