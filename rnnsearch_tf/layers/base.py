@@ -141,15 +141,26 @@ class PaperLayer(keras.layers.Layer):
 def side_by_side(weights: Weights, dtype: str | None = None) -> tf.Tensor:
     """[W | W_z | …], in another dtype if one is given.
 
-    It is computed in the graph in which the weights were read, so that a loop around this call does
-    not compute it again at every step.
+    It is computed where the weights were read: in a graph around the loop that this call is in, so
+    that not every step computes it again, or outside of all graphs, if the weights are constants.
     """
     several = weights if isinstance(weights, (list, tuple)) else [weights]
-    values = [tf.convert_to_tensor(weight) for weight in several]
-    outer = values[0].graph.as_default() if tf.is_symbolic_tensor(values[0]) else None
-    with outer or contextlib.nullcontext():
+    values = [value_of(weight) for weight in several]
+    if tf.is_symbolic_tensor(values[0]):
+        place = values[0].graph.as_default()
+    else:
+        place = contextlib.nullcontext() if tf.executing_eagerly() else tf.init_scope()
+    with place:
         joined = tf.concat(values, axis=-1) if len(values) > 1 else values[0]
         return joined if dtype is None else tf.cast(joined, dtype)
+
+
+def value_of(weight: keras.Variable | tf.Tensor) -> tf.Tensor:
+    """What a weight has now, or the value that a ``keras.StatelessScope`` gives it, as it is. (To
+    ``tf.convert_to_tensor`` a constant would be an argument of the graph.)
+    """
+    value = getattr(weight, "value", weight)
+    return value if isinstance(value, tf.Tensor) else tf.convert_to_tensor(value)
 
 
 def with_leading_axes(rows: tf.Tensor, like: tf.Tensor) -> tf.Tensor:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
+from rnnsearch_tf.layers.base import value_of
 from rnnsearch_tf.runtime.backend import Nest, keras
 
 
@@ -51,7 +52,7 @@ def scan(
     results = tf.nest.map_structure(
         lambda x: tf.TensorArray(x.dtype, length, element_shape=x.shape), like
     )
-    values = [(weight, tf.convert_to_tensor(weight)) for weight in weights]
+    values = [(weight, value_of(weight)) for weight in weights]
     with keras.StatelessScope(values, initialize_variables=False):
         _, state, results = tf.while_loop(
             lambda t, *_: t < length,

@@ -171,6 +171,11 @@ class TranslationModel(BuiltModel):
                 counts = [tf.cast(count, losses.dtype) for count in (sentences, tokens)]
                 objective = self.loss.reduce(losses, *_sums(counts))
             variables = self.trainable_variables
+            if not variables:
+                raise UsageError(
+                    "fit: expected a model with trainable weights, got one without; load a run to"
+                    " train it with rnnsearch_tf.load_model"
+                )
             gradients = [
                 tf.zeros_like(weight) if gradient is None else tf.convert_to_tensor(gradient)
                 for gradient, weight in zip(tape.gradient(objective, variables), variables)

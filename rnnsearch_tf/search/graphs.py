@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 
 import tensorflow as tf
 
@@ -18,20 +18,23 @@ IDS = tf.TensorSpec([None, None], tf.int32)
 
 def hoist_weights(
     variables: Sequence[keras.Variable], values: Sequence[tf.Tensor] | None = None
-) -> AbstractContextManager[typing.Any]:
-    """A context in which these variables have constant values, read in the graph that is being
-    traced; see :func:`search_graph`.
+) -> contextlib.AbstractContextManager[typing.Any]:
+    """A context in which these variables have fixed values: those at the beginning of a call of the
+    function that is being traced, or those of now, for all calls, if no variable is trainable.
 
     Search calls the step of a model inside ``tf.while_loop``. Without this context, every step
-    would read and cast every weight again. Keras's ``StatelessScope`` passes the values to the
-    layers.
+    would read, join and cast every weight again; for a model that is not trained any more, every
+    call would. Keras's ``StatelessScope`` passes the values to the layers.
 
     Args:
         variables: list of Keras variables.
         values: list of tensors with the same shapes and dtypes to use instead: an exported model
             stores its weights elsewhere, possibly in fewer bits. None: the values of the variables.
     """
-    values = [tf.convert_to_tensor(value) for value in (variables if values is None else values)]
+    if values is None:
+        trained = any(variable.trainable for variable in variables)
+        with contextlib.nullcontext() if trained else tf.init_scope():
+            values = [tf.convert_to_tensor(variable) for variable in variables]
     return keras.StatelessScope(list(zip(variables, values)), initialize_variables=False)
 
 

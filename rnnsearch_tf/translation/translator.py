@@ -75,6 +75,9 @@ class Translator:
     def load(cls, runs: Paths, overrides: Sequence[str] = ()) -> Translator:
         """Load a run folder, or an ensemble from several.
 
+        Its weights are not trainable, and their values at the first call of a function stay: a
+        sentence takes less time. To train them further, see ``load_model``.
+
         Args:
             runs: path of the folder, or a list of them: the members of an ensemble may be of any
                 system, but share both vocabularies and text settings.
@@ -84,7 +87,10 @@ class Translator:
             UserError: a folder is missing or incomplete, or the members' texts differ.
             UsageError: an override is unknown or out of range.
         """
-        return cls(*load_runs(runs, overrides))
+        translator = cls(*load_runs(runs, overrides))
+        for weight in translator.model.weights:
+            weight.trainable = False
+        return translator
 
     def save(self, run: str | os.PathLike[str]) -> None:
         """Write the model, without the state of its optimizer, as a new run folder.

@@ -1,4 +1,6 @@
-"""A search reads its weights once, outside its loop, and sees those that are set later."""
+"""A search reads its weights once, outside its loop, and sees those that are set later, unless none
+is trainable.
+"""
 
 import numpy as np
 import pytest
@@ -8,17 +10,17 @@ from tiny_rnnsearch import padded
 from tiny_systems import THREE, others_slow, tiny_system
 
 
+def operations(functions):
+    return {node.op for function in functions for node in function.node_def}
+
+
 @pytest.mark.parametrize("name", others_slow(THREE, ["rnnsearch"]))
 def test_a_loop_reads_no_weights(name):
     """What a loop takes from outside comes in by name."""
     model = tiny_system(name, "mixed_bfloat16")
     search = search_graph(model, SearchConfig(beam_size=3, maximum_length_ratio=2.0))
-    loops = [
-        node.op
-        for function in search.get_concrete_function().graph.as_graph_def().library.function
-        if "while" in function.signature.name
-        for node in function.node_def
-    ]
+    graph = search.get_concrete_function().graph.as_graph_def()
+    loops = operations(f for f in graph.library.function if "while" in f.signature.name)
     assert "While" in loops or "MatMul" in loops, "the loop was not found"
     assert "ReadVariableOp" not in loops
     source_ids = padded([[3, 4, 1]])
@@ -26,3 +28,17 @@ def test_a_loop_reads_no_weights(name):
     bias = model.output_layer.b_softmax
     bias.assign(bias + np.linspace(-1, 1, model.target_vocabulary_size))
     assert np.abs(search(source_ids).scores.numpy() - before).max() > 1e-3
+
+
+def test_weights_that_are_not_trainable_are_constants():
+    model = tiny_system("rnnsearch", "mixed_bfloat16")
+    config = SearchConfig(beam_size=3)
+    source_ids = padded([[3, 4, 1], [5, 1]])
+    read = search_graph(model, config)(source_ids)
+    model.trainable = False
+    search = search_graph(model, config)
+    graph = search.get_concrete_function().graph.as_graph_def()
+    assert "ReadVariableOp" not in operations(graph.library.function)
+    assert "ReadVariableOp" not in {node.op for node in graph.node}
+    for constant, variable in zip(search(source_ids), read):
+        np.testing.assert_array_equal(constant, variable)

@@ -8,6 +8,7 @@ from tiny_run import write_run
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.translation import Translator
+from rnnsearch_tf.translation.loading import load_model
 
 PARTS = (
     "config.yaml",
@@ -45,14 +46,14 @@ def test_a_changed_number_in_the_weights_is_found(tmp_path):
 def test_weights_are_whole_in_every_precision(tmp_path):
     run = write_run(tmp_path / "run")
     precise = Translator.load(run, ["training.precision=float64"])
-    assert precise.model.trainable_variables[0].dtype == "float64"
+    assert precise.model.weights[0].dtype == "float64"
 
 
 def test_the_weights_of_a_model_with_frozen_parts_are_its_own(tmp_path):
     translator = Translator.load(write_run(tmp_path / "run"))
     translator.model.encoder.trainable = False
     translator.save(tmp_path / "frozen")
-    assert Translator.load(tmp_path / "frozen").model.encoder.trainable
+    assert load_model(tmp_path / "frozen").encoder.trainable
 
 
 def test_evaluated_weights_are_in_the_order_of_their_batches(tmp_path):
