@@ -257,18 +257,18 @@ class FixedContext(Attention):
 
 def additive_energies(query: tf.Tensor, keys: tf.Tensor, v_a: keras.Variable) -> tf.Tensor:
     """e_ij = v_aᵀ tanh(query + key): [B, K, n'] and [B, J, n'] → [B, K, J]."""
-    size = query.shape[-1]
-    if query.shape[1] == 1:
+    hypotheses, size = query.shape[1:]
+    length = tf.shape(keys)[1]
+    if hypotheses == 1:
         hidden = tf.tanh(query + keys)  # [B, J, n']
     else:
         # A sum that broadcasts both operands is slow on a CPU: repeat the query, and broadcast only
         # the keys.
-        batch_size, length = tf.unstack(tf.shape(keys)[:2])
         repeated = tf.tile(query, [1, 1, length])  # [B, K, J n']
-        hidden = tf.tanh(repeated + tf.reshape(keys, [batch_size, 1, length * size]))
+        hidden = tf.tanh(repeated + tf.reshape(keys, [-1, 1, length * size]))
     energies = tf.linalg.matvec(tf.reshape(hidden, [-1, size]), tf.convert_to_tensor(v_a))
-    shape = tf.concat([tf.shape(query)[:2], tf.shape(keys)[1:2]], axis=0)
-    return tf.ensure_shape(tf.reshape(energies, shape), [*query.shape[:2], keys.shape[1]])
+    energies = tf.reshape(energies, [-1, hypotheses or tf.shape(query)[1], length])
+    return tf.ensure_shape(energies, [*query.shape[:2], keys.shape[1]])
 
 
 def masked_softmax(energies: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:

@@ -128,9 +128,8 @@ class PaperLayer(keras.layers.Layer):
         rows = tf.reshape(left, [-1, left.shape[-1]]) if x.shape.rank > 2 else left
         result = tf.cast(tf.matmul(rows, right, transpose_b=transpose), x.dtype)
         if b is not None:
-            bias = side_by_side(b)
-            result = tf.nn.bias_add(result, tf.pad(bias, [[0, columns - bias.shape[0]]]))
-        return with_leading_axes(result, x) if x.shape.rank > 2 else result
+            result = tf.nn.bias_add(result, side_by_side(b, columns=columns))
+        return with_leading_axes(result, x, columns) if x.shape.rank > 2 else result
 
     def batched_matmul(self, left: tf.Tensor, right: tf.Tensor) -> tf.Tensor:
         """One product for each sentence: float [B, a, b], [B, b, c] → [B, a, c]."""
@@ -138,8 +137,11 @@ class PaperLayer(keras.layers.Layer):
         return tf.cast(tf.matmul(tf.cast(left, dtype), tf.cast(right, dtype)), left.dtype)
 
 
-def side_by_side(weights: Weights, dtype: str | None = None) -> tf.Tensor:
-    """[W | W_z | …], in another dtype if one is given.
+def side_by_side(
+    weights: Weights, dtype: str | None = None, columns: int | None = None
+) -> tf.Tensor:
+    """[W | W_z | …], in another dtype if one is given; vectors with zeros after them, to so many
+    columns.
 
     It is computed where the weights were read: in a graph around the loop that this call is in, so
     that not every step computes it again, or outside of all graphs, if the weights are constants.
@@ -152,6 +154,8 @@ def side_by_side(weights: Weights, dtype: str | None = None) -> tf.Tensor:
         place = contextlib.nullcontext() if tf.executing_eagerly() else tf.init_scope()
     with place:
         joined = tf.concat(values, axis=-1) if len(values) > 1 else values[0]
+        if columns and joined.shape[0] < columns:
+            joined = tf.pad(joined, [[0, columns - joined.shape[0]]])
         return joined if dtype is None else tf.cast(joined, dtype)
 
 
@@ -163,12 +167,12 @@ def value_of(weight: keras.Variable | tf.Tensor) -> tf.Tensor:
     return value if isinstance(value, tf.Tensor) else tf.convert_to_tensor(value)
 
 
-def with_leading_axes(rows: tf.Tensor, like: tf.Tensor) -> tf.Tensor:
-    """Reshape rows [R, c] to [..., c], with the leading axes of `like` (all but its last)."""
-    shape = [*like.shape[:-1], rows.shape[-1]]
+def with_leading_axes(values: tf.Tensor, like: tf.Tensor, *last: int) -> tf.Tensor:
+    """Reshape values to [..., *last], with the leading axes of `like` (all but its last)."""
+    shape = [*like.shape[:-1], *last]
     if shape.count(None) <= 1:  # no operation is needed to find the shape
-        return tf.reshape(rows, [-1 if size is None else size for size in shape])
-    result = tf.reshape(rows, tf.concat([tf.shape(like)[:-1], [shape[-1]]], axis=0))
+        return tf.reshape(values, [-1 if size is None else size for size in shape])
+    result = tf.reshape(values, tf.concat([tf.shape(like)[:-1], last], axis=0))
     result.set_shape(shape)
     return result
 

@@ -18,7 +18,7 @@ from typing import Any
 import tensorflow as tf
 
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.layers.base import PaperLayer, Shape
+from rnnsearch_tf.layers.base import PaperLayer, Shape, with_leading_axes
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.runtime.backend import keras
 
@@ -178,5 +178,5 @@ class DeepOutput(OutputMatrix):
 
 def maxout(hidden: tf.Tensor) -> tf.Tensor:
     """Maximum of each adjacent pair: [..., 2l] → [..., l]."""
-    shape = tf.concat([tf.shape(hidden)[:-1], [hidden.shape[-1] // 2, 2]], axis=0)
-    return tf.maximum(*tf.unstack(tf.reshape(hidden, shape), axis=-1))
+    pairs = with_leading_axes(hidden, hidden, hidden.shape[-1] // 2, 2)
+    return tf.maximum(*tf.unstack(pairs, axis=-1))

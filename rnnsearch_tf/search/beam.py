@@ -77,14 +77,10 @@ class Hypotheses(typing.NamedTuple):
     """The live or the finished hypotheses of every sentence, best first."""
 
     log_probabilities: tf.Tensor  # float32 [b, K]; NO_HYPOTHESIS: an empty place
+    scores: tf.Tensor  # float32 [b, K], by which they are ranked; see penalize
     # float32 [b, K, t, 2 + J]: id, log-probability and alignment of each word; zeros before the
     # first word and after the last. One tensor, since a step costs by the number of operations.
     words: tf.Tensor
-
-    def scores(self, config: SearchConfig) -> tf.Tensor:
-        """The scores by which they are ranked: float32 [b, K]."""
-        lengths = tf.math.count_nonzero(self.words[..., 0], axis=2, dtype=tf.int32)
-        return penalize(self.log_probabilities, tf.maximum(lengths, 1), config)
 
 
 class Sentences(typing.NamedTuple):
@@ -189,7 +185,7 @@ def beam_search(
         shape_invariants=shapes((sentences, beam, results)),
         parallel_iterations=1,
     )
-    return _result(results, config)
+    return _result(results)
 
 
 def check_nbest(nbest: int, config: SearchConfig) -> None:
@@ -222,7 +218,7 @@ def _first_beam(state: Nest, source_ids: tf.Tensor, beam_size: int, alignments: 
     none = tf.fill([batch_size, beam_size], NO_HYPOTHESIS)
     column = tf.minimum(positions, 1)  # one; a size that the graph does not fix, since it grows
     words = tf.zeros([batch_size, beam_size, column, 2 + positions * alignments])
-    finished = Hypotheses(none, words)
+    finished = Hypotheses(none, none, words)
     first = tf.concat([tf.zeros_like(none[:, :1]), none[:, 1:]], axis=1)
     repeated = tf.nest.map_structure(
         lambda x: tf.repeat(x[:, tf.newaxis], beam_size, axis=1), state
@@ -263,27 +259,28 @@ def _advance(
     words = [beam.finished.words, live.words, _take(live.words, parents)]
     words = [tf.concat(words, axis=1), tf.concat(added, axis=1)[:, :, tf.newaxis]]
     totals = tf.concat([beam.finished.log_probabilities, ending, continuing], axis=1)
-    all_hypotheses = Hypotheses(totals, tf.concat(words, axis=2))
-    scores = all_hypotheses.scores(config)
+    words = tf.concat(words, axis=2)
+    new_scores = penalize(totals[:, size:], length, config)
+    scores = tf.concat([beam.finished.scores, new_scores], axis=1)
     before = tf.range(3 * size) < size
     ranks = scores
     if config.shrinking_beam:  # a finished hypothesis keeps its place for good
         ranks = tf.where(before & exists(scores), -NO_HYPOTHESIS, scores)
     in_beam = tf.math.top_k(ranks, size).indices  # on a tie the earlier one wins
     kept = before | tf.reduce_any(in_beam[:, :, tf.newaxis] == tf.range(3 * size), axis=1)
-    totals = tf.where(kept, totals, NO_HYPOTHESIS)
-    all_hypotheses = all_hypotheses._replace(log_probabilities=totals)
+    totals, scores = (tf.where(kept, values, NO_HYPOTHESIS) for values in (totals, scores))
+    all_hypotheses = Hypotheses(totals, scores, words)
 
-    scores, places = tf.math.top_k(tf.where(kept, scores, NO_HYPOTHESIS)[:, : 2 * size], size)
+    best, places = tf.math.top_k(scores[:, : 2 * size], size)
     at_limit = length >= sentences.maximum  # [b]
-    is_cut = at_limit & ~exists(scores[:, 0])
+    is_cut = at_limit & ~exists(best[:, 0])
     places = tf.where(is_cut[:, tf.newaxis], tf.range(2 * size, 3 * size), places)
     finished = _take(all_hypotheses, places)
 
     totals = totals[:, 2 * size :]
-    settled = is_settled(totals[:, 0], scores[:, nbest - 1], sentences.maximum, config)
+    settled = is_settled(totals[:, 0], best[:, nbest - 1], sentences.maximum, config)
     totals = tf.where((at_limit | settled)[:, tf.newaxis], NO_HYPOTHESIS, totals)
-    live = Hypotheses(totals, all_hypotheses.words[:, 2 * size :])
+    live = Hypotheses(totals, scores[:, 2 * size :], words[:, 2 * size :])
     return Beam(_take(state, parents), live, finished)
 
 
@@ -389,7 +386,7 @@ def _take(values: Nest, places: tf.Tensor) -> Nest:
     return tf.nest.map_structure(lambda leaf: tf.gather(leaf, places, batch_dims=1), values)
 
 
-def _result(results: Hypotheses, config: SearchConfig) -> BeamResult:
+def _result(results: Hypotheses) -> BeamResult:
     """The n-best lists, without the column before the first word."""
     found = exists(results.log_probabilities)[..., tf.newaxis, tf.newaxis]
     words = tf.where(found, results.words[:, :, 1:], 0.0)
@@ -400,7 +397,7 @@ def _result(results: Hypotheses, config: SearchConfig) -> BeamResult:
         ids,
         lengths,
         results.log_probabilities,
-        results.scores(config),
+        results.scores,
         words[..., 2:],
         tf.reduce_any(ids == END_ID, axis=2),
         words[..., 1],
