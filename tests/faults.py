@@ -143,7 +143,7 @@ FAULTS = [
     Fault(
         "layers/output.py",
         "maxout over halves",
-        "tf.maximum(*tf.unstack(tf.reshape(hidden, shape), axis=-1))",
+        "tf.maximum(*tf.unstack(pairs, axis=-1))",
         "tf.maximum(*tf.split(hidden, 2, axis=-1))",
         "equations/test_layers.py::test_maxout_takes_adjacent_pairs",
     ),
@@ -290,8 +290,8 @@ FAULTS = [
     Fault(
         "search/beam.py",
         "the length penalty leaves the end symbol out",
-        "lengths = tf.math.count_nonzero(self.words[..., 0], axis=2, dtype=tf.int32)",
-        "lengths = tf.math.count_nonzero(self.words[..., 0] > END_ID, axis=2, dtype=tf.int32)",
+        "penalize(totals[:, size:], length, config)",
+        "penalize(totals[:, size:], tf.maximum(length - 1, 1), config)",
         "search/test_beam.py::test_exhaustive_beam_is_brute_force",
     ),
     Fault(
