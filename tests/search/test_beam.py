@@ -284,7 +284,8 @@ def test_a_finished_hypothesis_keeps_its_score(monkeypatch):
     config = SearchConfig(beam_size=3, length_penalty=0.0)
     monkeypatch.setattr(beam, "is_settled", lambda best, *_: tf.zeros_like(best, tf.bool))
     result = beam_search(Steps(step), tf.ones([3, 4], tf.int32), config, nbest=3)
-    np.testing.assert_allclose(np.exp(result.scores[:, 0]), 0.55, rtol=1e-6)
+    for values in result.scores, result.log_probabilities:
+        np.testing.assert_allclose(np.exp(values[:, 0]), 0.55, rtol=1e-6)
     assert result.ids[:, 0, 0].numpy().tolist() == [1, 1, 1]
 
 
