@@ -105,11 +105,10 @@ class Ours:
 
     def search(self, beam_size, batch_size, repeats, warm_up=1):
         """Seconds of searches of so many random sentences, every output of the size's length."""
-        self.model.trainable = False  # as of a Translator that was loaded
         options = sizes.fixed_length(self.size)
         if beam_size not in self._graphs:
             config = sizes.configuration(self.size, beam_size=beam_size, **options).search
-            self._graphs[beam_size] = search_graph(self.model, config)
+            self._graphs[beam_size] = search_graph(self.model, config, constant=True)
         graph = self._graphs[beam_size]
         (batch,) = sizes.random_batches(self.size._replace(batch_size=batch_size), 1)
 

@@ -24,7 +24,7 @@ from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.functions import TextFunctions
-from rnnsearch_tf.translation.loading import Paths, load_runs, paths_of
+from rnnsearch_tf.translation.loading import Paths, paths_of
 
 MOST_EXAMPLES = 50
 """The server's page offers a button for each example."""
@@ -98,8 +98,7 @@ def load_for_export(
     """(run folders, at least one; profile; Translator with its precision)."""
     folders = [Run.open(path) for path in paths_of(runs)]
     options = load_profile(load_config(folders[0].config).search, profile, overrides)
-    # not Translator.load, whose weights are constants: tf2onnx would make inputs of them
-    translator = Translator(*load_runs(folders, [f"training.precision={options.precision}"]))
+    translator = Translator.load(folders, [f"training.precision={options.precision}"])
     translator.require_translations("export")
     if options.search.replace_unknown:
         translator.require_attention("search.replace_unknown")

@@ -160,8 +160,8 @@ def side_by_side(
 
 
 def value_of(weight: keras.Variable | tf.Tensor) -> tf.Tensor:
-    """What a weight has now, or the value that a ``keras.StatelessScope`` gives it, as it is. (To
-    ``tf.convert_to_tensor`` a constant would be an argument of the graph.)
+    """What a weight has now, or the value that a ``keras.StatelessScope`` gives it, as it is:
+    ``tf.convert_to_tensor`` would make a constant an input of the graph.
     """
     value = getattr(weight, "value", weight)
     return value if isinstance(value, tf.Tensor) else tf.convert_to_tensor(value)

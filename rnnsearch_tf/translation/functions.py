@@ -55,7 +55,8 @@ class TextFunctions:
         search: the options of the search.
         nbest: length N of the lists.
         maximum_length: tokens; longer texts are cut.
-        weights: gives the values of the model's trainable variables; None: the variables' own.
+        weights: gives the values of the model's weights when a function is traced; None: every call
+            reads their own.
     """
 
     def __init__(

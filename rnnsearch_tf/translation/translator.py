@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
 import numbers
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
+
+import tensorflow as tf
 
 from rnnsearch_tf.config import ATTENDING, Config, SearchConfig, load_section
 from rnnsearch_tf.errors import UsageError
@@ -15,6 +18,7 @@ from rnnsearch_tf.files.reading import batches
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.search.beam import check_nbest
+from rnnsearch_tf.search.graphs import constants
 from rnnsearch_tf.text.counting import Line
 from rnnsearch_tf.text.pipeline import Text, list_of_texts
 from rnnsearch_tf.translation.functions import INPUTS, TextFunctions
@@ -69,13 +73,14 @@ class Translator:
         self.maximum_length = OVERLONG * config.data.maximum_length
         self.has_attention = model.has_attention
         self.reads_source = model.reads_source
+        self._weights: Callable[[], list[tf.Tensor]] | None = None
         self._functions: dict[tuple[SearchConfig, int], TextFunctions] = {}
 
     @classmethod
     def load(cls, runs: Paths, overrides: Sequence[str] = ()) -> Translator:
         """Load a run folder, or an ensemble from several.
 
-        Its weights are not trainable, and their values at the first call of a function stay: a
+        Its weights are not trainable, and the functions keep the values of their first call: a
         sentence takes less time. To train them further, see ``load_model``.
 
         Args:
@@ -88,8 +93,10 @@ class Translator:
             UsageError: an override is unknown or out of range.
         """
         translator = cls(*load_runs(runs, overrides))
-        for weight in translator.model.weights:
+        weights = translator.model.weights
+        for weight in weights:
             weight.trainable = False
+        translator._weights = functools.partial(constants, weights)
         return translator
 
     def save(self, run: str | os.PathLike[str]) -> None:
@@ -258,7 +265,9 @@ class Translator:
         key = dataclasses.replace(search, batch_size=1), nbest
         if key not in self._functions:
             texts = self.source_text, self.target_text
-            self._functions[key] = TextFunctions(self.model, *texts, *key, self.maximum_length)
+            self._functions[key] = TextFunctions(
+                self.model, *texts, *key, self.maximum_length, self._weights
+            )
         return self._functions[key](name, **inputs)
 
 

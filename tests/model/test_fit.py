@@ -156,9 +156,13 @@ def test_load_model_takes_a_run(tmp_path):
     run = write_run(tmp_path / "run")
     model = rnnsearch_tf.load_model(run)
     inputs = {name: tf.constant([[5, 6, 1]]) for name in ("source_ids", "target_ids")}
+    np.testing.assert_array_equal(model(inputs), rnnsearch_tf.Translator.load(run).model(inputs))
+
+
+def test_the_model_of_a_loaded_translator_is_not_trained(tmp_path):
+    run = write_run(tmp_path / "run")
+    compiled(rnnsearch_tf.load_model(run), run_eagerly=True).train_on_batch(batch())
     translator = rnnsearch_tf.Translator.load(run)
-    np.testing.assert_array_equal(model(inputs), translator.model(inputs))
-    compiled(model, run_eagerly=True).train_on_batch(batch())
     with pytest.raises(UsageError, match="expected a model with trainable weights"):
         compiled(translator.model, run_eagerly=True).train_on_batch(batch())
 

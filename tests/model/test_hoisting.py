@@ -1,5 +1,5 @@
-"""A search reads its weights once, outside its loop, and sees those that are set later, unless none
-is trainable.
+"""A search reads its weights once, outside its loop, and sees those that are set later, unless they
+are constants.
 """
 
 import numpy as np
@@ -30,13 +30,12 @@ def test_a_loop_reads_no_weights(name):
     assert np.abs(search(source_ids).scores.numpy() - before).max() > 1e-3
 
 
-def test_weights_that_are_not_trainable_are_constants():
+def test_constant_weights_are_read_no_more():
     model = tiny_system("rnnsearch", "mixed_bfloat16")
     config = SearchConfig(beam_size=3)
     source_ids = padded([[3, 4, 1], [5, 1]])
     read = search_graph(model, config)(source_ids)
-    model.trainable = False
-    search = search_graph(model, config)
+    search = search_graph(model, config, constant=True)
     graph = search.get_concrete_function().graph.as_graph_def()
     assert "ReadVariableOp" not in operations(graph.library.function)
     assert "ReadVariableOp" not in {node.op for node in graph.node}
