@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.search.graphs import search_graph
+from rnnsearch_tf.translation import Translator
 from tiny_rnnsearch import padded
+from tiny_run import write_run
 from tiny_systems import THREE, others_slow, tiny_system
 
 
@@ -41,3 +43,14 @@ def test_constant_weights_are_read_no_more():
     assert "ReadVariableOp" not in {node.op for node in graph.node}
     for constant, variable in zip(search(source_ids), read):
         np.testing.assert_array_equal(constant, variable)
+
+
+def test_only_a_loaded_translator_keeps_its_first_weights(tmp_path):
+    loaded = Translator.load(write_run(tmp_path / "run"))
+    texts = loaded.source_text, loaded.target_text
+    live = Translator(loaded.model, *texts, loaded.config)
+    before = [translator.score(["a"], ["b"]) for translator in (loaded, live)]
+    bias = loaded.model.output_layer.b_softmax
+    bias.assign(bias + np.linspace(-1, 1, loaded.model.target_vocabulary_size))
+    assert loaded.score(["a"], ["b"]) == before[0]
+    assert abs(live.score(["a"], ["b"])[0] - before[1][0]) > 1e-3
