@@ -167,7 +167,9 @@ def _file(name: Any, folder: pathlib.Path) -> tuple[str, pathlib.Path]:
 def _read(path: pathlib.Path) -> Tree:
     """A YAML file as nested dictionaries."""
     try:
-        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        _check_keys(yaml.compose(text, yaml.SafeLoader), path)
+        tree = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise UsageError(
@@ -178,6 +180,20 @@ def _read(path: pathlib.Path) -> Tree:
     if not isinstance(tree or {}, dict):
         raise UsageError(f"{path}: expected `key: value` lines, got {one_line(repr(tree), 60)}")
     return tree or {}
+
+
+def _check_keys(node: Any, path: pathlib.Path) -> None:
+    """Refuse a key that stands twice in a section, of which PyYAML would take the last only."""
+    seen: dict[str, int] = {}
+    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        line = key.start_mark.line + 1
+        if key.value in seen:
+            raise UsageError(
+                f"{path}:{line}: {key.value}: expected every key once, got it in line"
+                f" {seen[key.value]} too; join the two"
+            )
+        seen[key.value] = line
+        _check_keys(value, path)
 
 
 def _parsed(text: str) -> Tree:

@@ -74,6 +74,8 @@ def refused(path=None, overrides=(), **values):
         ("base: 5", ["base: 5", "found neither"]),
         ("base: bad.yaml", ["a chain of bases that ends"]),
         ("model: {base: phrasebook}", ["model.base", "unknown option"]),
+        ("data: {}\nmodel: {}\ndata: {}", ["bad.yaml:3: data", "once", "in line 1"]),
+        ("model: {layers: 2,\n layers: 3}", ["bad.yaml:2: layers", "once", "in line 1"]),
     ],
 )
 def test_a_wrong_file_is_named_with_what_was_expected_and_what_came(files, text, parts):
