@@ -51,12 +51,6 @@ class DataConfig:
         minimum=0.0,
         maximum=1.0,
     )
-    cache: str | None = option(
-        None,
-        "folder in which trainings with the same text, vocabularies and data options share"
-        " their ids (beside variants, with the same training.seed only); null: each RUN has its"
-        " own",
-    )
     phrasebook_size: int = option(
         4_000,
         "training pairs of the built-in corpus, the first of 40,000",

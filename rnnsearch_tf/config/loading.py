@@ -168,8 +168,8 @@ def _read(path: pathlib.Path) -> Tree:
     """A YAML file as nested dictionaries."""
     try:
         text = path.read_text(encoding="utf-8")
-        _check_keys(yaml.compose(text, yaml.SafeLoader), path)
         tree = yaml.safe_load(text)
+        _check_keys(yaml.compose(text, yaml.SafeLoader), path)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise UsageError(

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
 import json
-import os
 import pathlib
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
@@ -19,8 +17,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import PAD_ID, Config
-from rnnsearch_tf.data.corpus import training_files
+from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.data.pairs import SIDES, Pair, Pairs
 from rnnsearch_tf.data.variants import variants_of
 from rnnsearch_tf.errors import UserError, one_line
@@ -64,20 +61,6 @@ class Ids:
         columns = np.arange(lengths.max(initial=0))
         ids = self.flat[side].take(starts[:, None] + columns, mode="clip")
         return np.where(columns < lengths[:, None], ids, PAD_ID).astype(np.int32)
-
-
-def cached_folder(config: Config, texts: tuple[Text, Text]) -> pathlib.Path:
-    """The folder in data.cache for the ids of a configuration; another one after an option of the
-    text, a vocabulary or a file has changed.
-    """
-    data = config.data
-    sides = [text.identity for text in texts]
-    paths = [os.path.abspath(path) for pair in training_files(data) for path in pair]
-    files = [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in paths]
-    key = [sides, files, data.train_weights, data.held_out, data.maximum_length, data.variants]
-    key.append(config.training.seed if data.variants else None)
-    digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()
-    return pathlib.Path(data.cache or "") / digest[:16]
 
 
 def open_ids(folder: pathlib.Path) -> Ids:

@@ -6,7 +6,7 @@
     RUN/vocabulary.source.txt    one token a line, line number = id
     RUN/vocabulary.target.txt
     RUN/source.spm.model         the SentencePiece model of a side with subwords
-    RUN/ids/                     the training text as ids; with data.cache, a link to them
+    RUN/ids/                     the training text as ids
     RUN/development.jsonl        the sentences that evaluations use
     RUN/best/                    the weights with the best score on the development set; of a model
                                  that comes with the package, in eight bits
@@ -137,8 +137,6 @@ class Run:
         paths = [*self.checkpoints.iterdir(), *self.text_files(), self.development, self.metrics]
         for path in paths:
             path.unlink(missing_ok=True)
-        if self.ids.is_symlink():
-            self.ids.unlink()
         for folder in (self.ids, self.evaluated):
             shutil.rmtree(folder, ignore_errors=True)
 

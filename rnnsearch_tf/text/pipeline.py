@@ -105,15 +105,13 @@ class Text(tf.Module):
 
     def same_as(self, other: Text) -> bool:
         """Whether both give the same ids for every text, and the same text for all ids."""
-        return self.identity == other.identity
 
-    @property
-    def identity(self) -> list[Any]:
-        """All that decides the ids of a text, and the text of ids; it can be written as JSON."""
-        config = self.config
-        model = (self.subword_model or b"").hex()
-        tokens = self.vocabulary.tokens
-        return [config.language, config.tokenization, config.lowercase, tokens, model]
+        def all_of(text: Text) -> tuple[Any, ...]:
+            config = text.config
+            names = config.language, config.tokenization, config.lowercase
+            return *names, text.vocabulary.tokens, text.subword_model
+
+        return all_of(self) == all_of(other)
 
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
         """Join tokens into text: RaggedTensor string [B, None] -> string [B].

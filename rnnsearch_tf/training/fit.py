@@ -42,7 +42,7 @@ from rnnsearch_tf.training.training_text import (
 from rnnsearch_tf.translation import Translator
 
 MAY_CHANGE = {
-    "data": ("folder", "cache", "batching", "batch_size"),
+    "data": ("folder", "batching", "batch_size"),
     "training": (
         *("learning_rate", "schedule", "warmup_updates"),
         *("epochs", "maximum_updates", "maximum_minutes", "patience"),

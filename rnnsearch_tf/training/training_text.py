@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.data.corpus import open_corpus, training_files
-from rnnsearch_tf.data.ids import Ids, cached_folder, encode, open_ids
+from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.ids import Ids, encode
 from rnnsearch_tf.data.pairs import Pairs, as_pairs, held_out
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.atomic import write_file
@@ -68,18 +68,10 @@ def read_development(run: Run) -> Sides | None:
 
 
 def training_ids(run: Run, config: Config, texts: tuple[Text, Text], training: Pairs) -> Ids:
-    """Write the ids of a training into its RUN; with data.cache into that folder, if it does not
-    have them, and a link into RUN.
-    """
+    """Write the ids of a training into its RUN."""
     data = config.data
-    folder = run.ids
-    if data.cache and data.corpus == "files" and training_files(data):
-        folder = cached_folder(config, texts)
-        run.ids.symlink_to(folder.absolute())
-        if folder.exists():
-            return open_ids(folder)
     seed = config.training.seed
-    ids = encode(training, texts, data.maximum_length, data.variants, seed, folder)
+    ids = encode(training, texts, data.maximum_length, data.variants, seed, run.ids)
     if training.report.empty or training.report.too_long:
         say(f"training text: {training.report}")
     return ids

@@ -1,16 +1,14 @@
 """The store of ids: what it holds, when it is the right one, and what is read to fill it."""
 
 import collections
-import dataclasses
-import os
 import re
 
 import numpy as np
 import pytest
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.corpus import open_corpus, training_files
-from rnnsearch_tf.data.ids import cached_folder, encode, open_ids
+from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.ids import encode, open_ids
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.variants import variant, variants_of
 from rnnsearch_tf.errors import UserError
@@ -40,20 +38,6 @@ def test_a_store_gives_the_ids_of_the_text(write, texts, tmp_path):
             rows = texts[side].encode([pair[side] for pair in pairs]).to_tensor().numpy()
             np.testing.assert_array_equal(ids.batch(np.arange(60))[side], rows)
     assert open_ids(tmp_path / "ids").part_sizes == [60]
-
-
-def test_a_cache_is_for_its_texts_files_and_options(write, texts):
-    config = config_of(write)
-    folder = cached_folder(config, texts)
-    assert folder == cached_folder(config, texts)
-    for other in (dict(maximum_length=9), dict(held_out=3), dict(variants=0.5)):
-        data = dataclasses.replace(config.data, **other)
-        assert folder != cached_folder(dataclasses.replace(config, data=data), texts)
-    small = load_config(values={"source": {"vocabulary_size": 9}, "target": {"vocabulary_size": 9}})
-    others = tuple(build_texts(small, open_corpus(config)))
-    assert folder != cached_folder(config, others)
-    os.utime(training_files(config.data)[0][1], (1, 1))
-    assert folder != cached_folder(config, texts)
 
 
 @pytest.mark.parametrize("name", ["ids.json", "source.ids", "target.offsets"])

@@ -8,13 +8,10 @@ import pytest
 from test_driver import LANGUAGE_MODEL, TINY, config, language_model, records
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.text.pipeline import load_texts
 from rnnsearch_tf.training.fit import train
-from rnnsearch_tf.training.training_text import training_ids
 from rnnsearch_tf.translation.loading import load_run
 
 TRAIN = list(zip(*phrasebook(300, "train")))
@@ -88,24 +85,17 @@ def test_text_twice_and_bad_pairs_are_refused(tmp_path):
         train(plain, tmp_path / "c", pairs=["a cat", "un chat"], development=DEVELOPMENT)
 
 
-def test_a_resumed_training_reads_no_text_and_trainings_share_their_ids(tmp_path):
-    for side, lines in zip(("source", "target"), zip(*TRAIN)):
-        (tmp_path / side).write_text("".join(f"{line}\n" for line in lines))
-    text = [f"data.train_{side}={tmp_path / side}" for side in ("source", "target")]
+def test_a_resumed_training_reads_no_text(tmp_path):
+    text = {f"data.train_{side}": tmp_path / side for side in ("source", "target")}
+    for path, lines in zip(text.values(), zip(*TRAIN)):
+        path.write_text("".join(f"{line}\n" for line in lines))
 
-    def settings(updates, *more):
+    def settings(updates):
+        own = [f"{name}={path}" for name, path in text.items()]
         limit = f"training.maximum_updates={updates}"
-        return load_config(overrides=[*FILES, *text, "data.held_out=20", limit, *more])
+        return load_config(overrides=[*FILES, *own, "data.held_out=20", limit])
 
-    cache = f"data.cache={tmp_path / 'cache'}"
-    for name, more in (("own", []), ("one", [cache])):
-        train(settings(1, *more), tmp_path / name)
-    shared = settings(1, cache)
-    (tmp_path / "other").mkdir()
-    texts = load_texts(tmp_path / "one", shared)
-    training_ids(Run(tmp_path / "other"), shared, texts, open_corpus(shared))
-    assert len(list((tmp_path / "cache").iterdir())) == 1
-    for side in ("source", "target"):
-        (tmp_path / side).unlink()
-    for name, more in (("own", []), ("one", [cache])):
-        assert train(settings(2, *more), tmp_path / name, resume=True)["batches"] == 2
+    train(settings(1), tmp_path / "run")
+    for path in text.values():
+        path.unlink()
+    assert train(settings(2), tmp_path / "run", resume=True)["batches"] == 2
