@@ -57,11 +57,6 @@ U+200D are not included: Persian, Indic scripts and emoji use them.
 BLANK_CHARACTERS = _characters(_SPACE) + _characters(_INVISIBLE)
 """White space and invisible characters: a line of them looks empty."""
 
-MARK = r"\p{M}" + _bracket("897 10d69-10d6d 113ce-113d0 1612f 1e5ee-1e5ef")
-"""Combining marks. Those listed by number are newer than RE2's tables, but known to the library
-that normalizes text.
-"""
-
 ALPHA = r"\p{L}\p{Nl}" + _bracket(_ALPHABETIC_SIGNS)
 NUMBER = r"\p{N}"
 ALNUM = ALPHA + r"\p{Nd}"

@@ -15,13 +15,11 @@ from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.casing import lower
-from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, MARK, SPACE
+from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, SPACE
 from rnnsearch_tf.text.counting import Line, Tokenizer, count_tokens
 from rnnsearch_tf.text.languages import UNSEGMENTED, base
 from rnnsearch_tf.text.moses import detokenize, tokenize
 from rnnsearch_tf.text.vocabulary import Vocabulary
-
-_MOST_MARKS = 30
 
 
 class Text(tf.Module):
@@ -31,10 +29,9 @@ class Text(tf.Module):
     ``tf.function``, in ``tf.data``, and in a SavedModel that tracks this module.
 
     Args:
-        subword_model: bytes of the SentencePiece model; only for ``tokenization: sentencepiece``.
+        words: the vocabulary; for ``tokenization: sentencepiece``, the subwords.
 
     Raises:
-        UserError: the SentencePiece model is malformed or does not fit the vocabulary.
         UsageError: ``tokenization: moses`` for a language without spaces between words.
 
     Example:
@@ -45,26 +42,17 @@ class Text(tf.Module):
         b"L'homme."
     """
 
-    def __init__(
-        self, config: TextConfig, vocabulary: Vocabulary, subword_model: bytes | None = None
-    ) -> None:
+    def __init__(self, config: TextConfig, words: Vocabulary | subwords.Subwords) -> None:
         super().__init__(name="text")
         self.config = config
-        self.vocabulary = vocabulary
-        self._subwords: subwords.Subwords | None = None
+        self._subwords = words if isinstance(words, subwords.Subwords) else None
+        self.vocabulary = words if isinstance(words, Vocabulary) else Vocabulary(words.pieces)
         if config.tokenization == "moses" and base(config.language) in UNSEGMENTED:
             raise UsageError(
                 f"language {config.language}: expected one with spaces between words for"
                 " tokenization: moses; use tokenization: sentencepiece, or space for text that is"
                 " segmented already"
             )
-        if config.tokenization == "sentencepiece":
-            self._subwords = subwords.Subwords(subword_model or b"")
-            if self._subwords.pieces != vocabulary.tokens:
-                raise UserError(
-                    "vocabulary: expected the pieces of the SentencePiece model, got other tokens;"
-                    " the two files belong to different models"
-                )
 
     def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Normalize, lower-case if configured, and split into tokens.
@@ -237,7 +225,7 @@ def extend_texts(
             extended.append(Text(text.config, text.vocabulary.extended(counts, number)))
         else:
             model = subwords.extended(text.subword_model, counts, number)
-            extended.append(_text_of_pieces(text.config, model, "new words"))
+            extended.append(Text(text.config, subwords.Subwords(model)))
     return extended
 
 
@@ -245,22 +233,17 @@ def load_text(folder: AnyPath, side: str, config: TextConfig) -> Text:
     """Load the files that ``Text.save`` wrote.
 
     Raises:
-        UserError: a file is missing or malformed, or the two files do not belong together.
+        UserError: a file is missing or malformed.
     """
     run = Run(folder)
-    model = None
     if config.tokenization == "sentencepiece":
-        model = _read_model(run.subword_model(side))
-    return Text(config, Vocabulary.load(run.vocabulary(side)), model)
+        return Text(config, _read_subwords(run.subword_model(side)))
+    return Text(config, Vocabulary.load(run.vocabulary(side)))
 
 
 def normalize(texts: tf.Tensor) -> tf.Tensor:
     """Replace invalid UTF-8 by U+FFFD, remove invisible characters, and apply Unicode's NFC: string
     of any shape in and out.
-
-    Normalization sorts the marks on a letter, in time quadratic in their number. Therefore only the
-    first 30 of a run of marks are kept: no script needs more, according to Unicode's Stream-Safe
-    Text Format (UAX #15).
 
     Example:
         >>> normalize(tf.constant([b"e\\xcc\\x81"])).numpy()[0].decode()
@@ -270,7 +253,6 @@ def normalize(texts: tf.Tensor) -> tf.Tensor:
 
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
     texts = tf.strings.regex_replace(texts, f"[{INVISIBLE}]+", "")
-    texts = tf.strings.regex_replace(texts, f"([{MARK}]{{{_MOST_MARKS}}})[{MARK}]+", r"\1")
     return tensorflow_text.normalize_utf8(texts, "NFC")
 
 
@@ -314,21 +296,20 @@ def _build(sides: Mapping[str, TextConfig], rows: Iterable[Sequence[Line]]) -> l
     for (where, config), counts in zip(sides.items(), count_tokens(tokenizers, rows)):
         ready, size = config.vocabulary, config.vocabulary_size
         if config.tokenization == "sentencepiece":
-            model = _read_model(ready) if ready else subwords.train(counts, size, where)
-            texts.append(_text_of_pieces(config, model, ready or where))
+            if ready:
+                pieces = _read_subwords(ready)
+            else:
+                pieces = subwords.Subwords(subwords.train(counts, size, where))
+            texts.append(Text(config, pieces))
         else:
             words = Vocabulary.load(ready) if ready else Vocabulary.build(counts, size, where)
             texts.append(Text(config, words))
     return texts
 
 
-def _text_of_pieces(config: TextConfig, model: bytes, where: str) -> Text:
-    return Text(config, Vocabulary(subwords.Subwords(model, where).pieces), model)
-
-
-def _read_model(path: AnyPath) -> bytes:
+def _read_subwords(path: AnyPath) -> subwords.Subwords:
     try:
-        return pathlib.Path(path).read_bytes()
+        return subwords.Subwords(pathlib.Path(path).read_bytes(), path)
     except OSError as error:
         raise UserError(
             f"{path}: expected a SentencePiece model, got: {error.strerror}; check the path"

@@ -18,7 +18,6 @@ SPECIAL_TOKENS = ["<pad>", "</s>", "<unk>"]
 WORD_START = "\u2581"
 """SentencePiece's symbol for the space before a word."""
 
-_MOST_MARKS = 30
 _CONTROL = re.compile("[\x00-\x1f]")
 _INVISIBLE = re.compile(
     "[\x80-\x84\x86-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
@@ -26,18 +25,8 @@ _INVISIBLE = re.compile(
 
 
 def normalize(text: str) -> str:
-    """Remove invisible characters and apply Unicode's NFC; keep only the first 30 of a run of
-    combining marks.
-    """
-    if text.isascii():
-        return text
-    kept = []
-    run = 0
-    for character in _INVISIBLE.sub("", text):
-        run = run + 1 if unicodedata.category(character)[0] == "M" else 0
-        if run <= _MOST_MARKS:
-            kept.append(character)
-    return unicodedata.normalize("NFC", "".join(kept))
+    """Remove invisible characters and apply Unicode's NFC."""
+    return unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
 
 
 def clean(text: str) -> str:
