@@ -115,24 +115,6 @@ def word_shares(pieces: Sequence[str]) -> np.ndarray:
     return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1)
 
 
-def entropies(alignment: ArrayLike) -> np.ndarray:
-    """The entropy of each target token's attention: −Σ_j α_ij ln α_ij, in nats, from 0 (one word)
-    to ln J (uniform).
-
-    Args:
-        alignment: float [I, J].
-
-    Returns:
-        float64 [I].
-
-    Example:
-        >>> entropies([[1.0, 0.0], [0.5, 0.5]]).round(3).tolist()
-        [0.0, 0.693]
-    """
-    weights = np.asarray(alignment, np.float64)
-    return -(weights * np.log(np.where(weights > 0, weights, 1))).sum(axis=-1) + 0.0  # no -0
-
-
 def as_lists(alignment: Iterable[Iterable[float]]) -> list[list[float]]:
     """The matrix as nested lists of rounded numbers, for JSON."""
     return [[round(float(weight), 6) for weight in row] for row in alignment]

@@ -6,8 +6,7 @@ links number the words that the pieces form: the attention of a word is the sum 
 pieces and the mean over its target pieces.
 
 --soft writes one JSON object for each line: source_tokens and target_tokens (with the end symbol
-last; pieces under SentencePiece), alignment with a row for each target token, and entropy, the
-entropy of each row in nats.
+last; pieces under SentencePiece), and alignment with a row for each target token.
 """
 
 import json
@@ -48,7 +47,7 @@ def _hard(translator):
 
 
 def _soft(scored) -> str:
-    from rnnsearch_tf.alignment.links import as_lists, entropies
+    from rnnsearch_tf.alignment.links import as_lists
     from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
 
     end = [SPECIAL_TOKENS[END_ID]]
@@ -56,6 +55,5 @@ def _soft(scored) -> str:
         "source_tokens": scored.source_tokens + end,
         "target_tokens": scored.target_tokens + end,
         "alignment": as_lists(scored.alignment),
-        "entropy": [round(float(value), 6) for value in entropies(scored.alignment)],
     }
     return json.dumps(fields, ensure_ascii=False)

@@ -1,11 +1,8 @@
-"""Pharaoh links and entropies against plain loops."""
-
-import math
+"""Pharaoh links against plain loops."""
 
 import numpy as np
-import pytest
 
-from rnnsearch_tf.alignment.links import entropies, links, word_alignment, word_shares
+from rnnsearch_tf.alignment.links import links, word_alignment, word_shares
 from rnnsearch_tf.alignment.pharaoh import as_pharaoh
 
 
@@ -47,11 +44,3 @@ def test_a_word_has_the_attention_of_its_pieces():
     )
     expected = [by_source[:2].mean(axis=0), by_source[2:4].mean(axis=0), by_source[4]]
     np.testing.assert_allclose(found, expected)
-
-
-def test_entropy():
-    rows = np.random.default_rng(1).dirichlet(np.ones(5), size=4)
-    wanted = [-sum(a * math.log(a) for a in row) for row in rows]
-    np.testing.assert_allclose(entropies(rows), wanted)
-    assert entropies(np.eye(3)).tolist() == [0, 0, 0]
-    assert entropies(np.full([1, 8], 1 / 8))[0] == pytest.approx(math.log(8))
