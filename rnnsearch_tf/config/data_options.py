@@ -79,10 +79,9 @@ class DataConfig:
                 f"data.train_source: expected none beside data.corpus={self.corpus}, got"
                 f" {self.train_source}; set data.corpus=files"
             )
-        development = self.development_source or self.development_target
-        beside = f"data.corpus={self.corpus}" if self.corpus != "files" else development
-        if self.held_out and beside:
-            raise UsageError(
-                f"data.held_out: expected 0 beside {beside}, which has a development text, got"
-                f" {self.held_out}; set data.held_out=0"
-            )
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether development pairs are taken out of the training text."""
+        named = self.development_source or self.development_target
+        return self.held_out > 0 and self.corpus == "files" and not named

@@ -41,7 +41,7 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
             f"data: expected part train or development of a corpus in files, got {part!r}; only"
             " the phrasebook has a part test"
         )
-    if data.held_out:
+    if data.holds_out:
         training, development = held_out(_training_pairs(data), data.held_out)
         return training if part == "train" else development
     if part == "train":
@@ -71,7 +71,7 @@ def check_files(config: Config) -> None:
     """
     if config.data.corpus == "files":
         _training_pairs(config.data)
-        if not config.data.held_out:
+        if not config.data.holds_out:
             open_corpus(config, "development")
 
 

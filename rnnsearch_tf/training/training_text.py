@@ -33,8 +33,6 @@ def open_text(config: Config, pairs: Any, development: Any) -> tuple[Pairs, Pair
     names = ["train_source", "train_target", "train_weights"] if pairs is not None else []
     names += ["development_source", "development_target"] if development is not None else []
     named = [f"data.{name}" for name in names if getattr(data, name)]
-    if development is not None and pairs is None and data.held_out:
-        named.append(f"data.held_out={data.held_out}")
     if names and data.corpus != "files":
         named.append(f"data.corpus={data.corpus}")
     if named:
@@ -46,7 +44,7 @@ def open_text(config: Config, pairs: Any, development: Any) -> tuple[Pairs, Pair
     training = open_corpus(whole, "train") if pairs is None else as_pairs(pairs)
     if development is not None:
         return training, as_pairs(development)
-    if data.held_out:
+    if data.holds_out:
         return held_out(training, data.held_out)
     return training, open_corpus(whole, "development")
 

@@ -89,6 +89,9 @@ def test_pairs_of_a_configuration(write, tmp_path):
     pairs = open_corpus(config)
     assert pairs.weights == [1.0, 0.5] and list(pairs) == [("x", "x")] * 2
     assert open_corpus(config, "development") is None
+    named = {"development_source": "a", "development_target": "a", "held_out": 1}  # not held out
+    config = load_config(values={"data": {"folder": str(tmp_path), **names, **named}})
+    assert [*open_corpus(config)] == [*open_corpus(config, "development")] * 2 == [("x", "x")] * 2
     built_in = load_config(values={"data": {"corpus": "phrasebook", "phrasebook_size": 30}})
     assert list(open_corpus(built_in)) == list(zip(*phrasebook(30, "train")))
     assert list(open_corpus(built_in, "test")) == list(zip(*phrasebook(500, "test")))
