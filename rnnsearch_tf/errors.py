@@ -6,6 +6,9 @@ and exits with its code, without a traceback.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class UserError(Exception):
     """A mistake in the input, described so that it can be corrected.
@@ -39,3 +42,15 @@ def one_line(error: object, most: int = 200) -> str:
         'a bad file'
     """
     return " ".join(str(error).split())[:most]
+
+
+def did_you_mean(name: str, names: Iterable[str], otherwise: str = "") -> str:
+    """The end of a message about an unknown name: the nearest of the known ones; `otherwise` if
+    none is near.
+
+    Example:
+        >>> did_you_mean("trian", ["train", "score"])
+        '; did you mean train?'
+    """
+    close = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.7)
+    return f"; did you mean {close[0]}?" if close else otherwise and f"; {otherwise}"

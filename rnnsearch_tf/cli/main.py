@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import importlib
 import itertools
 import logging
@@ -18,13 +17,12 @@ import os
 import re
 import signal
 import sys
-import threading
 import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
 from rnnsearch_tf import __version__
-from rnnsearch_tf.errors import UsageError, UserError, one_line
+from rnnsearch_tf.errors import UsageError, UserError, did_you_mean, one_line
 
 GROUPS = {
     "first steps": {
@@ -139,9 +137,6 @@ def _say(message: str, code: int) -> int:
 @contextlib.contextmanager
 def _sigterm_interrupts():
     """Raise KeyboardInterrupt at SIGTERM, as at Ctrl-C; training saves its state at both."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -162,7 +157,7 @@ def dispatch(argv: Sequence[str]) -> int | None:
         print(f"rnnsearch {__version__}")
     elif name not in COMMANDS:
         raise UsageError(
-            f"unknown command {name!r}{_nearest(name, COMMANDS)}; see rnnsearch --help"
+            f"unknown command {name!r}{did_you_mean(name, COMMANDS)}; see rnnsearch --help"
         )
     else:
         return _run_command(name, words)
@@ -208,7 +203,7 @@ class Parser(argparse.ArgumentParser):
         for word in itertools.takewhile(lambda word: word != "--", words):
             flag = word.partition("=")[0]
             if flag.startswith("--") and flag not in known:
-                self.error(f"unknown option {flag}{_nearest(flag, known)}")
+                self.error(f"unknown option {flag}{did_you_mean(flag, known)}")
         return self.parse_intermixed_args(words)
 
     def error(self, message: str) -> NoReturn:
@@ -226,8 +221,3 @@ def _overview() -> str:
         lines = [f"  {name:<{width}}  {meaning}" for name, meaning in commands.items()]
         parts.append("\n".join([f"{group}:", *lines]))
     return "\n\n".join([*parts, ABOUT])
-
-
-def _nearest(name, names) -> str:
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
-    return f"; did you mean {close[0]}?" if close else ""

@@ -6,7 +6,6 @@ option, or the beginning of one (training. for a section), it prints the options
 default, unit, limits and meaning.
 """
 
-import difflib
 import json
 import operator
 import re
@@ -14,7 +13,7 @@ import shutil
 import textwrap
 from argparse import ArgumentParser, Namespace
 
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import UsageError, did_you_mean
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -64,11 +63,9 @@ def _explain(name, shipped, options):
     ]
     if not chosen:
         names = {*options, *(option.split(".")[-1] for option in options), *shipped}
-        close = difflib.get_close_matches(name, sorted(names), n=1)
-        hint = f"did you mean {close[0]}?" if close else "rnnsearch options lists them"
         raise UsageError(
-            f"expected the name of a configuration or of an option, or a part of it, got {name};"
-            f" {hint}"
+            f"expected the name of a configuration or of an option, or a part of it, got {name}"
+            f"{did_you_mean(name, names, 'rnnsearch options lists them')}"
         )
     for option in chosen:
         metadata = options[option].metadata

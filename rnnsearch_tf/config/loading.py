@@ -30,7 +30,7 @@ import yaml
 
 from rnnsearch_tf.config.option import check_field
 from rnnsearch_tf.config.options import Config
-from rnnsearch_tf.errors import UsageError, one_line
+from rnnsearch_tf.errors import UsageError, did_you_mean, one_line
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
 
@@ -155,11 +155,9 @@ def _file(name: Any, folder: pathlib.Path) -> tuple[str, pathlib.Path]:
         return str(path), path
     shipped = shipped_configs()
     if name not in shipped:
-        close = difflib.get_close_matches(name, shipped, n=1)
-        hint = f"did you mean {close[0]}?" if close else "rnnsearch options lists them"
         raise UsageError(
-            f"{name}: expected a YAML file, or the name of a shipped configuration, found neither;"
-            f" {hint}"
+            f"{name}: expected a YAML file, or the name of a shipped configuration, found neither"
+            f"{did_you_mean(name, shipped, 'rnnsearch options lists them')}"
         )
     return name, shipped[name]
 

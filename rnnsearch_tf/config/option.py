@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import math
 import operator
 import re
@@ -13,7 +12,7 @@ import typing
 from collections.abc import Sequence
 from typing import Any
 
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import UsageError, did_you_mean
 
 LIMITS = {
     "minimum": (operator.ge, "at least"),
@@ -72,10 +71,9 @@ def check_field(value: Any, hint: Any, field: dataclasses.Field[Any], where: str
     if meta["pattern"] and value is False:
         value = "no"  # YAML reads no, Norwegian, as false
     if meta["choices"] and value not in meta["choices"]:
-        close = difflib.get_close_matches(str(value), meta["choices"], n=1)
         raise UsageError(
             f"{where}: expected one of {', '.join(meta['choices'])}, got {value!r}"
-            f"{f'; did you mean {close[0]}?' if close else ''}"
+            f"{did_you_mean(str(value), meta['choices'])}"
         )
     if type(value) is not kind or kind is float and not math.isfinite(value):
         raise UsageError(f"{where}: expected {KINDS.get(kind, 'a list')}, got {value!r}")

@@ -19,7 +19,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import hashlib
 import pathlib
 import shlex
@@ -29,7 +28,7 @@ import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.errors import UsageError, UserError, one_line
+from rnnsearch_tf.errors import UsageError, UserError, did_you_mean, one_line
 from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import PARTIAL, make_folder, replacing
 
@@ -90,11 +89,11 @@ class Run:
             return cls(models[str(path)])
         expected = f"{run}: expected a folder with a model that `rnnsearch train` wrote, got"
         if not run.path.is_dir():
-            close = difflib.get_close_matches(str(path), models, n=1)
+            close = did_you_mean(str(path), models)
             raise (UsageError if close else UserError)(
                 f"{expected} {'a file' if run.path.exists() else 'nothing there'}; check the path,"
                 f" or name a model that comes with the program: {', '.join(models)}"
-                f"{f'; did you mean {close[0]}?' if close else ''}"
+                f"{close}"
             )
         texts = [run.vocabulary(side) for side in ("source", "target")]
         needed = [run.config, *texts, run.best_weights.parent]
