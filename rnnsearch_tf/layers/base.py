@@ -123,6 +123,10 @@ class PaperLayer(keras.layers.Layer):
             b: weights [c] together, or fewer: those of the first columns. None: no bias.
         """
         right = side_by_side(W, self.product_dtype)
+        if transpose and getattr(right, "graph", None) is not tf.compat.v1.get_default_graph():
+            # before a loop: with few rows, the product of a transposed matrix is many times as slow
+            with where_read(right):
+                right, transpose = tf.transpose(right), False
         columns = right.shape[0 if transpose else 1]
         left = x if self.product_dtype is None else tf.cast(x, self.product_dtype)
         rows = tf.reshape(left, [-1, left.shape[-1]]) if x.shape.rank > 2 else left
@@ -142,21 +146,23 @@ def side_by_side(
 ) -> tf.Tensor:
     """[W | W_z | …], in another dtype if one is given; vectors with zeros after them, to so many
     columns.
-
-    It is computed where the weights were read: in a graph around the loop that this call is in, so
-    that not every step computes it again, or outside of all graphs, if the weights are constants.
     """
     several = weights if isinstance(weights, (list, tuple)) else [weights]
     values = [value_of(weight) for weight in several]
-    if tf.is_symbolic_tensor(values[0]):
-        place = values[0].graph.as_default()
-    else:
-        place = contextlib.nullcontext() if tf.executing_eagerly() else tf.init_scope()
-    with place:
+    with where_read(values[0]):
         joined = tf.concat(values, axis=-1) if len(values) > 1 else values[0]
         if columns and joined.shape[0] < columns:
             joined = tf.pad(joined, [[0, columns - joined.shape[0]]])
         return joined if dtype is None else tf.cast(joined, dtype)
+
+
+def where_read(value: tf.Tensor) -> contextlib.AbstractContextManager[Any]:
+    """Compute where a weight was read: in a graph around the loop that this call is in, so that not
+    every step computes it again, or outside of all graphs, if the weights are constants.
+    """
+    if tf.is_symbolic_tensor(value):
+        return value.graph.as_default()
+    return contextlib.nullcontext() if tf.executing_eagerly() else tf.init_scope()
 
 
 def value_of(weight: keras.Variable | tf.Tensor) -> tf.Tensor:
