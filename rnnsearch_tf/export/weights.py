@@ -29,7 +29,9 @@ class StoredWeights(tf.Module):
 
     def tensors(self) -> list[tf.Tensor]:
         """float32 tensors in the order of the variables."""
-        widened = [(tf.cast(value, tf.float32), scale) for value, scale in self.stored]
+        # tf.cast alone would leave a variable of float32 unread, and every step would read it
+        read = [(tf.convert_to_tensor(value), scale) for value, scale in self.stored]
+        widened = [(tf.cast(value, tf.float32), scale) for value, scale in read]
         return [value if scale is None else value * scale for value, scale in widened]
 
     @property

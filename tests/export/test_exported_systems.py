@@ -46,6 +46,9 @@ def test_answers_of_every_system(name, texts, tmp_path):
     weights = StoredWeights(model.weights)
     search = SearchConfig(beam_size=3, maximum_length_ratio=1.5)
     functions = TextFunctions(model, *texts, search, 2, 200, weights.tensors)
+    graph = functions.traced("translate").get_concrete_function().graph.as_graph_def()
+    steps = [node.op for body in graph.library.function for node in body.node_def]
+    assert "MatMul" in steps and "ReadVariableOp" not in steps  # weights are read before the loops
     signatures = signatures_of(functions, ("translate", "score"))
     tf.saved_model.save(saved_module(functions, weights), str(tmp_path), signatures=signatures)
     session = SavedModel(tmp_path)
