@@ -124,7 +124,7 @@ class PaperLayer(keras.layers.Layer):
         """
         right = side_by_side(W, self.product_dtype)
         if transpose and getattr(right, "graph", None) is not tf.compat.v1.get_default_graph():
-            # before a loop: with few rows, the product of a transposed matrix can take 6 times as long
+            # before a loop: with few rows, a transposed matrix takes up to 6 times as long
             with where_read(right):
                 right, transpose = tf.transpose(right), False
         columns = right.shape[0 if transpose else 1]
